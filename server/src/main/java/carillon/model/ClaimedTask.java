@@ -1,0 +1,40 @@
+package carillon.model;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A task in the hands of whoever runs its next attempt, with everything needed to run and to judge it.
+ *
+ * @param attempt the number of the attempt that this claim starts, from 1
+ * @param target the task's own or else the type's, as it was when claimed
+ * @param targetIsOfType whether the target is the type's
+ * @param timeout the deadline of the whole attempt
+ * @param leaseUntil when the lease ends unless renewed; null while the node's own lease covers it
+ * @param signingSecrets what deliveries are signed with, newest first; empty means unsigned
+ */
+public record ClaimedTask(
+    TenantId tenant,
+    TaskId id,
+    int lane,
+    String type,
+    int priority,
+    @Nullable String key,
+    int attempt,
+    Lease lease,
+    Instant dueAt,
+    Instant claimedAt,
+    @Nullable Instant leaseUntil,
+    @Nullable String payload,
+    Target target,
+    boolean targetIsOfType,
+    RetryPolicy retry,
+    Duration timeout,
+    List<SigningSecret> signingSecrets) {
+
+  public ClaimedTask {
+    signingSecrets = List.copyOf(signingSecrets);
+  }
+}

@@ -1,0 +1,102 @@
+package carillon.model;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns what happened on the wire into what happens to the task. No clock, no I/O.
+ *
+ * @param maxAttempts attempts before the task is dead. Default 5.
+ * @param maxAge no attempt starts later than this after the due time; null means no such limit
+ * @param base the first delay. Default 1 s.
+ * @param max the longest delay. Default 1 h.
+ */
+public record RetryPolicy(
+    int maxAttempts, @Nullable Duration maxAge, Backoff backoff, Duration base, Duration max, Jitter jitter) {
+
+  public static final RetryPolicy DEFAULT =
+      new RetryPolicy(5, null, Backoff.EXPONENTIAL, Duration.ofSeconds(1), Duration.ofHours(1), Jitter.FULL);
+
+  /** A target may ask us to wait, but not for ever. */
+  public static final Duration RETRY_AFTER_CAP = Duration.ofHours(24);
+
+  /** How delays grow from attempt to attempt. */
+  public enum Backoff {
+    EXPONENTIAL,
+    LINEAR,
+    FIXED
+  }
+
+  /** How delays are spread, so that what failed together does not come back together. */
+  public enum Jitter {
+    /** Anything from nothing to the whole delay. */
+    FULL,
+    /** Half of the delay, and anything up to the other half. */
+    EQUAL,
+    NONE
+  }
+
+  /** What an attempt that ended with {@code result} at {@code now} means for its task. */
+  public Outcome decide(ClaimedTask task, DeliveryResult result, Instant now, RandomGenerator random) {
+    return switch (result) {
+      case DeliveryResult.Accepted(var status, var output) -> new Outcome.Completed(status, output);
+      case DeliveryResult.Interrupted() ->
+          new Outcome.Released(Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
+      case DeliveryResult.Refused(var failure) -> new Outcome.Dead(failure, false);
+      case DeliveryResult.Gone(var failure) -> new Outcome.Dead(failure, task.targetIsOfType());
+      case DeliveryResult.Failed(var failure, var retryAfter) ->
+          afterFailure(task.attempt(), task.dueAt(), failure, retryAfter, now, random);
+    };
+  }
+
+  /** Retries within the budget and the age; dead otherwise. */
+  public Outcome afterFailure(
+      int attempt,
+      Instant dueAt,
+      Failure failure,
+      @Nullable Duration retryAfter,
+      Instant now,
+      RandomGenerator random) {
+    if (attempt >= maxAttempts) {
+      return new Outcome.Dead(failure, false);
+    }
+    Instant readyAt = now.plus(delay(attempt, retryAfter, random));
+    if (maxAge != null && readyAt.isAfter(dueAt.plus(maxAge))) {
+      return new Outcome.Dead(failure, false);
+    }
+    return new Outcome.RetryAt(readyAt, failure);
+  }
+
+  /** How long to wait after the given attempt; what the target asked for is a floor that jitter never goes below. */
+  Duration delay(int attempt, @Nullable Duration retryAfter, RandomGenerator random) {
+    Duration spread = spread(growth(attempt), random);
+    Duration floor = retryAfter == null ? Duration.ZERO : shorter(retryAfter, RETRY_AFTER_CAP);
+    return spread.compareTo(floor) >= 0 ? spread : floor;
+  }
+
+  private Duration growth(int attempt) {
+    long factor =
+        switch (backoff) {
+          case EXPONENTIAL -> 1L << Math.min(attempt - 1, 40);
+          case LINEAR -> attempt;
+          case FIXED -> 1;
+        };
+    // Compared by division, because base x factor may not fit.
+    return max.dividedBy(factor).compareTo(base) <= 0 ? max : base.multipliedBy(factor);
+  }
+
+  private Duration spread(Duration delay, RandomGenerator random) {
+    long nanos = delay.toNanos();
+    return switch (jitter) {
+      case FULL -> Duration.ofNanos(random.nextLong(nanos + 1));
+      case EQUAL -> Duration.ofNanos(nanos - nanos / 2 + random.nextLong(nanos / 2 + 1));
+      case NONE -> delay;
+    };
+  }
+
+  private static Duration shorter(Duration a, Duration b) {
+    return a.compareTo(b) <= 0 ? a : b;
+  }
+}

@@ -1,0 +1,40 @@
+package carillon.model;
+
+import java.time.Instant;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
+
+/**
+ * Names a task. A UUID of version 7 whose time is the task's due time at creation, so that the id alone says in which
+ * slot the row lies.
+ */
+public record TaskId(UUID value) {
+
+  // UUID.fromString accepts "1-1-1-1-1"; an id that we never made must not reach the database.
+  private static final Pattern CANONICAL =
+      Pattern.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}");
+
+  public static TaskId at(Instant dueAt, RandomGenerator random) {
+    long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (random.nextLong() & 0xFFF);
+    long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
+    return new TaskId(new UUID(high, low));
+  }
+
+  /** Empty if the text is not an id that {@link #at} could have made. */
+  public static Optional<TaskId> parse(String text) {
+    return CANONICAL.matcher(text).matches()
+        ? Optional.of(new TaskId(UUID.fromString(text)))
+        : Optional.empty();
+  }
+
+  public Slot slot() {
+    return Slot.of(Instant.ofEpochMilli(value.getMostSignificantBits() >>> 16));
+  }
+
+  @Override
+  public String toString() {
+    return value.toString();
+  }
+}
