@@ -1,0 +1,139 @@
+package carillon.store;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.HikariPoolMXBean;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
+public final class Db implements AutoCloseable {
+
+  private static final int MAX_TRIES = 6;
+
+  /**
+   * Without these the planner flips to a sequential scan or a hash join per batch when its statistics are stale; every
+   * hot statement has an index and a plan test.
+   */
+  private static final String INDEX_PLANS =
+      " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+
+  private static final String TIMEOUTS =
+      "-c statement_timeout=5s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c timezone=UTC";
+
+  private final HikariDataSource pool;
+
+  private Db(HikariDataSource pool) {
+    this.pool = pool;
+  }
+
+  /**
+   * Where the database is.
+   *
+   * @param url a JDBC URL without user and password
+   */
+  public record Address(String url, String user, @Nullable String password) {}
+
+  /** For requests: lists and look-ups, planned by cost. */
+  public static Db forApi(Address address, String name, int connections) {
+    return open(address, name, connections, TIMEOUTS);
+  }
+
+  /** For the loops: batches, planned for their indexes whatever the statistics say. */
+  public static Db forEngine(Address address, String name, int connections) {
+    return open(address, name, connections, TIMEOUTS + INDEX_PLANS);
+  }
+
+  private static Db open(Address address, String name, int connections, String options) {
+    var config = new HikariConfig();
+    config.setPoolName(name);
+    config.setJdbcUrl(address.url());
+    config.setUsername(address.user());
+    config.setPassword(address.password());
+    config.setMaximumPoolSize(connections);
+    config.setMinimumIdle(1);
+    config.setAutoCommit(false);
+    config.setConnectionTimeout(Duration.ofSeconds(3).toMillis());
+    config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
+    config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
+    config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
+    config.addDataSourceProperty("options", options);
+    config.addDataSourceProperty("ApplicationName", "carillon/" + name);
+    config.addDataSourceProperty("connectTimeout", "3");
+    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver has none by default.
+    config.addDataSourceProperty("socketTimeout", "15");
+    config.addDataSourceProperty("tcpKeepAlive", "true");
+    config.addDataSourceProperty("prepareThreshold", "3");
+    return new Db(new HikariDataSource(config));
+  }
+
+  /**
+   * Runs the work in one transaction, again from the start when another transaction was in the way. So the work may run
+   * several times; what must happen once goes to {@link Tx#afterCommit}.
+   */
+  public <T> T inTransaction(Function<Tx, T> work) {
+    for (int tries = 1; ; tries++) {
+      try {
+        return once(work);
+      } catch (StoreException e) {
+        if (!e.isBusy() || tries == MAX_TRIES) {
+          throw e;
+        }
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(1_000_000L << tries));
+      }
+    }
+  }
+
+  private <T> T once(Function<Tx, T> work) {
+    Tx tx;
+    T value;
+    try (Connection connection = pool.getConnection()) {
+      tx = new Tx(connection);
+      try {
+        value = work.apply(tx);
+        connection.commit();
+      } catch (SQLException | RuntimeException | Error e) {
+        rollBack(connection, e);
+        throw e;
+      }
+    } catch (SQLException e) {
+      throw new StoreException("transaction failed: " + e.getMessage(), stateOf(e), e);
+    }
+    tx.committed();
+    return value;
+  }
+
+  private static void rollBack(Connection connection, Throwable cause) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      cause.addSuppressed(e); // the connection is broken: the pool throws it away
+    }
+  }
+
+  /** A pool that gave no connection in time reports no state of its own; for callers that is an unreachable server. */
+  private static String stateOf(SQLException e) {
+    return e.getSQLState() == null ? "08000" : e.getSQLState();
+  }
+
+  /** Connections in use, idle, and callers that wait for one. */
+  public PoolStats stats() {
+    HikariPoolMXBean bean = pool.getHikariPoolMXBean();
+    return bean == null
+        ? new PoolStats(0, 0, 0)
+        : new PoolStats(bean.getActiveConnections(), bean.getIdleConnections(), bean.getThreadsAwaitingConnection());
+  }
+
+  /** How busy a pool is. */
+  public record PoolStats(int active, int idle, int pending) {}
+
+  @Override
+  public void close() {
+    pool.close();
+  }
+}

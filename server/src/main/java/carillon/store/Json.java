@@ -1,0 +1,118 @@
+package carillon.store;
+
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.ObjectMapper;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** The JSON of targets, retry policies and metadata: as it is stored, and as the API answers it. */
+public final class Json {
+
+  public static final ObjectMapper MAPPER = JsonMapper.builder().build();
+
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  private Json() {}
+
+  public static ObjectNode of(Target target) {
+    return switch (target) {
+      case Target.Http http -> {
+        ObjectNode node = NODES.objectNode();
+        ObjectNode inner = node.putObject("http");
+        inner.put("url", http.url());
+        inner.put("method", http.method());
+        if (!http.headers().isEmpty()) {
+          inner.set("headers", of(http.headers()));
+        }
+        if (http.body() != null) {
+          inner.put("body", http.body());
+        }
+        if (http.timeout() != null) {
+          inner.put("timeout", http.timeout().toString());
+        }
+        yield node;
+      }
+      case Target.Pull() -> NODES.objectNode().set("pull", NODES.objectNode());
+      case Target.Discard() -> NODES.objectNode().set("discard", NODES.objectNode());
+    };
+  }
+
+  public static ObjectNode of(RetryPolicy retry) {
+    ObjectNode node = NODES.objectNode();
+    node.put("maxAttempts", retry.maxAttempts());
+    if (retry.maxAge() != null) {
+      node.put("maxAge", retry.maxAge().toString());
+    }
+    node.put("backoff", lower(retry.backoff()));
+    node.put("base", retry.base().toString());
+    node.put("max", retry.max().toString());
+    node.put("jitter", lower(retry.jitter()));
+    return node;
+  }
+
+  public static ObjectNode of(Map<String, String> pairs) {
+    ObjectNode node = NODES.objectNode();
+    pairs.entrySet().stream().sorted(Map.Entry.comparingByKey()).forEach(e -> node.put(e.getKey(), e.getValue()));
+    return node;
+  }
+
+  static Target target(String json) {
+    JsonNode node = MAPPER.readTree(json);
+    if (node.has("pull")) {
+      return new Target.Pull();
+    }
+    if (node.has("discard")) {
+      return new Target.Discard();
+    }
+    JsonNode http = node.get("http");
+    return new Target.Http(
+        http.get("url").asString(),
+        http.get("method").asString(),
+        pairs(http.get("headers")),
+        http.has("body") ? http.get("body").asString() : null,
+        duration(http.get("timeout")));
+  }
+
+  static RetryPolicy retry(String json) {
+    JsonNode node = MAPPER.readTree(json);
+    return new RetryPolicy(
+        node.get("maxAttempts").asInt(),
+        duration(node.get("maxAge")),
+        RetryPolicy.Backoff.valueOf(upper(node.get("backoff"))),
+        Duration.parse(node.get("base").asString()),
+        Duration.parse(node.get("max").asString()),
+        RetryPolicy.Jitter.valueOf(upper(node.get("jitter"))));
+  }
+
+  static Map<String, String> pairs(@Nullable String json) {
+    return json == null ? Map.of() : pairs(MAPPER.readTree(json));
+  }
+
+  private static Map<String, String> pairs(@Nullable JsonNode node) {
+    Map<String, String> pairs = new LinkedHashMap<>();
+    if (node != null) {
+      node.forEachEntry((name, value) -> pairs.put(name, value.asString()));
+    }
+    return pairs;
+  }
+
+  private static @Nullable Duration duration(@Nullable JsonNode node) {
+    return node == null ? null : Duration.parse(node.asString());
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static String upper(JsonNode node) {
+    return node.asString().toUpperCase(Locale.ROOT);
+  }
+}

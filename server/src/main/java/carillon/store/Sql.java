@@ -1,0 +1,101 @@
+package carillon.store;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.sql.Array;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables. */
+final class Sql {
+
+  private static final Map<SlotStatement, String> FOR_SLOT = new ConcurrentHashMap<>();
+
+  private record SlotStatement(String template, Slot slot) {}
+
+  private Sql() {}
+
+  /**
+   * The statement with {@code {slot}} replaced by the slot's suffix. Hot statements name the partition: through the
+   * parent they pay for all the others. The suffix is digits made from a date, never text from outside.
+   */
+  static String forSlot(String template, Slot slot) {
+    return FOR_SLOT.computeIfAbsent(
+        new SlotStatement(template, slot), s -> s.template().replace("{slot}", s.slot().suffix()));
+  }
+
+  /** Called when a slot is dropped: its statements are never run again. */
+  static void forgetSlot(Slot slot) {
+    FOR_SLOT.keySet().removeIf(statement -> statement.slot().equals(slot));
+  }
+
+  /** The name that every statement starts with. */
+  static String name(String sql) {
+    int end = sql.indexOf("*/");
+    return sql.startsWith("/* ") && end > 0 ? sql.substring(3, end).strip() : "statement";
+  }
+
+  static void bind(PreparedStatement statement, int index, @Nullable Object value) throws SQLException {
+    switch (value) {
+      case null -> statement.setNull(index, Types.NULL);
+      case Instant instant -> statement.setObject(index, instant.atOffset(ZoneOffset.UTC));
+      case Duration duration -> statement.setLong(index, duration.toMillis());
+      case TenantId tenant -> statement.setInt(index, tenant.value());
+      case TaskId id -> statement.setObject(index, id.value());
+      case Slot slot -> statement.setObject(index, slot.day());
+      case Column column ->
+          statement.setArray(index, statement.getConnection().createArrayOf(column.type, column.values));
+      default -> statement.setObject(index, value);
+    }
+  }
+
+  /** One column of a batch, bound as an array. */
+  static final class Column {
+    private final String type;
+    private final @Nullable Object[] values;
+
+    Column(String type, @Nullable Object[] values) {
+      this.type = type;
+      this.values = values;
+    }
+  }
+
+  static @Nullable Instant instant(ResultSet row, String column) throws SQLException {
+    OffsetDateTime value = row.getObject(column, OffsetDateTime.class);
+    return value == null ? null : value.toInstant();
+  }
+
+  static Instant requiredInstant(ResultSet row, String column) throws SQLException {
+    return row.getObject(column, OffsetDateTime.class).toInstant();
+  }
+
+  static @Nullable Integer integer(ResultSet row, String column) throws SQLException {
+    int value = row.getInt(column);
+    return row.wasNull() ? null : value;
+  }
+
+  static UUID uuid(ResultSet row, String column) throws SQLException {
+    return row.getObject(column, UUID.class);
+  }
+
+  static UUID[] uuids(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return (UUID[]) array.getArray();
+  }
+
+  static Integer[] integers(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return (Integer[]) array.getArray();
+  }
+}

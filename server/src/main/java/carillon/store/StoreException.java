@@ -1,0 +1,44 @@
+package carillon.store;
+
+import org.jspecify.annotations.Nullable;
+
+/** The database did not do what it was asked; says which statement and whether the same may work later. */
+public final class StoreException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final @Nullable String sqlState;
+
+  StoreException(String message, @Nullable String sqlState, @Nullable Throwable cause) {
+    super(message, cause);
+    this.sqlState = sqlState;
+  }
+
+  public StoreException(String message) {
+    this(message, null, null);
+  }
+
+  /** The connection was lost, refused or timed out: whether the statement took effect is not known. */
+  public boolean isUnavailable() {
+    return sqlState != null
+        && (sqlState.startsWith("08")
+            || sqlState.startsWith("53") // out of connections, disk or memory
+            || sqlState.startsWith("57") // shut down, cancelled by a timeout
+            || sqlState.startsWith("58")
+            || sqlState.startsWith("25")); // read-only after a failover, idle in transaction
+  }
+
+  /** Another transaction was in the way, and still was after several tries. */
+  public boolean isBusy() {
+    return isTransient(sqlState);
+  }
+
+  boolean isMissingTable() {
+    return "42P01".equals(sqlState);
+  }
+
+  /** Serialization failure, deadlock, lock timeout: the transaction did nothing and may simply run again. */
+  static boolean isTransient(@Nullable String sqlState) {
+    return "40001".equals(sqlState) || "40P01".equals(sqlState) || "55P03".equals(sqlState);
+  }
+}

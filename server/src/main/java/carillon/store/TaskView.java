@@ -1,0 +1,52 @@
+package carillon.store;
+
+import carillon.model.FailureKind;
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import java.time.Instant;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A task as it stands in its row, for showing.
+ *
+ * @param readyAt when the next attempt may start; null unless PENDING
+ * @param maxAttempts of the task's own policy or else its type's
+ * @param payload null where it was not asked for, and where there is none
+ * @param target the task's own; null where it follows its type
+ * @param retry the task's own; null where it follows its type
+ * @param failure why the last attempt failed, if it did
+ */
+public record TaskView(
+    String tenant,
+    TaskId id,
+    String type,
+    @Nullable String key,
+    TaskState state,
+    int priority,
+    Instant dueAt,
+    @Nullable Instant readyAt,
+    Instant createdAt,
+    @Nullable Instant startedAt,
+    @Nullable Instant finishedAt,
+    @Nullable Instant expiresAt,
+    int attempt,
+    int maxAttempts,
+    int fence,
+    int version,
+    boolean cancelRequested,
+    @Nullable String leasedBy,
+    @Nullable Instant leaseUntil,
+    @Nullable String payload,
+    @Nullable Target target,
+    @Nullable RetryPolicy retry,
+    @Nullable String concurrencyKey,
+    @Nullable String scheduleName,
+    Map<String, String> metadata,
+    @Nullable Integer status,
+    @Nullable FailureKind failure,
+    @Nullable String error,
+    @Nullable String output,
+    @Nullable String progress) {}

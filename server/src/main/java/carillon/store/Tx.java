@@ -1,0 +1,80 @@
+package carillon.store;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** One open transaction: runs statements, and remembers what to do once it is committed. */
+public final class Tx {
+
+  private final Connection connection;
+  private final List<Runnable> afterCommit = new ArrayList<>();
+
+  Tx(Connection connection) {
+    this.connection = connection;
+  }
+
+  /** Makes a value of one row. */
+  interface Row<T> {
+    T of(ResultSet row) throws SQLException;
+  }
+
+  /** Wake-ups and counters, which must not happen for what is rolled back. */
+  void afterCommit(Runnable action) {
+    afterCommit.add(action);
+  }
+
+  void committed() {
+    afterCommit.forEach(Runnable::run);
+  }
+
+  <T> List<T> query(String sql, Row<T> row, @Nullable Object... arguments) {
+    try (PreparedStatement statement = prepare(sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      List<T> values = new ArrayList<>();
+      while (rows.next()) {
+        values.add(row.of(rows));
+      }
+      return values;
+    } catch (SQLException e) {
+      throw failed(sql, e);
+    }
+  }
+
+  <T> Optional<T> queryOne(String sql, Row<T> row, @Nullable Object... arguments) {
+    List<T> values = query(sql, row, arguments);
+    return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
+  }
+
+  /** Runs a statement that returns no rows and says how many it changed. */
+  int update(String sql, @Nullable Object... arguments) {
+    try (PreparedStatement statement = prepare(sql, arguments)) {
+      return statement.executeUpdate();
+    } catch (SQLException e) {
+      throw failed(sql, e);
+    }
+  }
+
+  private PreparedStatement prepare(String sql, @Nullable Object... arguments) throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
+    try {
+      for (int i = 0; i < arguments.length; i++) {
+        Sql.bind(statement, i + 1, arguments[i]);
+      }
+      return statement;
+    } catch (SQLException e) {
+      statement.close();
+      throw e;
+    }
+  }
+
+  private static StoreException failed(String sql, SQLException cause) {
+    return new StoreException(
+        Sql.name(sql) + " failed: " + cause.getMessage(), cause.getSQLState(), cause);
+  }
+}
