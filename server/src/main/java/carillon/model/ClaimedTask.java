@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * A task in the hands of whoever runs its next attempt, with everything needed to run and to judge it.
  *
  * @param attempt the number of the attempt that this claim starts, from 1
+ * @param readyAt from when on it could have been claimed: the due time, or when its retry was due
  * @param target the task's own or else the type's, as it was when claimed
  * @param targetIsOfType whether the target is the type's
  * @param timeout the deadline of the whole attempt
@@ -25,6 +26,7 @@ public record ClaimedTask(
     int attempt,
     Lease lease,
     Instant dueAt,
+    Instant readyAt,
     Instant claimedAt,
     @Nullable Instant leaseUntil,
     @Nullable String payload,

@@ -1,21 +1,154 @@
 package carillon.store;
 
 import carillon.model.TenantId;
+import java.security.MessageDigest;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Keys to the API. Only a hash of each is kept. */
 public final class ApiKeys {
 
-  public ApiKey create(Tx tx, TenantId tenant, String id, String name, String role, List<String> types, byte[] hash, @Nullable Instant expiresAt, String who) { throw new UnsupportedOperationException(); }
+  /** How long a revoked key may still work on another node. */
+  private static final Duration REMEMBERED = Duration.ofSeconds(2);
+
+  private static final int MOST_REMEMBERED = 10_000;
+
+  private final Db db;
+  private final Catalog catalog;
+  private final DbClock clock;
+  private final Map<String, Remembered> remembered = new ConcurrentHashMap<>();
+
+  public ApiKeys(Db db, Catalog catalog, DbClock clock) {
+    this.db = db;
+    this.catalog = catalog;
+    this.clock = clock;
+  }
+
+  private record Remembered(ApiKey key, String hash, Instant readAt) {}
+
+  private static final String COLUMNS = "id, tenant, name, role, types, encode(hash, 'hex') AS hash, created_at, expires_at, revoked_at";
+
+  private static final String CREATE =
+      """
+      /* ApiKeys.create */
+      INSERT INTO carillon.api_key (id, tenant, name, role, types, hash, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      RETURNING %s
+      """
+          .formatted(COLUMNS);
+
+  public ApiKey create(
+      Tx tx,
+      TenantId tenant,
+      String id,
+      String name,
+      String role,
+      List<String> types,
+      byte[] hash,
+      @Nullable Instant expiresAt,
+      String who) {
+    Audit.record(tx, tenant, who, "key.create", id, null);
+    return tx.query(
+            CREATE, this::key, id, tenant, name, role, new Sql.Column("text", types.toArray()), hash, expiresAt)
+        .getFirst();
+  }
+
+  private static final String FIND =
+      """
+      /* ApiKeys.findLive */
+      SELECT %s
+      FROM carillon.api_key
+      WHERE id = ?
+        AND revoked_at IS NULL
+      """
+          .formatted(COLUMNS);
 
   /** The key with this id and hash, neither revoked nor expired; from memory when it was read in the last 2 s. */
-  public Optional<ApiKey> findLive(String id, byte[] hash) { throw new UnsupportedOperationException(); }
+  public Optional<ApiKey> findLive(String id, byte[] hash) {
+    Instant now = clock.instant();
+    Remembered known = remembered.get(id);
+    if (known == null || known.readAt().plus(REMEMBERED).isBefore(now)) {
+      known = db.inTransaction(tx -> tx.queryOne(FIND, row -> remembered(row, now), id)).orElse(null);
+      remember(id, known);
+    }
+    return Optional.ofNullable(known)
+        .filter(k -> MessageDigest.isEqual(HexFormat.of().parseHex(k.hash()), hash))
+        .map(Remembered::key)
+        .filter(key -> key.expiresAt() == null || key.expiresAt().isAfter(now));
+  }
 
-  public Page<ApiKey, String> list(TenantId tenant, int limit, @Nullable String afterId) { throw new UnsupportedOperationException(); }
+  private void remember(String id, @Nullable Remembered key) {
+    if (key == null || remembered.size() >= MOST_REMEMBERED) {
+      remembered.clear();
+    }
+    if (key != null) {
+      remembered.put(id, key);
+    }
+  }
+
+  private Remembered remembered(ResultSet row, Instant now) throws SQLException {
+    return new Remembered(key(row), row.getString("hash"), now);
+  }
+
+  private static final String LIST =
+      """
+      /* ApiKeys.list */
+      SELECT %s
+      FROM carillon.api_key
+      WHERE tenant = ?
+        AND id > ?
+      ORDER BY id
+      LIMIT ?
+      """
+          .formatted(COLUMNS);
+
+  public Page<ApiKey, String> list(TenantId tenant, int limit, @Nullable String afterId) {
+    List<ApiKey> keys =
+        db.inTransaction(tx -> tx.query(LIST, this::key, tenant, afterId == null ? "" : afterId, limit + 1));
+    return keys.size() <= limit
+        ? new Page<>(keys, null)
+        : new Page<>(keys.subList(0, limit), keys.get(limit - 1).id());
+  }
+
+  private static final String REVOKE =
+      """
+      /* ApiKeys.revoke */
+      UPDATE carillon.api_key
+      SET revoked_at = coalesce(revoked_at, clock_timestamp())
+      WHERE tenant = ?
+        AND id = ?
+      """;
 
   /** False if this tenant has no such key. */
-  public boolean revoke(TenantId tenant, String id, String who) { throw new UnsupportedOperationException(); }
+  public boolean revoke(TenantId tenant, String id, String who) {
+    boolean found =
+        db.inTransaction(
+            tx -> {
+              Audit.record(tx, tenant, who, "key.revoke", id, null);
+              return tx.update(REVOKE, tenant, id) == 1;
+            });
+    remembered.remove(id);
+    return found;
+  }
+
+  private ApiKey key(ResultSet row) throws SQLException {
+    return new ApiKey(
+        row.getString("id"),
+        catalog.tenant(new TenantId(row.getInt("tenant"))),
+        row.getString("name"),
+        row.getString("role"),
+        Arrays.asList((String[]) row.getArray("types").getArray()),
+        Sql.requiredInstant(row, "created_at"),
+        Sql.instant(row, "expires_at"),
+        Sql.instant(row, "revoked_at"));
+  }
 }

@@ -1,12 +1,21 @@
 package carillon.store;
 
 import carillon.model.TenantId;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Answers given under an idempotency key, kept for 24 hours so that a repeat is answered alike and does nothing. */
 public final class Replies {
+
+  private static final Duration KEPT = Duration.ofHours(24);
+
+  private final Db db;
+
+  public Replies(Db db) {
+    this.db = db;
+  }
 
   /** What was answered. */
   public record Reply(int status, @Nullable String location, String body) {}
@@ -26,9 +35,110 @@ public final class Replies {
     record Nothing() implements Result {}
   }
 
+  /** Ends the transaction without keeping anything, with this as the answer. */
+  private static final class RolledBack extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    private final transient Result result;
+
+    RolledBack(Result result) {
+      super(null, null, false, false);
+      this.result = result;
+    }
+  }
+
   /**
    * Runs the work and keeps its answer in one transaction, unless the key was used before. An answer that is not a
    * success is not kept, and what the work wrote is rolled back; so is work that returns nothing.
    */
-  public Result once(TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) { throw new UnsupportedOperationException(); }
+  public Result once(TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {
+    try {
+      return db.inTransaction(
+          tx -> isFirst(tx, tenant, key, fingerprint)
+              ? answer(tx, tenant, key, work)
+              : repeat(tx, tenant, key, fingerprint));
+    } catch (RolledBack e) {
+      return e.result;
+    }
+  }
+
+  private static final String TAKE_KEY =
+      """
+      /* Replies.isFirst */
+      INSERT INTO carillon.reply (tenant, key, fingerprint)
+      VALUES (?, ?, ?)
+      ON CONFLICT (tenant, key) DO UPDATE -- waits here for a first request that is still running
+      SET fingerprint = excluded.fingerprint, status = 0, location = NULL, body = NULL,
+          created_at = clock_timestamp()
+      WHERE reply.created_at < clock_timestamp() - make_interval(secs => ?)
+      """;
+
+  private static boolean isFirst(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    try {
+      return tx.update(TAKE_KEY, tenant, key, fingerprint, KEPT.toSeconds()) == 1;
+    } catch (StoreException e) {
+      if (e.isBusy()) {
+        throw new RolledBack(new Result.Pending());
+      }
+      throw e;
+    }
+  }
+
+  private static final String KEEP =
+      """
+      /* Replies.answer */
+      UPDATE carillon.reply
+      SET status = ?, location = ?, body = ?
+      WHERE tenant = ?
+        AND key = ?
+      """;
+
+  private static Result answer(Tx tx, TenantId tenant, String key, Function<Tx, Optional<Reply>> work) {
+    Reply reply = work.apply(tx).orElseThrow(() -> new RolledBack(new Result.Nothing()));
+    Result answered = new Result.Answered(reply, false);
+    if (reply.status() >= 300) {
+      throw new RolledBack(answered);
+    }
+    tx.update(KEEP, reply.status(), reply.location(), reply.body(), tenant, key);
+    return answered;
+  }
+
+  private static final String FIND =
+      """
+      /* Replies.repeat */
+      SELECT fingerprint = ? AS same, status, location, body
+      FROM carillon.reply
+      WHERE tenant = ?
+        AND key = ?
+      """;
+
+  private static Result repeat(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    return tx.<Result>queryOne(
+            FIND,
+            row ->
+                row.getBoolean("same")
+                    ? new Result.Answered(
+                        new Reply(row.getInt("status"), row.getString("location"), row.getString("body")), true)
+                    : new Result.Mismatch(),
+            fingerprint,
+            tenant,
+            key)
+        .orElseGet(Result.Pending::new);
+  }
+
+  private static final String FORGET =
+      """
+      /* Replies.forgetOld */
+      DELETE FROM carillon.reply
+      WHERE (tenant, key) IN (
+          SELECT tenant, key
+          FROM carillon.reply
+          WHERE created_at < clock_timestamp() - make_interval(secs => ?)
+          LIMIT ?
+      )
+      """;
+
+  /** Removes answers that are too old to be repeated; says how many. */
+  public int forgetOld(int limit) {
+    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit));
+  }
 }

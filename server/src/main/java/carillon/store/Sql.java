@@ -1,6 +1,8 @@
 package carillon.store;
 
+import carillon.model.RetryPolicy;
 import carillon.model.Slot;
+import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.sql.Array;
@@ -12,9 +14,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables. */
@@ -60,6 +64,15 @@ final class Sql {
     }
   }
 
+  /** One column of a batch of rows. */
+  static <T> Column column(String type, List<T> rows, Function<T, ? extends @Nullable Object> value) {
+    @Nullable Object[] values = new @Nullable Object[rows.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = value.apply(rows.get(i));
+    }
+    return new Column(type, values);
+  }
+
   /** One column of a batch, bound as an array. */
   static final class Column {
     private final String type;
@@ -69,6 +82,23 @@ final class Sql {
       this.type = type;
       this.values = values;
     }
+  }
+
+  /** As PostgreSQL reads it in an array, whose elements the driver sends as text. */
+  static @Nullable String text(@Nullable Instant instant) {
+    return instant == null ? null : instant.toString();
+  }
+
+  static @Nullable String json(@Nullable Target target) {
+    return target == null ? null : Json.of(target).toString();
+  }
+
+  static @Nullable String json(@Nullable RetryPolicy retry) {
+    return retry == null ? null : Json.of(retry).toString();
+  }
+
+  static @Nullable String json(Map<String, String> pairs) {
+    return pairs.isEmpty() ? null : Json.of(pairs).toString();
   }
 
   static @Nullable Instant instant(ResultSet row, String column) throws SQLException {

@@ -1,23 +1,89 @@
 package carillon.store;
 
+import static carillon.store.Sql.column;
+
 import carillon.model.NewTask;
+import carillon.model.Route;
+import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.model.TaskType;
 import carillon.model.TenantId;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The tasks of one tenant at a time: created, looked up, changed by people and programs. */
 public final class Tasks {
 
+  /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
+  private static final int INSERT_BATCH = 2_000;
+
+  private final Catalog catalog;
+  private final Slots slots;
+  private final DbClock clock;
+  private final Agenda agenda;
+  private final TaskReader reader;
+  private final TaskChanges changes;
+  private final Combiner<TaskRow> combiner;
+  private final LongAdder created = new LongAdder();
+
+  public Tasks(Db db, Catalog catalog, Slots slots, DbClock clock, Agenda agenda) {
+    this.catalog = catalog;
+    this.slots = slots;
+    this.clock = clock;
+    this.agenda = agenda;
+    this.reader = new TaskReader(db, catalog);
+    this.changes = new TaskChanges(reader, catalog, clock, agenda);
+    this.combiner =
+        new Combiner<>(
+            INSERT_BATCH,
+            rows ->
+                db.inTransaction(
+                    tx -> {
+                      insert(tx, rows);
+                      return rows.size();
+                    }));
+  }
+
+  /** How many this process has created. */
+  public long created() {
+    return created.sum();
+  }
+
   /** Creates a task together with whatever else is being created at the moment; returns when it is committed. */
-  public CreateResult create(TenantId tenant, NewTask task) { throw new UnsupportedOperationException(); }
+  public CreateResult create(TenantId tenant, NewTask task) {
+    if (isUnknownType(tenant, task.type())) {
+      return new CreateResult.UnknownType(task.type());
+    }
+    TaskRow row = row(tenant, task, now());
+    slots.ensure(row.id().slot());
+    combiner.write(row);
+    return new CreateResult.Created(view(row));
+  }
 
   /** Creates a task in a transaction of the caller's; needed where it is unique or the answer is kept for repeats. */
-  public CreateResult create(Tx tx, TenantId tenant, NewTask task) { throw new UnsupportedOperationException(); }
-
-  /** Creates all of them or none; the ids come in the order given. A task asked for as unique is not allowed here. */
-  public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) { throw new UnsupportedOperationException(); }
+  public CreateResult create(Tx tx, TenantId tenant, NewTask task) {
+    if (isUnknownType(tenant, task.type())) {
+      return new CreateResult.UnknownType(task.type());
+    }
+    TaskRow row = row(tenant, task, now());
+    Optional<TaskView> existing =
+        task.uniqueFor() == null ? Optional.empty() : existing(tx, row, task.uniqueFor());
+    if (existing.isPresent()) {
+      return new CreateResult.Existing(existing.get());
+    }
+    slots.ensure(row.id().slot());
+    insert(tx, List.of(row));
+    return new CreateResult.Created(view(row));
+  }
 
   /** What became of a batch. */
   public sealed interface BatchResult {
@@ -27,25 +93,201 @@ public final class Tasks {
     record UnknownType(int index, String type) implements BatchResult {}
   }
 
-  public Optional<TaskView> find(TenantId tenant, TaskId id) { throw new UnsupportedOperationException(); }
+  /** Creates all of them or none; the ids come in the order given. A task asked for as unique is not allowed here. */
+  public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
+    Instant now = now();
+    List<TaskRow> rows = new ArrayList<>(tasks.size());
+    for (int i = 0; i < tasks.size(); i++) {
+      NewTask task = tasks.get(i);
+      if (isUnknownType(tenant, task.type())) {
+        return new BatchResult.UnknownType(i, task.type());
+      }
+      TaskRow row = row(tenant, task, now);
+      slots.ensure(row.id().slot());
+      rows.add(row);
+    }
+    for (int from = 0; from < rows.size(); from += INSERT_BATCH) {
+      insert(tx, rows.subList(from, Math.min(rows.size(), from + INSERT_BATCH)));
+    }
+    return new BatchResult.Created(rows.stream().map(TaskRow::id).toList());
+  }
 
-  public Optional<TaskStory> story(TenantId tenant, TaskId id) { throw new UnsupportedOperationException(); }
+  private boolean isUnknownType(TenantId tenant, String type) {
+    return catalog.tenant(tenant).strict() && !catalog.isKnownType(tenant, type);
+  }
+
+  private Instant now() {
+    return clock.instant().truncatedTo(ChronoUnit.MICROS);
+  }
+
+  private TaskRow row(TenantId tenant, NewTask task, Instant now) {
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    TaskType type = catalog.type(tenant, task.type());
+    Instant dueAt = dueAt(task, now);
+    TaskId id = TaskId.at(dueAt, random);
+    int priority = task.priority() == null ? type.priority() : task.priority();
+    Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
+    Object sliceBy = task.key() == null ? id : task.key();
+    int slice = Math.floorMod(sliceBy.hashCode(), type.slices());
+    return new TaskRow(
+        tenant,
+        id,
+        catalog.laneFor(tenant, task.type(), priority, slice, route).id(),
+        priority,
+        // Spread over a millisecond, never early: a burst at one instant must not be one key that no cursor can divide.
+        dueAt.plus(random.nextInt(1_000), ChronoUnit.MICROS),
+        dueAt,
+        now,
+        expiresAt(task, dueAt),
+        task);
+  }
+
+  private static Instant dueAt(NewTask task, Instant now) {
+    Instant asked = task.delay() == null ? task.dueAt() : now.plus(task.delay());
+    return asked == null || asked.isBefore(now) ? now : asked.truncatedTo(ChronoUnit.MICROS);
+  }
+
+  private static @Nullable Instant expiresAt(NewTask task, Instant dueAt) {
+    return task.ttl() == null ? task.expiresAt() : dueAt.plus(task.ttl());
+  }
+
+  private TaskView view(TaskRow row) {
+    return row.view(catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.asked().type()));
+  }
+
+  private static final String INSERT =
+      """
+      /* Tasks.insert */
+      INSERT INTO carillon.task_{slot} (
+          tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+          target, retry, metadata)
+      SELECT tenant, id, ?, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+             target::jsonb, retry::jsonb, metadata::jsonb
+      FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
+                  ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[])
+           AS n (tenant, id, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+                 target, retry, metadata)
+      """;
+
+  /** One statement for each slot; the agenda hears of them once they are committed. */
+  private void insert(Tx tx, List<TaskRow> rows) {
+    Map<Slot, List<TaskRow>> bySlot = new TreeMap<>();
+    rows.forEach(row -> bySlot.computeIfAbsent(row.id().slot(), _ -> new ArrayList<>()).add(row));
+    bySlot.forEach(
+        (slot, some) ->
+            tx.update(
+                Sql.forSlot(INSERT, slot),
+                slot,
+                column("int4", some, row -> row.tenant().value()),
+                column("uuid", some, row -> row.id().value()),
+                column("int4", some, TaskRow::lane),
+                column("timestamptz", some, row -> Sql.text(row.readyAt())),
+                column("timestamptz", some, row -> Sql.text(row.dueAt())),
+                column("timestamptz", some, row -> Sql.text(row.createdAt())),
+                column("timestamptz", some, row -> Sql.text(row.expiresAt())),
+                column("text", some, row -> row.asked().key()),
+                column("text", some, row -> row.asked().concurrencyKey()),
+                column("text", some, row -> row.asked().payload()),
+                column("text", some, row -> Sql.json(row.asked().target())),
+                column("text", some, row -> Sql.json(row.asked().retry())),
+                column("text", some, row -> Sql.json(row.asked().metadata()))));
+    tx.afterCommit(
+        () -> {
+          created.add(rows.size());
+          bySlot.forEach((slot, some) -> earliest(some).forEach((lane, at) -> agenda.note(slot, lane, at)));
+        });
+  }
+
+  private static Map<Integer, Instant> earliest(List<TaskRow> rows) {
+    Map<Integer, Instant> earliest = new TreeMap<>();
+    rows.forEach(row -> earliest.merge(row.lane(), row.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
+    return earliest;
+  }
+
+  private static final String HOLD_KEY =
+      """
+      /* Tasks.holdKey */
+      INSERT INTO carillon.unique_task (tenant, type, key, task, held_until)
+      VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (tenant, type, key) DO UPDATE -- for its row lock: one request at a time decides for a key
+      SET held_until = greatest(unique_task.held_until, excluded.held_until)
+      RETURNING task
+      """;
+
+  private static final String HAND_KEY_ON =
+      """
+      /* Tasks.handKeyOn */
+      UPDATE carillon.unique_task
+      SET task = ?
+      WHERE tenant = ?
+        AND type = ?
+        AND key = ?
+      """;
+
+  /** The task that stands in the way of a unique one. If none does, the key is the new task's from now on. */
+  private Optional<TaskView> existing(Tx tx, TaskRow row, Duration window) {
+    TenantId tenant = row.tenant();
+    String type = row.asked().type();
+    String key = row.asked().key();
+    TaskId holder =
+        new TaskId(
+            tx.query(HOLD_KEY, r -> Sql.uuid(r, "task"), tenant, type, key, row.id(), row.createdAt().plus(window))
+                .getFirst());
+    Optional<TaskView> recent =
+        holder.equals(row.id())
+            ? Optional.empty()
+            : reader.find(tx, tenant, holder)
+                .filter(held -> held.createdAt().plus(window).isAfter(row.createdAt()));
+    Optional<TaskView> existing = recent.isPresent() ? recent : reader.liveByKey(tx, tenant, type, key);
+    if (existing.isEmpty() && !holder.equals(row.id())) {
+      tx.update(HAND_KEY_ON, row.id(), tenant, type, key);
+    }
+    return existing;
+  }
+
+  public Optional<TaskView> find(TenantId tenant, TaskId id) {
+    return reader.find(tenant, id);
+  }
+
+  public Optional<TaskStory> story(TenantId tenant, TaskId id) {
+    return reader.story(tenant, id);
+  }
 
   /** Newest due first; {@code before} is the last id of the page before. */
-  public Page<TaskView, TaskId> list(TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) { throw new UnsupportedOperationException(); }
+  public Page<TaskView, TaskId> list(
+      TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    return reader.list(tenant, filter, limit, before, withPayload);
+  }
 
-  /** Changed: CANCELLED now. Unchanged: it was. WrongState: RUNNING (and its cancel is now requested) or ended otherwise. */
-  public ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  /**
+   * Changed: CANCELLED now. Unchanged: it was. WrongState: it has ended otherwise, or it is RUNNING and its cancel is
+   * now requested.
+   */
+  public ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return changes.cancel(tx, tenant, id, who, ifVersion);
+  }
 
-  /** Cancels waiting tasks that match, and requests it of running ones; says how many are CANCELLED. */
-  public int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) { throw new UnsupportedOperationException(); }
+  /**
+   * Cancels waiting tasks that match, and requests it of running ones; says how many are CANCELLED. At most {@link
+   * TaskChanges#MOST_AT_ONCE} in one go.
+   */
+  public int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
+    return changes.cancelMatching(tx, tenant, filter, who);
+  }
 
   /** Makes a waiting task due now. */
-  public ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  public ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return changes.runNow(tx, tenant, id, who, ifVersion);
+  }
 
   /** Makes a dead task wait again with a fresh budget, its history kept. */
-  public ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  public ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return changes.redrive(tx, tenant, id, who, ifVersion);
+  }
 
   /** Changes a waiting or dead task. */
-  public ChangeResult patch(Tx tx, TenantId tenant, TaskId id, TaskPatch patch, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  public ChangeResult patch(
+      Tx tx, TenantId tenant, TaskId id, TaskPatch patch, String who, @Nullable Integer ifVersion) {
+    return changes.patch(tx, tenant, id, patch, who, ifVersion);
+  }
 }

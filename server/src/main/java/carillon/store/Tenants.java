@@ -6,11 +6,43 @@ import java.util.Optional;
 /** The tenants of the installation. */
 public final class Tenants {
 
-  /** From memory when it was read lately (1 s): this is asked with every request. */
-  public Optional<Tenant> find(String name) { throw new UnsupportedOperationException(); }
+  private final Db db;
+  private final Catalog catalog;
 
-  public List<Tenant> list() { throw new UnsupportedOperationException(); }
+  public Tenants(Db db, Catalog catalog) {
+    this.db = db;
+    this.catalog = catalog;
+  }
+
+  /** From memory, which another node's change reaches within a second: this is asked with every request. */
+  public Optional<Tenant> find(String name) {
+    return catalog.tenant(name);
+  }
+
+  public List<Tenant> list() {
+    return catalog.tenants();
+  }
+
+  private static final String PUT =
+      """
+      /* Tenants.put */
+      INSERT INTO carillon.tenant (name, strict, paused, weight)
+      VALUES (?, ?, ?, ?)
+      ON CONFLICT (name) DO UPDATE
+      SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight
+      RETURNING id, name, strict, paused, weight
+      """;
 
   /** Creates or changes. */
-  public Tenant put(String name, boolean strict, boolean paused, int weight, String who) { throw new UnsupportedOperationException(); }
+  public Tenant put(String name, boolean strict, boolean paused, int weight, String who) {
+    Tenant saved =
+        db.inTransaction(
+            tx -> {
+              Tenant tenant = tx.query(PUT, Catalog::tenant, name, strict, paused, weight).getFirst();
+              Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
+              return tenant;
+            });
+    catalog.refresh();
+    return saved;
+  }
 }

@@ -13,6 +13,18 @@ import org.jspecify.annotations.Nullable;
 /** The task types of one tenant at a time. */
 public final class Types {
 
+  private static final Duration ROTATION = Duration.ofHours(24);
+
+  private final Db db;
+  private final Catalog catalog;
+  private final TaskReader reader;
+
+  public Types(Db db, Catalog catalog) {
+    this.db = db;
+    this.catalog = catalog;
+    this.reader = new TaskReader(db, catalog);
+  }
+
   /** What PUT sets; what is null gets its default, except the secret, which then stays. */
   public record Settings(
       @Nullable Target target,
@@ -24,7 +36,7 @@ public final class Types {
       boolean paused,
       @Nullable SigningSecret signingSecret) {}
 
-  /** What became of a change; {@code LiveTasks} only for delete. */
+  /** What became of a change. */
   public sealed interface Result {
     record Saved(TaskType type, boolean created) implements Result {}
 
@@ -34,19 +46,208 @@ public final class Types {
 
     record StaleVersion(TaskType type) implements Result {}
 
+    /** It still has tasks that wait or run, so it cannot be deleted. */
     record LiveTasks() implements Result {}
   }
 
-  public Optional<TaskType> find(TenantId tenant, String name) { throw new UnsupportedOperationException(); }
+  private static final String FIND =
+      """
+      /* Types.find */
+      SELECT %s
+      FROM carillon.task_type
+      WHERE tenant = ?
+        AND name = ?
+      """
+          .formatted(Catalog.TYPE_COLUMNS);
+
+  public Optional<TaskType> find(TenantId tenant, String name) {
+    return db.inTransaction(tx -> find(tx, tenant, name));
+  }
+
+  private static Optional<TaskType> find(Tx tx, TenantId tenant, String name) {
+    return tx.queryOne(FIND, Catalog::type, tenant, name);
+  }
+
+  private static final String LOCK =
+      """
+      /* Types.lock */
+      SELECT %s
+      FROM carillon.task_type
+      WHERE tenant = ?
+        AND name = ?
+      FOR UPDATE
+      """
+          .formatted(Catalog.TYPE_COLUMNS);
+
+  private static Optional<TaskType> lock(Tx tx, TenantId tenant, String name) {
+    return tx.queryOne(LOCK, Catalog::type, tenant, name);
+  }
+
+  private static final String LIST =
+      """
+      /* Types.list */
+      SELECT %s
+      FROM carillon.task_type
+      WHERE tenant = ?
+        AND name > ?
+      ORDER BY name
+      LIMIT ?
+      """
+          .formatted(Catalog.TYPE_COLUMNS);
 
   /** By name, after the given one. */
-  public Page<TaskType, String> list(TenantId tenant, int limit, @Nullable String after) { throw new UnsupportedOperationException(); }
+  public Page<TaskType, String> list(TenantId tenant, int limit, @Nullable String after) {
+    List<TaskType> types =
+        db.inTransaction(tx -> tx.query(LIST, Catalog::type, tenant, after == null ? "" : after, limit + 1));
+    return types.size() <= limit
+        ? new Page<>(types, null)
+        : new Page<>(types.subList(0, limit), types.get(limit - 1).name());
+  }
+
+  private static final String PUT =
+      """
+      /* Types.put */
+      INSERT INTO carillon.task_type AS t (
+          tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret)
+      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (tenant, name) DO UPDATE
+      SET target = excluded.target,
+          retry = excluded.retry,
+          timeout_ms = excluded.timeout_ms,
+          lease_timeout_ms = excluded.lease_timeout_ms,
+          priority = excluded.priority,
+          slices = excluded.slices,
+          paused = excluded.paused,
+          paused_reason = CASE WHEN excluded.paused THEN t.paused_reason END,
+          -- A new secret signs beside the old one for a while, so that receivers can follow.
+          previous_secret = CASE WHEN excluded.signing_secret IS DISTINCT FROM t.signing_secret
+                                      AND excluded.signing_secret IS NOT NULL
+                                 THEN t.signing_secret ELSE t.previous_secret END,
+          previous_secret_until = CASE WHEN excluded.signing_secret IS DISTINCT FROM t.signing_secret
+                                            AND excluded.signing_secret IS NOT NULL
+                                       THEN clock_timestamp() + make_interval(secs => ?)
+                                       ELSE t.previous_secret_until END,
+          signing_secret = coalesce(excluded.signing_secret, t.signing_secret),
+          version = t.version + 1
+      """;
 
   /** A new secret signs beside the one before it for 24 hours. */
-  public Result put(TenantId tenant, String name, Settings settings, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  public Result put(
+      TenantId tenant, String name, Settings settings, String who, @Nullable Integer ifVersion) {
+    Result result =
+        db.inTransaction(
+            tx -> {
+              Optional<TaskType> before = lock(tx, tenant, name);
+              if (ifVersion != null && before.isEmpty()) {
+                return new Result.NotFound();
+              }
+              if (ifVersion != null && ifVersion != before.get().version()) {
+                return new Result.StaleVersion(before.get());
+              }
+              put(tx, tenant, name, settings);
+              Audit.record(tx, tenant, who, "type.put", name, null);
+              return new Result.Saved(find(tx, tenant, name).orElseThrow(), before.isEmpty());
+            });
+    catalog.refresh();
+    return result;
+  }
 
-  public Result delete(TenantId tenant, String name, String who, @Nullable Integer ifVersion) { throw new UnsupportedOperationException(); }
+  private static void put(Tx tx, TenantId tenant, String name, Settings settings) {
+    TaskType defaults = TaskType.withDefaults(name);
+    tx.update(
+        PUT,
+        tenant,
+        name,
+        Sql.json(settings.target()),
+        Sql.json(settings.retry()),
+        settings.timeout() == null ? defaults.timeout() : settings.timeout(),
+        settings.leaseTimeout() == null ? defaults.leaseTimeout() : settings.leaseTimeout(),
+        settings.priority() == null ? defaults.priority() : settings.priority(),
+        settings.slices() == null ? defaults.slices() : settings.slices(),
+        settings.paused(),
+        settings.signingSecret() == null ? null : settings.signingSecret().bytes(),
+        ROTATION.toSeconds());
+  }
 
-  /** Pauses or resumes. */
-  public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) { throw new UnsupportedOperationException(); }
+  private static final String DELETE =
+      """
+      /* Types.delete */
+      DELETE FROM carillon.task_type
+      WHERE tenant = ?
+        AND name = ?
+      """;
+
+  private static final String HAS_WAITING =
+      """
+      /* Types.hasWaiting */
+      SELECT FROM carillon.task
+      WHERE lane = ANY (?)
+        AND ready_at IS NOT NULL
+      LIMIT 1
+      """;
+
+  private static final String HAS_RUNNING =
+      """
+      /* Types.hasRunning */
+      SELECT FROM carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      JOIN carillon.task t ON t.tenant = held.tenant AND t.id = held.id AND t.slot = c.slot
+      WHERE held.tenant = ?
+        AND t.lane = ANY (?)
+        AND t.state = 'RUNNING'
+      LIMIT 1
+      """;
+
+  public Result delete(TenantId tenant, String name, String who, @Nullable Integer ifVersion) {
+    Result result =
+        db.inTransaction(
+            tx -> {
+              Optional<TaskType> type = lock(tx, tenant, name);
+              if (type.isEmpty()) {
+                return new Result.NotFound();
+              }
+              if (ifVersion != null && ifVersion != type.get().version()) {
+                return new Result.StaleVersion(type.get());
+              }
+              Sql.Column lanes = reader.lanes(tenant, name);
+              boolean isLive =
+                  !tx.query(HAS_WAITING, row -> true, lanes).isEmpty()
+                      || !tx.query(HAS_RUNNING, row -> true, tenant, lanes).isEmpty();
+              if (isLive) {
+                return new Result.LiveTasks();
+              }
+              tx.update(DELETE, tenant, name);
+              Audit.record(tx, tenant, who, "type.delete", name, null);
+              return new Result.Deleted();
+            });
+    catalog.refresh();
+    return result;
+  }
+
+  private static final String SET_PAUSED =
+      """
+      /* Types.setPaused */
+      UPDATE carillon.task_type
+      SET paused = ?,
+          paused_reason = ?,
+          version = version + 1
+      WHERE tenant = ?
+        AND name = ?
+      """;
+
+  /** Pauses or resumes; engines and workers of this process see it at once, others within a second. */
+  public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) {
+    if (tx.update(SET_PAUSED, paused, null, tenant, name) == 0) {
+      return new Result.NotFound();
+    }
+    Audit.record(tx, tenant, who, paused ? "type.pause" : "type.resume", name, null);
+    tx.afterCommit(catalog::refresh);
+    return new Result.Saved(find(tx, tenant, name).orElseThrow(), false);
+  }
+
+  /** Pauses a type for a reason that no person gave. */
+  static void pauseBecause(Tx tx, TenantId tenant, String name, String reason) {
+    tx.update(SET_PAUSED, true, reason, tenant, name);
+    Audit.record(tx, tenant, "carillon", "type.pause", name, null);
+  }
 }

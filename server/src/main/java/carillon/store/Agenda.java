@@ -1,0 +1,108 @@
+package carillon.store;
+
+import carillon.model.Slot;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this process knows to be waiting: per slot and lane, a time before which nothing is. A hint and nothing more:
+ * what it misses, the sweep finds; what it has too much, costs an empty claim.
+ *
+ * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head of the lane, where,
+ * while somebody holds an old snapshot, every entry claimed since then is still to be stepped over.
+ */
+public final class Agenda {
+
+  private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
+  private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
+  private final AtomicBoolean keyFreed = new AtomicBoolean();
+
+  /** A lane of a slot, and the time from which something waits in it. */
+  public record Entry(Slot slot, int lane, Instant from) {}
+
+  /** Asks to be told when something is noted that is earlier than what was known of its lane. */
+  public void whenEarlier(Runnable action) {
+    whenEarlier.add(action);
+  }
+
+  /** Something waits there from then on. */
+  public void note(Slot slot, int lane, Instant readyAt) {
+    boolean earlier;
+    synchronized (this) {
+      Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+      Instant known = lanes.get(lane);
+      earlier = known == null || readyAt.isBefore(known);
+      if (earlier) {
+        lanes.put(lane, readyAt);
+      }
+    }
+    if (earlier) {
+      whenEarlier.forEach(Runnable::run);
+    }
+  }
+
+  /** A concurrency key is free again: somewhere a task that was stepped over may be claimed now. */
+  void keyFreed() {
+    keyFreed.set(true);
+    whenEarlier.forEach(Runnable::run);
+  }
+
+  /** Whether a key was freed since this was last asked: then only a sweep finds what waited for it. */
+  public boolean takeKeyFreed() {
+    return keyFreed.getAndSet(false);
+  }
+
+  /**
+   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so that what is noted while
+   * a claim runs is not lost when its result is.
+   */
+  public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
+    List<Entry> due = new ArrayList<>();
+    waiting.forEach(
+        (slot, entries) ->
+            entries.forEach(
+                (lane, from) -> {
+                  if (!from.isAfter(now) && lanes.test(lane)) {
+                    due.add(new Entry(slot, lane, from));
+                  }
+                }));
+    due.forEach(entry -> remove(entry.slot(), entry.lane()));
+    return due;
+  }
+
+  private void remove(Slot slot, int lane) {
+    Map<Integer, Instant> lanes = waiting.get(slot);
+    if (lanes != null) {
+      lanes.remove(lane);
+      if (lanes.isEmpty()) {
+        waiting.remove(slot);
+      }
+    }
+  }
+
+  /** The earliest time noted for these lanes. */
+  public synchronized @Nullable Instant earliest(IntPredicate lanes) {
+    Instant earliest = null;
+    for (Map<Integer, Instant> entries : waiting.values()) {
+      for (Map.Entry<Integer, Instant> entry : entries.entrySet()) {
+        if (lanes.test(entry.getKey()) && (earliest == null || entry.getValue().isBefore(earliest))) {
+          earliest = entry.getValue();
+        }
+      }
+    }
+    return earliest;
+  }
+
+  /** How many lanes of slots have something noted. */
+  public synchronized int size() {
+    return waiting.values().stream().mapToInt(Map::size).sum();
+  }
+}

@@ -1,0 +1,249 @@
+package carillon.store;
+
+import carillon.model.Lane;
+import carillon.model.RetryPolicy;
+import carillon.model.Route;
+import carillon.model.SigningSecret;
+import carillon.model.Target;
+import carillon.model.TaskType;
+import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tenants, types and lanes, in memory. Read again when their version in the database has changed, so what another node
+ * changed is seen within one refresh (a second), and what this one changed at once.
+ */
+public final class Catalog {
+
+  private final Db db;
+  private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of(), Map.of());
+
+  public Catalog(Db db) {
+    this.db = db;
+  }
+
+  /** Names a type across tenants. */
+  private record TypeName(int tenant, String name) {}
+
+  private record LaneName(int tenant, String type, int priority, int slice, Route route) {}
+
+  private record Snapshot(
+      long version,
+      Map<Integer, Tenant> tenants,
+      Map<TypeName, TaskType> types,
+      Map<Integer, Lane> lanes,
+      Map<LaneName, Lane> lanesByName) {}
+
+  /** The lane with this number, also one that another node has just made. */
+  public Lane lane(int id) {
+    Lane lane = snapshot.lanes().get(id);
+    if (lane == null) {
+      refresh();
+      lane = snapshot.lanes().get(id);
+    }
+    if (lane == null) {
+      throw new StoreException("lane " + id + " is in no table");
+    }
+    return lane;
+  }
+
+  public Iterable<Lane> lanes() {
+    return snapshot.lanes().values();
+  }
+
+  /** The settings of a type; the defaults if it has none. */
+  public TaskType type(TenantId tenant, String name) {
+    TaskType type = snapshot.types().get(new TypeName(tenant.value(), name));
+    return type == null ? TaskType.withDefaults(name) : type;
+  }
+
+  boolean isKnownType(TenantId tenant, String name) {
+    return snapshot.types().containsKey(new TypeName(tenant.value(), name));
+  }
+
+  Tenant tenant(TenantId id) {
+    Tenant tenant = snapshot.tenants().get(id.value());
+    if (tenant == null) {
+      throw new StoreException("tenant " + id.value() + " is in no table");
+    }
+    return tenant;
+  }
+
+  Optional<Tenant> tenant(String name) {
+    return snapshot.tenants().values().stream().filter(t -> t.name().equals(name)).findFirst();
+  }
+
+  List<Tenant> tenants() {
+    return List.copyOf(snapshot.tenants().values());
+  }
+
+  /** Whether engines may claim from the lane now. */
+  public boolean isPushedNow(Lane lane) {
+    TaskType type = type(lane.tenant(), lane.type());
+    return !lane.route().isPulled(type.target()) && !isPaused(lane, type);
+  }
+
+  /** Whether workers may claim from the lane now. */
+  boolean isPulledNow(Lane lane) {
+    TaskType type = type(lane.tenant(), lane.type());
+    return lane.route().isPulled(type.target()) && !isPaused(lane, type);
+  }
+
+  private boolean isPaused(Lane lane, TaskType type) {
+    return type.paused() || tenant(lane.tenant()).paused();
+  }
+
+  private static final String ADD_TYPE =
+      """
+      /* Catalog.addType */
+      INSERT INTO carillon.task_type (tenant, name)
+      VALUES (?, ?)
+      ON CONFLICT DO NOTHING
+      """;
+
+  private static final String ADD_LANE =
+      """
+      /* Catalog.addLane */
+      INSERT INTO carillon.lane (tenant, type, priority, slice, route)
+      VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO NOTHING
+      """;
+
+  /** The lane with these properties, made if need be; in a transaction of its own, because it locks the catalog's row. */
+  Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
+    LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
+    Lane lane = snapshot.lanesByName().get(name);
+    if (lane == null) {
+      db.inTransaction(
+          tx -> {
+            tx.update(ADD_TYPE, tenant, type);
+            return tx.update(ADD_LANE, tenant, type, priority, slice, route.name());
+          });
+      refresh();
+      lane = snapshot.lanesByName().get(name);
+    }
+    if (lane == null) {
+      throw new StoreException("lane " + name + " could not be made");
+    }
+    return lane;
+  }
+
+  private static final String VERSION =
+      """
+      /* Catalog.version */
+      SELECT version
+      FROM carillon.catalog
+      """;
+
+  private static final String TENANTS =
+      """
+      /* Catalog.tenants */
+      SELECT id, name, strict, paused, weight
+      FROM carillon.tenant
+      ORDER BY name
+      """;
+
+  static final String TYPE_COLUMNS =
+      """
+      tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
+      signing_secret,
+      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version
+      """;
+
+  private static final String TYPES =
+      """
+      /* Catalog.types */
+      SELECT %s
+      FROM carillon.task_type
+      """
+          .formatted(TYPE_COLUMNS);
+
+  private static final String LANES =
+      """
+      /* Catalog.lanes */
+      SELECT id, tenant, type, priority, slice, route
+      FROM carillon.lane
+      """;
+
+  /** Reads everything again if anything has changed since. */
+  public void refresh() {
+    db.inTransaction(
+        tx -> {
+          // Read first: what changes while we read the rest only makes us read it once more.
+          long version = tx.query(VERSION, row -> row.getLong("version")).getFirst();
+          if (version != snapshot.version()) {
+            snapshot = read(tx, version);
+          }
+          return version;
+        });
+  }
+
+  private static Snapshot read(Tx tx, long version) {
+    Map<Integer, Tenant> tenants = new HashMap<>();
+    tx.query(TENANTS, Catalog::tenant).forEach(t -> tenants.put(t.id().value(), t));
+    Map<TypeName, TaskType> types = new HashMap<>();
+    tx.query(TYPES, row -> Map.entry(new TypeName(row.getInt("tenant"), row.getString("name")), type(row)))
+        .forEach(t -> types.put(t.getKey(), t.getValue()));
+    Map<Integer, Lane> lanes = new HashMap<>();
+    Map<LaneName, Lane> byName = new HashMap<>();
+    for (Lane lane : tx.query(LANES, Catalog::lane)) {
+      lanes.put(lane.id(), lane);
+      byName.put(
+          new LaneName(lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()), lane);
+    }
+    return new Snapshot(version, Map.copyOf(tenants), Map.copyOf(types), Map.copyOf(lanes), Map.copyOf(byName));
+  }
+
+  static Tenant tenant(ResultSet row) throws SQLException {
+    return new Tenant(
+        new TenantId(row.getInt("id")),
+        row.getString("name"),
+        row.getBoolean("strict"),
+        row.getBoolean("paused"),
+        row.getInt("weight"));
+  }
+
+  static TaskType type(ResultSet row) throws SQLException {
+    String target = row.getString("target");
+    String retry = row.getString("retry");
+    List<SigningSecret> secrets = new ArrayList<>();
+    addSecret(secrets, row.getBytes("signing_secret"));
+    addSecret(secrets, row.getBytes("previous_secret"));
+    return new TaskType(
+        row.getString("name"),
+        target == null ? new Target.Pull() : Json.target(target),
+        retry == null ? RetryPolicy.DEFAULT : Json.retry(retry),
+        Duration.ofMillis(row.getLong("timeout_ms")),
+        Duration.ofMillis(row.getLong("lease_timeout_ms")),
+        row.getInt("priority"),
+        row.getInt("slices"),
+        row.getBoolean("paused"),
+        row.getString("paused_reason"),
+        secrets,
+        row.getInt("version"));
+  }
+
+  private static void addSecret(List<SigningSecret> secrets, byte @Nullable [] bytes) {
+    if (bytes != null) {
+      secrets.add(new SigningSecret(bytes));
+    }
+  }
+
+  private static Lane lane(ResultSet row) throws SQLException {
+    return new Lane(
+        row.getInt("id"),
+        new TenantId(row.getInt("tenant")),
+        row.getString("type"),
+        row.getInt("priority"),
+        row.getInt("slice"),
+        Route.valueOf(row.getString("route")));
+  }
+}

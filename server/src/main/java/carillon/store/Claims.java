@@ -1,0 +1,186 @@
+package carillon.store;
+
+import static carillon.store.Sql.column;
+
+import carillon.model.Lane;
+import carillon.model.Lease;
+import carillon.model.Outcome;
+import carillon.model.RetryPolicy;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** The claims whose holder has gone silent: a node without a lease, or a worker that neither reported nor renewed. */
+public final class Claims {
+
+  private static final String WHO = "reaper";
+
+  private final Db db;
+  private final Catalog catalog;
+  private final Endings endings;
+
+  public Claims(Db db, Catalog catalog, Endings endings) {
+    this.db = db;
+    this.catalog = catalog;
+    this.endings = endings;
+  }
+
+  /** A task that is RUNNING under a claim. */
+  public record Held(
+      TenantId tenant, TaskId id, String type, Lease lease, int attempt, Instant dueAt, RetryPolicy retry) {}
+
+  /** A claim that has lapsed, and the tasks that it still holds. */
+  public record Lapsed(UUID claim, Slot slot, List<Held> tasks) {}
+
+  private record Row(UUID id, Slot slot, List<Integer> tenants, List<UUID> tasks) {
+    private Sql.Column tenantColumn() {
+      return column("int4", tenants, tenant -> tenant);
+    }
+
+    private Sql.Column taskColumn() {
+      return column("uuid", tasks, task -> task);
+    }
+  }
+
+  private static final String LAPSED =
+      """
+      /* Claims.lapsed */
+      (SELECT c.id, c.slot, c.tenants, c.tasks
+       FROM carillon.node n
+       JOIN carillon.claim c ON c.node = n.id
+       WHERE n.lease_until < clock_timestamp()
+       LIMIT ?)
+      UNION ALL
+      (SELECT c.id, c.slot, c.tenants, c.tasks
+       FROM carillon.claim c
+       WHERE c.lease_until < (SELECT clock_timestamp())
+       ORDER BY c.lease_until
+       LIMIT ?)
+      """;
+
+  private static final String HELD =
+      """
+      /* Claims.held */
+      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry
+      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE t.state = 'RUNNING'
+        AND t.claim = ?
+        AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+      """;
+
+  /** At most so many of each kind; what they hold is read, nothing is changed. */
+  public List<Lapsed> lapsed(int limit) {
+    return db.inTransaction(
+        tx -> {
+          List<Lapsed> lapsed = new ArrayList<>();
+          for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
+            List<Held> held =
+                tx.query(
+                    Sql.forSlot(HELD, row.slot()), this::held, row.tenantColumn(), row.taskColumn(), row.id());
+            lapsed.add(new Lapsed(row.id(), row.slot(), held));
+          }
+          return lapsed;
+        });
+  }
+
+  private static Row row(ResultSet row) throws SQLException {
+    return new Row(
+        Sql.uuid(row, "id"),
+        new Slot(row.getObject("slot", LocalDate.class)),
+        Arrays.asList(Sql.integers(row, "tenants")),
+        Arrays.asList(Sql.uuids(row, "tasks")));
+  }
+
+  Held held(ResultSet row) throws SQLException {
+    Lane lane = catalog.lane(row.getInt("lane"));
+    String retry = row.getString("retry");
+    return new Held(
+        lane.tenant(),
+        new TaskId(Sql.uuid(row, "id")),
+        lane.type(),
+        new Lease(row.getInt("fence"), Sql.uuid(row, "claim")),
+        row.getInt("attempt"),
+        Sql.requiredInstant(row, "due_at"),
+        retry == null ? catalog.type(lane.tenant(), lane.type()).retry() : Json.retry(retry));
+  }
+
+  private static final String REMAINING =
+      """
+      /* Claims.remaining */
+      SELECT c.id, c.slot, c.tenants, c.tasks
+      FROM carillon.claim c
+      WHERE c.id = ?
+      FOR UPDATE
+      """;
+
+  private static final String NEXT_LEASE_END =
+      """
+      /* Claims.nextLeaseEnd */
+      SELECT min(t.lease_until) AS lease_until
+      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE t.state = 'RUNNING'
+        AND t.claim = ?
+      """;
+
+  private static final String LOOK_AGAIN =
+      """
+      /* Claims.lookAgain */
+      UPDATE carillon.claim
+      SET lease_until = ?
+      WHERE id = ?
+      """;
+
+  private static final String RETIRE =
+      """
+      /* Claims.retire */
+      DELETE FROM carillon.claim
+      WHERE id = ?
+      """;
+
+  /**
+   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster; keeps the claim only if
+   * something in it was renewed meanwhile.
+   */
+  public Endings.Written reap(Lapsed lapsed, List<Outcome> outcomes) {
+    List<Endings.Ending> ends = new ArrayList<>();
+    for (int i = 0; i < outcomes.size(); i++) {
+      Held held = lapsed.tasks().get(i);
+      ends.add(
+          new Endings.Ending(
+              held.tenant(), held.id(), held.type(), held.lease(), outcomes.get(i), null, WHO, true));
+    }
+    return db.inTransaction(
+        tx -> {
+          Endings.Written written = endings.finish(tx, ends);
+          tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
+          return written;
+        });
+  }
+
+  private static void retireOrKeep(Tx tx, Row row) {
+    Optional<Instant> next =
+        tx.query(
+                Sql.forSlot(NEXT_LEASE_END, row.slot()),
+                r -> Optional.ofNullable(Sql.instant(r, "lease_until")),
+                row.tenantColumn(),
+                row.taskColumn(),
+                row.id())
+            .getFirst();
+    if (next.isPresent()) {
+      tx.update(LOOK_AGAIN, next.get(), row.id());
+    } else {
+      tx.update(RETIRE, row.id());
+    }
+  }
+}

@@ -1,0 +1,86 @@
+package carillon.store;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Looks at the database before anything is entrusted to it. */
+public final class DatabaseCheck {
+
+  private static final int OLDEST = 150_000;
+
+  /** What must be set, because an acknowledged task may not be lost. */
+  private static final Map<String, Set<String>> DURABLE =
+      Map.of(
+          "fsync", Set.of("on"),
+          "full_page_writes", Set.of("on"),
+          "synchronous_commit", Set.of("on", "remote_apply"));
+
+  private DatabaseCheck() {}
+
+  /** Why Carillon must not start on this database, in one line; empty if it may. */
+  public static Optional<String> refusal(Db.Address address) {
+    try (Connection connection = connect(address);
+        Statement statement = connection.createStatement()) {
+      return Optional.ofNullable(refusal(statement));
+    } catch (SQLException e) {
+      return Optional.of("cannot use the database: " + firstLine(e.getMessage()));
+    }
+  }
+
+  private static @Nullable String refusal(Statement statement) throws SQLException {
+    int version = Integer.parseInt(show(statement, "server_version_num"));
+    if (version < OLDEST) {
+      return "PostgreSQL "
+          + show(statement, "server_version")
+          + " is too old: Carillon needs 15 or later";
+    }
+    for (var setting : DURABLE.entrySet()) {
+      String value = show(statement, setting.getKey());
+      if (!setting.getValue().contains(value)) {
+        return "the database has "
+            + setting.getKey()
+            + " = "
+            + value
+            + ", so it could lose tasks that were accepted: set it to on";
+      }
+    }
+    String encoding = show(statement, "server_encoding");
+    if (!encoding.equals("UTF8")) {
+      return "the database's encoding is " + encoding + ": Carillon needs UTF8";
+    }
+    return show(statement, "transaction_read_only").equals("on")
+        ? "the database is read-only: connect to the primary"
+        : null;
+  }
+
+  /** One connection, with timeouts, outside of any pool. */
+  static Connection connect(Db.Address address) throws SQLException {
+    Properties properties = new Properties();
+    properties.setProperty("user", address.user());
+    if (address.password() != null) {
+      properties.setProperty("password", address.password());
+    }
+    properties.setProperty("connectTimeout", "3");
+    properties.setProperty("socketTimeout", "15");
+    return DriverManager.getConnection(address.url(), properties);
+  }
+
+  private static String show(Statement statement, String setting) throws SQLException {
+    try (ResultSet row = statement.executeQuery("SHOW " + setting)) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
+  private static String firstLine(@Nullable String message) {
+    return message == null ? "no reason given" : message.lines().findFirst().orElse("no reason given");
+  }
+}

@@ -1,0 +1,360 @@
+package carillon.store;
+
+import carillon.model.Lane;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.model.TenantId;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What people and programs do to tasks that exist. Every change locks the row first, looks at the state under that lock
+ * and writes under it, so it waits for a claim in progress and is waited for by the next one.
+ */
+final class TaskChanges {
+
+  /** One bulk change is one transaction; more than this would hold its locks for too long. */
+  static final int MOST_AT_ONCE = 50_000;
+
+  private final TaskReader reader;
+  private final Catalog catalog;
+  private final DbClock clock;
+  private final Agenda agenda;
+
+  TaskChanges(TaskReader reader, Catalog catalog, DbClock clock, Agenda agenda) {
+    this.reader = reader;
+    this.catalog = catalog;
+    this.clock = clock;
+    this.agenda = agenda;
+  }
+
+  private ChangeResult change(
+      Tx tx,
+      TenantId tenant,
+      TaskId id,
+      @Nullable Integer ifVersion,
+      BiFunction<Tx, TaskView, ChangeResult> change) {
+    Optional<TaskView> found = reader.lock(tx, tenant, id);
+    if (found.isEmpty()) {
+      return new ChangeResult.NotFound();
+    }
+    TaskView task = found.get();
+    if (ifVersion != null && ifVersion != task.version()) {
+      return new ChangeResult.StaleVersion(task);
+    }
+    return change.apply(tx, task);
+  }
+
+  private TaskView reread(Tx tx, TenantId tenant, TaskId id) {
+    return reader.find(tx, tenant, id).orElseThrow();
+  }
+
+  private static final String CANCEL =
+      """
+      /* TaskChanges.cancel */
+      UPDATE carillon.task
+      SET state = 'CANCELLED',
+          ready_at = NULL,
+          finished_at = clock_timestamp(),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+        AND state = 'PENDING'
+      """;
+
+  private static final String REQUEST_CANCEL =
+      """
+      /* TaskChanges.requestCancel */
+      UPDATE carillon.task
+      SET cancel_requested = true,
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+        AND state = 'RUNNING'
+        AND NOT cancel_requested
+      """;
+
+  ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) ->
+            switch (task.state()) {
+              case PENDING -> {
+                t.update(CANCEL, tenant, id, id.slot());
+                record(t, tenant, task, TaskState.CANCELLED, who);
+                yield new ChangeResult.Changed(reread(t, tenant, id));
+              }
+              case CANCELLED -> new ChangeResult.Unchanged(task);
+              case RUNNING -> {
+                t.update(REQUEST_CANCEL, tenant, id, id.slot());
+                yield new ChangeResult.WrongState(reread(t, tenant, id));
+              }
+              case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
+            });
+  }
+
+  private static final String RECORD =
+      """
+      /* TaskChanges.record */
+      INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who)
+      VALUES (?, ?, ?, clock_timestamp(), ?::carillon.task_state, ?::carillon.task_state, ?, ?)
+      """;
+
+  private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
+    TaskId id = task.id();
+    tx.update(RECORD, tenant, id, id.slot(), task.state().name(), next.name(), task.fence(), who);
+  }
+
+  private static final String RUN_NOW =
+      """
+      /* TaskChanges.runNow */
+      UPDATE carillon.task
+      SET ready_at = clock_timestamp(),
+          due_at = least(due_at, clock_timestamp()),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+        AND state = 'PENDING'
+      """;
+
+  ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.PENDING) {
+            return new ChangeResult.WrongState(task);
+          }
+          t.update(RUN_NOW, tenant, id, id.slot());
+          Audit.record(t, tenant, who, "task.run", id.toString(), null);
+          return ready(t, tenant, id);
+        });
+  }
+
+  /** The task may be claimable earlier than its slot and the agenda think. */
+  private ChangeResult ready(Tx tx, TenantId tenant, TaskId id) {
+    TaskView task = reread(tx, tenant, id);
+    Instant readyAt = task.readyAt();
+    if (readyAt != null) {
+      Slots.openEarlier(tx, id.slot(), readyAt);
+      int lane = tx.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst();
+      tx.afterCommit(() -> agenda.note(id.slot(), lane, readyAt));
+    }
+    return new ChangeResult.Changed(task);
+  }
+
+  private static final String LANE =
+      """
+      /* TaskChanges.ready */
+      SELECT lane
+      FROM carillon.task
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+      """;
+
+  // The last attempt stood on the row; it moves to its history, because the row is about to be used again.
+  private static final String REDRIVE =
+      """
+      /* TaskChanges.redrive */
+      WITH kept AS (
+          INSERT INTO carillon.attempt (
+              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+              output)
+          SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
+                 error, output
+          FROM carillon.task
+          WHERE tenant = ?
+            AND id = ?
+            AND slot = ?
+      ), letter AS (
+          DELETE FROM carillon.dead_letter
+          WHERE tenant = ?
+            AND task = ?
+      )
+      UPDATE carillon.task
+      SET state = 'PENDING',
+          ready_at = ?,
+          attempt = 0,
+          finished_at = NULL,
+          cancel_requested = false,
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+        AND state = 'DEAD'
+      """;
+
+  ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return redriveAt(tx, tenant, id, clock.instant(), who, ifVersion);
+  }
+
+  ChangeResult redriveAt(
+      Tx tx, TenantId tenant, TaskId id, Instant readyAt, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.DEAD) {
+            return new ChangeResult.WrongState(task);
+          }
+          Slot slot = id.slot();
+          t.update(REDRIVE, tenant, id, slot, tenant, id, readyAt, tenant, id, slot);
+          record(t, tenant, task, TaskState.PENDING, who);
+          return ready(t, tenant, id);
+        });
+  }
+
+  private static final String PATCH =
+      """
+      /* TaskChanges.patch */
+      UPDATE carillon.task
+      SET due_at = coalesce(?::timestamptz, due_at),
+          ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
+          lane = ?,
+          payload = coalesce(?, payload),
+          retry = coalesce(?::jsonb, retry),
+          key = coalesce(?, key),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND slot = ?
+        AND state IN ('PENDING', 'DEAD')
+      """;
+
+  ChangeResult patch(
+      Tx tx, TenantId tenant, TaskId id, TaskPatch patch, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
+            return new ChangeResult.WrongState(task);
+          }
+          Lane lane =
+              catalog.lane(t.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst());
+          int priority = patch.priority() == null ? lane.priority() : patch.priority();
+          Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), lane.route());
+          Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
+          t.update(
+              PATCH, dueAt, dueAt, next.id(), patch.payload(), Sql.json(patch.retry()), patch.key(), tenant, id,
+              id.slot());
+          Audit.record(t, tenant, who, "task.edit", id.toString(), null);
+          return ready(t, tenant, id);
+        });
+  }
+
+  private static Instant later(Instant a, Instant b) {
+    return a.isAfter(b) ? a : b;
+  }
+
+  private static final String CANCEL_WAITING =
+      """
+      /* TaskChanges.cancelWaiting */
+      WITH matching AS MATERIALIZED (
+          SELECT t.tenant, t.id
+          FROM carillon.task_{slot} t
+          WHERE t.lane = ANY (?)
+            AND t.ready_at IS NOT NULL
+            AND (?::text IS NULL OR t.key = ?::text)
+            AND (?::text IS NULL OR t.schedule = ?::text)
+            AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
+            AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
+            AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
+            AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
+          ORDER BY t.id
+          LIMIT ?
+          FOR UPDATE -- waits for claims in progress; those rows then no longer match
+      ), cancelled AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'CANCELLED',
+              ready_at = NULL,
+              finished_at = clock_timestamp(),
+              version = t.version + 1
+          FROM matching m
+          WHERE t.tenant = m.tenant
+            AND t.id = m.id
+            AND t.state = 'PENDING'
+          RETURNING t.tenant, t.id, t.slot, t.fence
+      )
+      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+      SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+      FROM cancelled
+      """;
+
+  // Running tasks are in no index; the claims know them.
+  private static final String REQUEST_CANCEL_OF_RUNNING =
+      """
+      /* TaskChanges.requestCancelOfRunning */
+      UPDATE carillon.task t
+      SET cancel_requested = true,
+          version = t.version + 1
+      FROM carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      WHERE held.tenant = ?
+        AND t.tenant = held.tenant
+        AND t.id = held.id
+        AND t.slot = c.slot
+        AND t.state = 'RUNNING'
+        AND NOT t.cancel_requested
+        AND t.lane = ANY (?)
+        AND (?::text IS NULL OR t.key = ?::text)
+        AND (?::text IS NULL OR t.schedule = ?::text)
+        AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
+        AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
+        AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
+        AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
+      """;
+
+  private static final String ALL_SLOTS =
+      """
+      /* TaskChanges.cancelMatching */
+      SELECT day
+      FROM carillon.slot
+      ORDER BY day
+      """;
+
+  int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
+    Sql.Column lanes = reader.lanes(tenant, filter.type());
+    String metadata = Sql.json(filter.metadata());
+    int cancelled = 0;
+    boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
+    if (wantsWaiting) {
+      List<Slot> slots = tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)));
+      for (Slot slot : slots) {
+        cancelled +=
+            tx.update(
+                Sql.forSlot(CANCEL_WAITING, slot),
+                lanes, filter.key(), filter.key(), filter.schedule(), filter.schedule(), filter.dueAfter(),
+                filter.dueAfter(), filter.dueBefore(), filter.dueBefore(), filter.error(), filter.error(), metadata,
+                metadata, MOST_AT_ONCE - cancelled, who);
+      }
+    }
+    if (filter.state() == null || filter.state() == TaskState.RUNNING) {
+      tx.update(
+          REQUEST_CANCEL_OF_RUNNING,
+          tenant, lanes, filter.key(), filter.key(), filter.schedule(), filter.schedule(), filter.dueAfter(),
+          filter.dueAfter(), filter.dueBefore(), filter.dueBefore(), filter.error(), filter.error(), metadata,
+          metadata);
+    }
+    Audit.record(tx, tenant, who, "task.cancel", "matching", "{\"cancelled\": " + cancelled + "}");
+    return cancelled;
+  }
+}

@@ -1,0 +1,392 @@
+package carillon.store;
+
+import carillon.model.FailureKind;
+import carillon.model.Lane;
+import carillon.model.RetryPolicy;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Reads tasks for showing: one, one with its story, or a page of them. */
+final class TaskReader {
+
+  /** How many rows one page looks through before it ends early, so that no filter makes a query long. */
+  private static final int PAGE_REACH = 20_000;
+
+  /** And how many slots, for tenants with little in each. */
+  private static final int PAGE_SLOTS = 100;
+
+  private static final int STORY_LENGTH = 1_000;
+
+  static final String COLUMNS =
+      """
+      t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
+      t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
+      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress
+      """;
+
+  private final Db db;
+  private final Catalog catalog;
+
+  TaskReader(Db db, Catalog catalog) {
+    this.db = db;
+    this.catalog = catalog;
+  }
+
+  private static final String FIND =
+      """
+      /* TaskReader.find */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.slot = ?
+      """
+          .formatted(COLUMNS);
+
+  Optional<TaskView> find(TenantId tenant, TaskId id) {
+    return db.inTransaction(tx -> find(tx, tenant, id));
+  }
+
+  Optional<TaskView> find(Tx tx, TenantId tenant, TaskId id) {
+    return tx.queryOne(FIND, this::view, tenant, id, id.slot());
+  }
+
+  private static final String LOCK =
+      """
+      /* TaskReader.lock */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.slot = ?
+      FOR UPDATE OF t
+      """
+          .formatted(COLUMNS);
+
+  /** The task as it is after any claim in progress has ended; nobody else changes it before the transaction ends. */
+  Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
+    return tx.queryOne(LOCK, this::view, tenant, id, id.slot());
+  }
+
+  private static final String LIVE_BY_KEY =
+      """
+      /* TaskReader.liveByKey */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.key = ?
+        AND t.lane = ANY (?)
+        AND t.state IN ('PENDING', 'RUNNING')
+      ORDER BY t.id DESC
+      LIMIT 1
+      """
+          .formatted(COLUMNS);
+
+  Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
+    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes(tenant, type));
+  }
+
+  /** The lanes of a type, or of all types. */
+  Sql.Column lanes(TenantId tenant, @Nullable String type) {
+    List<Object> lanes = new ArrayList<>();
+    for (Lane lane : catalog.lanes()) {
+      if (lane.tenant().equals(tenant) && (type == null || lane.type().equals(type))) {
+        lanes.add(lane.id());
+      }
+    }
+    return new Sql.Column("int4", lanes.toArray());
+  }
+
+  private static final String ATTEMPTS =
+      """
+      /* TaskReader.attempts */
+      SELECT attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output
+      FROM carillon.attempt
+      WHERE tenant = ?
+        AND task = ?
+        AND slot = ?
+      ORDER BY fence DESC
+      LIMIT ?
+      """;
+
+  private static final String TRANSITIONS =
+      """
+      /* TaskReader.transitions */
+      SELECT at, from_state, to_state, fence, who, reason
+      FROM carillon.transition
+      WHERE tenant = ?
+        AND task = ?
+        AND slot = ?
+      ORDER BY at DESC, fence DESC
+      LIMIT ?
+      """;
+
+  Optional<TaskStory> story(TenantId tenant, TaskId id) {
+    return db.inTransaction(
+        tx ->
+            find(tx, tenant, id)
+                .map(
+                    task -> {
+                      List<TaskStory.Attempt> attempts =
+                          tx.query(ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), STORY_LENGTH);
+                      return new TaskStory(
+                          task,
+                          withLast(task, attempts.reversed()),
+                          tx.query(TRANSITIONS, TaskReader::transition, tenant, id, id.slot(), STORY_LENGTH)
+                              .reversed());
+                    }));
+  }
+
+  /** The last attempt stands on the task's own row, unless the task waits for another one. */
+  private static List<TaskStory.Attempt> withLast(TaskView task, List<TaskStory.Attempt> ended) {
+    boolean isOver = ended.stream().anyMatch(attempt -> attempt.fence() == task.fence());
+    if (task.fence() == 0 || isOver) {
+      return ended;
+    }
+    List<TaskStory.Attempt> all = new ArrayList<>(ended);
+    all.add(
+        new TaskStory.Attempt(
+            task.attempt(),
+            task.fence(),
+            task.leasedBy(),
+            task.startedAt(),
+            task.finishedAt(),
+            task.state().name(),
+            task.failure(),
+            task.status(),
+            task.error(),
+            task.output()));
+    return all;
+  }
+
+  private static final String SLOTS =
+      """
+      /* TaskReader.slots */
+      SELECT day
+      FROM carillon.slot
+      WHERE day <= ?
+      ORDER BY day DESC
+      LIMIT ?
+      """;
+
+  // The filter looks only at rows that the inner part has reached, and the last of those always comes out, matching or
+  // not, to say where the next page goes on.
+  private static final String PAGE =
+      """
+      /* TaskReader.page */
+      WITH f AS MATERIALIZED (
+          SELECT ?::int[] AS lanes, ?::carillon.task_state AS state, ?::text AS schedule,
+                 ?::timestamptz AS due_after, ?::timestamptz AS due_before, ?::text AS error, ?::jsonb AS metadata
+      )
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches
+      FROM (
+          SELECT t.*,
+                 row_number() OVER (ORDER BY t.id DESC) AS n,
+                 (f.lanes IS NULL OR t.lane = ANY (f.lanes))
+                 AND (f.state IS NULL OR t.state = f.state)
+                 AND (f.schedule IS NULL OR t.schedule = f.schedule)
+                 AND (f.due_after IS NULL OR t.due_at >= f.due_after)
+                 AND (f.due_before IS NULL OR t.due_at < f.due_before)
+                 AND (f.error IS NULL OR strpos(lower(t.error), lower(f.error)) > 0)
+                 AND (f.metadata IS NULL OR t.metadata @> f.metadata) IS TRUE AS matches
+          FROM f, (
+              SELECT *
+              FROM carillon.task_{slot}
+              WHERE tenant = ?
+                AND id < ?
+              ORDER BY id DESC
+              LIMIT ?
+          ) t
+      ) t
+      WHERE t.matches OR t.n = ?
+      ORDER BY t.id DESC
+      LIMIT ?
+      """
+          .formatted(COLUMNS);
+
+  private static final String BY_KEY =
+      """
+      /* TaskReader.byKey */
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.key = ?
+        AND t.id < ?
+        AND t.lane = ANY (?)
+        AND (?::carillon.task_state IS NULL OR t.state = ?::carillon.task_state)
+        AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
+        AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
+        AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
+        AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
+        AND (?::text IS NULL OR t.schedule = ?::text)
+      ORDER BY t.id DESC
+      LIMIT ?
+      """
+          .formatted(COLUMNS);
+
+  private static final TaskId LAST_ID = new TaskId(new UUID(-1L, -1L));
+
+  Page<TaskView, TaskId> list(
+      TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    return filter.key() == null
+        ? db.inTransaction(tx -> pageBySlot(tx, tenant, filter, limit, before, withPayload))
+        : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
+  }
+
+  private Page<TaskView, TaskId> pageByKey(
+      Tx tx, TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    String state = filter.state() == null ? null : filter.state().name();
+    String metadata = Sql.json(filter.metadata());
+    List<TaskView> found =
+        tx.query(
+            BY_KEY, this::view, withPayload, tenant, filter.key(), before == null ? LAST_ID : before,
+            lanes(tenant, filter.type()), state, state, filter.dueAfter(), filter.dueAfter(), filter.dueBefore(),
+            filter.dueBefore(), filter.error(), filter.error(), metadata, metadata, filter.schedule(),
+            filter.schedule(), limit + 1);
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
+  }
+
+  private record Reached(TaskView task, boolean matches) {}
+
+  private Page<TaskView, TaskId> pageBySlot(
+      Tx tx, TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    Slot from = before == null ? new Slot(LocalDate.of(9999, 1, 1)) : before.slot();
+    List<Slot> slots =
+        tx.query(SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)), from, PAGE_SLOTS);
+    List<TaskView> items = new ArrayList<>();
+    int reach = PAGE_REACH;
+    for (Slot slot : slots) {
+      int room = limit - items.size();
+      List<Reached> reached = page(tx, slot, tenant, filter, before, withPayload, reach, room + 1);
+      for (Reached row : reached) {
+        if (row.matches() && items.size() == limit) {
+          return new Page<>(items, items.getLast().id());
+        }
+        if (row.matches()) {
+          items.add(row.task());
+        }
+      }
+      boolean endedEarly = !reached.isEmpty() && !reached.getLast().matches();
+      if (endedEarly) {
+        return new Page<>(items, reached.getLast().task().id());
+      }
+      reach = Math.max(1, reach - reached.size());
+    }
+    boolean isLast = slots.size() < PAGE_SLOTS;
+    return new Page<>(items, isLast ? null : before(slots.getLast()));
+  }
+
+  /** The smallest id of a slot: everything before it lies in earlier slots. */
+  private static TaskId before(Slot slot) {
+    long millis = slot.day().toEpochDay() * 86_400_000L;
+    return new TaskId(new UUID(millis << 16 | 0x7000, 0x8000_0000_0000_0000L));
+  }
+
+  private List<Reached> page(
+      Tx tx,
+      Slot slot,
+      TenantId tenant,
+      TaskFilter filter,
+      @Nullable TaskId before,
+      boolean withPayload,
+      int reach,
+      int limit) {
+    return tx.query(
+        Sql.forSlot(PAGE, slot),
+        row -> new Reached(view(row), row.getBoolean("matches")),
+        filter.type() == null ? null : lanes(tenant, filter.type()),
+        filter.state() == null ? null : filter.state().name(),
+        filter.schedule(),
+        filter.dueAfter(),
+        filter.dueBefore(),
+        filter.error(),
+        Sql.json(filter.metadata()),
+        withPayload,
+        tenant,
+        before == null ? LAST_ID : before,
+        reach,
+        reach,
+        limit);
+  }
+
+  TaskView view(ResultSet row) throws SQLException {
+    TenantId tenant = new TenantId(row.getInt("tenant"));
+    Lane lane = catalog.lane(row.getInt("lane"));
+    String target = row.getString("target");
+    String retry = row.getString("retry");
+    RetryPolicy ownRetry = retry == null ? null : Json.retry(retry);
+    RetryPolicy policy = ownRetry == null ? catalog.type(tenant, lane.type()).retry() : ownRetry;
+    return new TaskView(
+        catalog.tenant(tenant).name(),
+        new TaskId(Sql.uuid(row, "id")),
+        lane.type(),
+        row.getString("key"),
+        TaskState.valueOf(row.getString("state")),
+        lane.priority(),
+        Sql.requiredInstant(row, "due_at"),
+        Sql.instant(row, "ready_at"),
+        Sql.requiredInstant(row, "created_at"),
+        Sql.instant(row, "started_at"),
+        Sql.instant(row, "finished_at"),
+        Sql.instant(row, "expires_at"),
+        row.getInt("attempt"),
+        policy.maxAttempts(),
+        row.getInt("fence"),
+        row.getInt("version"),
+        row.getBoolean("cancel_requested"),
+        row.getString("leased_by"),
+        Sql.instant(row, "lease_until"),
+        row.getString("payload"),
+        target == null ? null : Json.target(target),
+        ownRetry,
+        row.getString("concurrency_key"),
+        row.getString("schedule"),
+        Json.pairs(row.getString("metadata")),
+        Sql.integer(row, "status"),
+        failure(row),
+        row.getString("error"),
+        row.getString("output"),
+        row.getString("progress"));
+  }
+
+  private static @Nullable FailureKind failure(ResultSet row) throws SQLException {
+    String failure = row.getString("failure");
+    return failure == null ? null : FailureKind.valueOf(failure);
+  }
+
+  private static TaskStory.Attempt attempt(ResultSet row) throws SQLException {
+    return new TaskStory.Attempt(
+        row.getInt("attempt"),
+        row.getInt("fence"),
+        row.getString("leased_by"),
+        Sql.instant(row, "started_at"),
+        Sql.instant(row, "ended_at"),
+        row.getString("outcome"),
+        failure(row),
+        Sql.integer(row, "status"),
+        row.getString("error"),
+        row.getString("output"));
+  }
+
+  private static TaskStory.Transition transition(ResultSet row) throws SQLException {
+    return new TaskStory.Transition(
+        Sql.requiredInstant(row, "at"),
+        TaskState.valueOf(row.getString("from_state")),
+        TaskState.valueOf(row.getString("to_state")),
+        row.getInt("fence"),
+        row.getString("who"),
+        row.getString("reason"));
+  }
+}

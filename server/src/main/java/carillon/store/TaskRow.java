@@ -1,0 +1,58 @@
+package carillon.store;
+
+import carillon.model.NewTask;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.model.TaskType;
+import carillon.model.TenantId;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/** A task about to be inserted: what was asked for, with its id, lane and times settled. */
+record TaskRow(
+    TenantId tenant,
+    TaskId id,
+    int lane,
+    int priority,
+    Instant readyAt,
+    Instant dueAt,
+    Instant createdAt,
+    @Nullable Instant expiresAt,
+    NewTask asked) {
+
+
+  /** As it will read back, without asking the database. */
+  TaskView view(String tenantName, TaskType type) {
+    return new TaskView(
+        tenantName,
+        id,
+        asked.type(),
+        asked.key(),
+        TaskState.PENDING,
+        priority,
+        dueAt,
+        readyAt,
+        createdAt,
+        null,
+        null,
+        expiresAt,
+        0,
+        (asked.retry() == null ? type.retry() : asked.retry()).maxAttempts(),
+        0,
+        1,
+        false,
+        null,
+        null,
+        asked.payload(),
+        asked.target(),
+        asked.retry(),
+        asked.concurrencyKey(),
+        null,
+        asked.metadata(),
+        null,
+        null,
+        null,
+        null,
+        null);
+  }
+}

@@ -1,0 +1,81 @@
+package carillon.testkit;
+
+import carillon.store.Db;
+import carillon.store.Migrations;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A real PostgreSQL for the whole test run, and a database of its own for whoever asks. */
+public final class Postgres {
+
+  private static final AtomicInteger COUNT = new AtomicInteger();
+  private static final EmbeddedPostgres SERVER = start();
+
+  private Postgres() {}
+
+  private static EmbeddedPostgres start() {
+    try {
+      EmbeddedPostgres server =
+          EmbeddedPostgres.builder()
+              .setServerConfig("fsync", "on")
+              .setServerConfig("full_page_writes", "on")
+              .setServerConfig("synchronous_commit", "on")
+              .setServerConfig("max_connections", "300")
+              .setServerConfig("shared_buffers", "256MB")
+              .setServerConfig("shared_preload_libraries", "pg_stat_statements")
+              .start();
+      try (Connection connection = server.getPostgresDatabase().getConnection();
+          Statement statement = connection.createStatement()) {
+        statement.execute("CREATE DATABASE carillon_template");
+      }
+      Migrations.open(url(server, "carillon_template"), "postgres", "postgres").apply(OptionalInt.empty());
+      return server;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static String url(EmbeddedPostgres server, String database) {
+    return server.getJdbcUrl("postgres", database).replaceFirst("\\?.*", "");
+  }
+
+  /** A new database with the latest schema. */
+  public static Db.Address freshDatabase() {
+    return create("TEMPLATE carillon_template");
+  }
+
+  /** A new database with nothing in it. */
+  public static Db.Address emptyDatabase() {
+    return create("");
+  }
+
+  // Copies of one template must be made one after the other.
+  private static synchronized Db.Address create(String from) {
+    String name = "test_" + COUNT.incrementAndGet();
+    try (Connection connection = SERVER.getPostgresDatabase().getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE DATABASE " + name + " " + from);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+    return new Db.Address(url(SERVER, name), "postgres", "postgres");
+  }
+
+  /** A connection beside the program's own. */
+  public static Connection connect(Db.Address address) {
+    try {
+      return DriverManager.getConnection(address.url(), address.user(), address.password());
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

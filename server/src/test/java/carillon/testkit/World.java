@@ -1,0 +1,184 @@
+package carillon.testkit;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Lane;
+import carillon.model.NewTask;
+import carillon.model.Slot;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.model.TenantId;
+import carillon.store.Agenda;
+import carillon.store.ApiKeys;
+import carillon.store.Catalog;
+import carillon.store.ChangeResult;
+import carillon.store.Claims;
+import carillon.store.CreateResult;
+import carillon.store.Db;
+import carillon.store.DbClock;
+import carillon.store.DeadLetters;
+import carillon.store.Endings;
+import carillon.store.Nodes;
+import carillon.store.PullQueue;
+import carillon.store.Replies;
+import carillon.store.Slots;
+import carillon.store.TaskView;
+import carillon.store.Tasks;
+import carillon.store.Tenants;
+import carillon.store.Types;
+import carillon.store.WorkQueue;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The store of one process on a database of its own, with the shortest way to say what a test needs. */
+public final class World implements AutoCloseable {
+
+  public static final TenantId TENANT = TenantId.DEFAULT;
+
+  public final Db.Address address;
+  public final Db db;
+  public final Catalog catalog;
+  public final Slots slots;
+  public final Agenda agenda = new Agenda();
+  public final DbClock clock = new DbClock(InstantSource.system());
+  public final Tasks tasks;
+  public final DeadLetters deadLetters;
+  public final Types types;
+  public final Tenants tenants;
+  public final ApiKeys keys;
+  public final Replies replies;
+  public final WorkQueue queue;
+  public final Endings endings;
+  public final Claims claims;
+  public final PullQueue pullQueue;
+  public final Nodes nodes;
+
+  private World(Db.Address address) {
+    this.address = address;
+    this.db = Db.forEngine(address, "test", 24);
+    this.catalog = new Catalog(db);
+    this.slots = new Slots(db);
+    catalog.refresh();
+    clock.measure(db);
+    this.tasks = new Tasks(db, catalog, slots, clock, agenda);
+    this.deadLetters = new DeadLetters(db, catalog, clock, agenda);
+    this.types = new Types(db, catalog);
+    this.tenants = new Tenants(db, catalog);
+    this.keys = new ApiKeys(db, catalog, clock);
+    this.replies = new Replies(db);
+    this.queue = new WorkQueue(db, catalog, slots, agenda);
+    this.endings = new Endings(db, catalog, agenda);
+    this.claims = new Claims(db, catalog, endings);
+    this.pullQueue = new PullQueue(catalog, queue, endings, claims, agenda, clock);
+    this.nodes = new Nodes(db);
+  }
+
+  /** On a new database. */
+  public static World create() {
+    return new World(Postgres.freshDatabase());
+  }
+
+  /** Another process on the same database. */
+  public World beside() {
+    return new World(address);
+  }
+
+  @Override
+  public void close() {
+    db.close();
+  }
+
+  /** A task as plain as can be, due now. */
+  public static NewTask task(String type, @Nullable Target target) {
+    return task(type, target, null);
+  }
+
+  public static NewTask task(String type, @Nullable Target target, @Nullable Instant dueAt) {
+    return new NewTask(
+        type, null, dueAt, null, null, "{}", target, null, null, null, null, null, Map.of());
+  }
+
+  /** Creates a discard task that is due now. */
+  public TaskId discard() {
+    return create(task("t", new Target.Discard()));
+  }
+
+  public TaskId create(NewTask task) {
+    return ((CreateResult.Created) tasks.create(TENANT, task)).task().id();
+  }
+
+  public TaskView find(TaskId id) {
+    return tasks.find(TENANT, id).orElseThrow();
+  }
+
+  public TaskState state(TaskId id) {
+    return find(id).state();
+  }
+
+  /** Makes a node with a lease of a minute. */
+  public String node(String id) {
+    nodes.join(id, id, List.of("engine"), "test", Duration.ofMinutes(1));
+    return id;
+  }
+
+  /** Claims whatever is due in all lanes, for a node that exists. */
+  public List<ClaimedTask> claim(String node, int max) {
+    catalog.refresh();
+    List<ClaimedTask> claimed = new ArrayList<>();
+    for (Slot slot : slots.open(clock.instant())) {
+      for (Lane lane : catalog.lanes()) {
+        if (claimed.size() < max) {
+          var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
+          claimed.addAll(queue.claimForNode(slot, List.of(quota), node).tasks());
+        }
+      }
+    }
+    return claimed;
+  }
+
+  /** Claims the one task that is due, waiting for the spread of its ready time if need be. */
+  public ClaimedTask claimOne(String node) {
+    for (Instant end = Instant.now().plusSeconds(5); Instant.now().isBefore(end); Thread.onSpinWait()) {
+      List<ClaimedTask> claimed = claim(node, 1);
+      if (!claimed.isEmpty()) {
+        return claimed.getFirst();
+      }
+    }
+    throw new AssertionError("nothing to claim");
+  }
+
+  public ChangeResult cancel(TaskId id) {
+    return db.inTransaction(tx -> tasks.cancel(tx, TENANT, id, "test", null));
+  }
+
+  /** Runs a statement beside the program. */
+  public int sql(String statement) {
+    try (Connection connection = Postgres.connect(address);
+        Statement s = connection.createStatement()) {
+      return s.execute(statement) ? 0 : s.getUpdateCount();
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** The one value of a query. */
+  public String value(String query) {
+    try (Connection connection = Postgres.connect(address);
+        Statement s = connection.createStatement();
+        ResultSet row = s.executeQuery(query)) {
+      row.next();
+      return String.valueOf(row.getString(1));
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
