@@ -12,8 +12,8 @@ final class Echo {
     int end = Math.min(text.length(), MAX);
     for (int i = 0; i < end; i++) {
       char c = text.charAt(i);
-      // Anything but plain ASCII is written as an escape: no line breaks, no terminal codes, no look-alikes.
-      if (c >= 0x20 && c < 0x7f) {
+      // Anything but plain ASCII is written as an escape: no line breaks, no terminal codes, no look-alikes, no markup.
+      if (c >= ' ' && c <= '~' && "<>&\"'`".indexOf(c) < 0) {
         safe.append(c);
       } else {
         safe.append(String.format("\\u%04x", (int) c));

@@ -68,7 +68,7 @@ public enum ErrorCode {
   RESERVED_HEADER(422, "Reserved header", "A target sets a header that only we or the transport set."),
   ROLE_TOO_STRONG(403, "Role too strong", "A key cannot make a key that may do more than itself."),
   IDEMPOTENCY_MISMATCH(422, "Another request", "The Idempotency-Key was used before, for another request."),
-  HEADERS_TOO_LARGE(431, "Headers too large", "The headers have more than 16 KiB."),
+  HEADERS_TOO_LARGE(431, "Headers too large", "There are more than 100 headers or 16 KiB of them."),
   INTERNAL(500, "Internal error", "Something is wrong on our side; the request id finds it in our log."),
   UNAVAILABLE(503, "Unavailable", "The database cannot be reached or is busy; try again after Retry-After."),
   OVERLOADED(503, "Overloaded", "Too many requests at once; try again after Retry-After."),

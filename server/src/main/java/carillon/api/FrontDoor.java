@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.StoreException;
 import io.helidon.http.DirectHandler;
+import io.helidon.http.Header;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
@@ -14,13 +15,13 @@ import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -67,6 +68,7 @@ final class FrontDoor implements Handler, DirectHandler {
     private final long startedAt = System.nanoTime();
     private String route = "none";
     private boolean closes;
+    private boolean drains;
   }
 
   @Override
@@ -74,14 +76,16 @@ final class FrontDoor implements Handler, DirectHandler {
     Progress progress = new Progress();
     try {
       Answer answer = answer(request, progress);
-      slowClients.answering(request.socketId());
+      slowClients.waitsFor(request.remotePeer().address());
       send(answer, progress, response);
       count(request, progress, answer.status());
-      if (progress.closes) {
+      if (progress.drains) {
         drain(request);
+      } else if (answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
+        slowClients.drop(request.remotePeer().address()); // the server would wait for the rest once more
       }
     } finally {
-      slowClients.done(request.socketId());
+      slowClients.waitsFor(request.remotePeer().address());
     }
   }
 
@@ -90,6 +94,7 @@ final class FrontDoor implements Handler, DirectHandler {
       return route(request, progress);
     } catch (ApiException e) {
       progress.closes = e.closes();
+      progress.drains = e.closes() && e.code() != ErrorCode.BAD_REQUEST && e.code() != ErrorCode.REQUEST_TIMEOUT;
       return Problem.answer(e, progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
@@ -100,7 +105,7 @@ final class FrontDoor implements Handler, DirectHandler {
       // The server found, while the body was read, that it is not HTTP.
       progress.closes = true;
       return Problem.answer(transportProblem(e.status(), request.headers()), progress.requestId);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
       return Problem.answer(new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
     }
@@ -109,6 +114,7 @@ final class FrontDoor implements Handler, DirectHandler {
   private Answer route(ServerRequest request, Progress progress) throws InterruptedException {
     ServerRequestHeaders headers = request.headers();
     refuseBadFraming(headers);
+    refuseTooManyHeaders(headers);
     String path = request.prologue().uriPath().rawPath();
     Endpoints.Match match = endpoints.match(request.prologue().method().text(), path);
     Endpoint endpoint = match.endpoint();
@@ -141,6 +147,21 @@ final class FrontDoor implements Handler, DirectHandler {
     if (badLength || badEncoding || (!lengths.isEmpty() && !encodings.isEmpty())) {
       throw new ApiException(ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
           .closing();
+    }
+  }
+
+  /** The server's own limit is higher, because its answer does not say what was wrong. */
+  private static void refuseTooManyHeaders(ServerRequestHeaders headers) {
+    int bytes = 0;
+    int count = 0;
+    for (Header header : headers) {
+      for (String value : header.allValues()) {
+        bytes += header.name().length() + value.length() + ": \r\n".length();
+        count++;
+      }
+    }
+    if (bytes > Limits.HEADER_BYTES || count > Limits.HEADERS) {
+      throw new ApiException(ErrorCode.HEADERS_TOO_LARGE, ErrorCode.HEADERS_TOO_LARGE.meaning()).closing();
     }
   }
 
@@ -207,8 +228,8 @@ final class FrontDoor implements Handler, DirectHandler {
     if (request.headers().contains(HeaderNames.EXPECT)) {
       return; // reading would ask the client to go on
     }
-    try (InputStream in = request.content().inputStream()) {
-      in.skip(DRAINED_BYTES);
+    try {
+      request.content().inputStream().skip(DRAINED_BYTES);
     } catch (IOException | RuntimeException e) {
       // Gone, or not HTTP: the connection is closed anyway.
       LOG.debug("request body not drained: {}", Echo.of(String.valueOf(e.getMessage())));
@@ -218,14 +239,14 @@ final class FrontDoor implements Handler, DirectHandler {
   /** Answers what the server refuses before it becomes a request. */
   @Override
   public TransportResponse handle(
-      TransportRequest request, EventType type, Status status, ServerResponseHeaders headers, String message) {
+      TransportRequest request, EventType type, Status status, ServerResponseHeaders headers, @Nullable String message) {
     String requestId = newRequestId();
     Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
     ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
     headers.set(HeaderNames.create(REQUEST_ID), requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     metrics.counter("carillon.api.requests", "route", "none", "status", String.valueOf(answer.status())).increment();
-    LOG.debug("request={} refused by the server: status={} {}", requestId, status.code(), Echo.of(message));
+    LOG.debug("request={} refused by the server: status={} {}", requestId, status.code(), Echo.of(String.valueOf(message)));
     return TransportResponse.builder()
         .status(Status.create(answer.status()))
         .headers(headers)
@@ -242,8 +263,7 @@ final class FrontDoor implements Handler, DirectHandler {
           case 431 -> ErrorCode.HEADERS_TOO_LARGE;
           case 503 -> ErrorCode.OVERLOADED;
           case 505 -> ErrorCode.HTTP_VERSION_NOT_SUPPORTED;
-          case 500 -> ErrorCode.INTERNAL;
-          // The server calls a compressed body a bad request.
+          // The server calls a compressed body a bad request, and a request line that it stumbles over its own fault.
           default ->
               headers.contains(HeaderNames.CONTENT_ENCODING) ? ErrorCode.ENCODING_NOT_SUPPORTED : ErrorCode.BAD_REQUEST;
         };

@@ -1,7 +1,6 @@
 package carillon.api;
 
 import carillon.model.HttpTargetRules;
-import io.helidon.common.socket.SocketOptions;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.encoding.ContentEncodingContext;
 import io.helidon.webserver.WebServer;
@@ -13,7 +12,6 @@ import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,9 +23,6 @@ import java.util.function.Supplier;
 public final class HttpApi implements AutoCloseable {
 
   private static final int MAX_CONNECTIONS = 8192;
-
-  /** Of one read, and so of an idle connection too. */
-  private static final Duration READ_TIMEOUT = Duration.ofSeconds(8);
 
   private final WebServer server;
   private final SlowClients slowClients;
@@ -95,18 +90,17 @@ public final class HttpApi implements AutoCloseable {
     return WebServer.builder()
         .host(config.bind())
         .port(config.port())
+        .useNio(false) // only streams know read timeouts
         .shutdownHook(false)
         .shutdownGracePeriod(config.stopGrace())
         .maxTcpConnections(MAX_CONNECTIONS)
         .maxPayloadSize(Limits.BATCH_BYTES)
-        .idleConnectionTimeout(READ_TIMEOUT)
-        .idleConnectionPeriod(Duration.ofSeconds(1))
-        .connectionOptions(SocketOptions.builder().readTimeout(READ_TIMEOUT).tcpNoDelay(true).build())
+        .connectionOptions(slowClients)
         .contentEncoding(ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
         .addProtocol(
             Http1Config.builder()
                 .maxPrologueLength(Limits.REQUEST_LINE_BYTES)
-                .maxHeadersSize(Limits.HEADER_BYTES)
+                .maxHeadersSize(8 * Limits.HEADER_BYTES)
                 .validateRequestHeaders(true)
                 .addReceiveListener(slowClients)
                 .build())

@@ -24,6 +24,7 @@ final class Limits {
   static final int ATTEMPTS = 100;
   static final int REQUEST_LINE_BYTES = 8 << 10;
   static final int HEADER_BYTES = 16 << 10;
+  static final int HEADERS = 100;
   static final Duration HORIZON = Duration.ofDays(730);
   static final Duration CLAIM_WAIT = Duration.ofMinutes(1);
   static final Duration LEASE_MIN = Duration.ofSeconds(1);
@@ -52,6 +53,7 @@ final class Limits {
     node.put("maxAttempts", ATTEMPTS);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
+    node.put("headers", HEADERS);
     node.put("horizon", HORIZON.toString());
     node.put("claimWait", CLAIM_WAIT.toString());
     node.put("leaseMin", LEASE_MIN.toString());

@@ -1,5 +1,6 @@
 package carillon.api;
 
+import io.helidon.webserver.CloseConnectionException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -71,7 +72,7 @@ final class RequestBody {
     try (InputStream in = open(maxBytes, atMost)) {
       return in.readAllBytes();
     } catch (IOException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the body ended too early").closing();
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
     }
   }
 
@@ -97,7 +98,7 @@ final class RequestBody {
       }
       each.read(line.toByteArray());
     } catch (IOException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the body ended too early").closing();
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
     }
   }
 
@@ -122,6 +123,10 @@ final class RequestBody {
     return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes").closing();
   }
 
+  private static ApiException tooSlow() {
+    return new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time").closing();
+  }
+
   /** Counts, times and hashes what passes through. */
   private final class Bounded extends InputStream {
 
@@ -144,7 +149,7 @@ final class RequestBody {
 
     @Override
     public int read(byte[] buffer, int offset, int length) throws IOException {
-      int read = in.read(buffer, offset, length);
+      int read = readWire(buffer, offset, length);
       if (read > 0) {
         count += read;
         if (count > maxBytes) {
@@ -153,14 +158,23 @@ final class RequestBody {
         digest.update(buffer, offset, read);
       }
       if (System.nanoTime() - deadline > 0) {
-        throw new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time").closing();
+        throw tooSlow();
       }
       return read;
     }
 
-    @Override
-    public void close() throws IOException {
-      in.close();
+    private int readWire(byte[] buffer, int offset, int length) throws IOException {
+      try {
+        return in.read(buffer, offset, length);
+      } catch (CloseConnectionException e) {
+        throw tooSlow(); // or gone: then nobody reads the answer
+      } catch (RuntimeException e) {
+        throw new IOException(e); // whatever the server's parser threw at a chunk that is none
+      }
     }
+
+    /** Leaves the server's stream open: closing it would wait for the rest of a body that is not wanted. */
+    @Override
+    public void close() {}
   }
 }

@@ -1,84 +1,169 @@
 package carillon.api;
 
+import io.helidon.common.socket.SocketOptions;
 import io.helidon.http.Headers;
 import io.helidon.http.HttpPrologue;
 import io.helidon.webserver.ConnectionContext;
 import io.helidon.webserver.http1.Http1ConnectionListener;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.SocketAddress;
+import java.net.SocketOption;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Closes connections whose clients send their headers or take their answers too slowly. The server's own timeouts are per
- * read, so that a byte per second would hold a connection for ever; and it has none for writes.
+ * Closes connections whose clients are silent, send their headers too slowly, or do not take their answers. The server
+ * has no such limits of its own: it applies no read timeout to accepted channels, and has none at all for the time that
+ * a whole head or an answer takes.
+ *
+ * <p>It hears of a new connection as the options with which the server configures every channel that it accepts.
  */
-final class SlowClients implements Http1ConnectionListener, AutoCloseable {
+final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SlowClients.class);
 
   private static final Duration PATIENCE = Duration.ofSeconds(8);
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
-  /** Longer than any request: what is left by then belongs to a connection that is gone. */
-  private static final Duration FORGOTTEN = Duration.ofMinutes(5);
-
-  private final Map<String, Watched> connections = new ConcurrentHashMap<>();
+  private final SocketOptions options = SocketOptions.builder().readTimeout(PATIENCE).tcpNoDelay(true).build();
+  private final Map<SocketAddress, Watched> connections = new ConcurrentHashMap<>();
   private final Thread sweeper;
 
   /**
-   * A connection that waits for its client, or for us.
+   * A connection.
    *
    * @param waiting whether it is the client's turn
    */
-  private record Watched(ConnectionContext connection, long since, boolean waiting) {}
+  private record Watched(SocketChannel channel, long since, boolean waiting) {
+
+    Watched turn(boolean ofClient) {
+      return new Watched(channel, System.nanoTime(), ofClient);
+    }
+  }
 
   SlowClients() {
-    sweeper = Thread.ofPlatform().daemon().name("slow-clients").start(this::sweep);
+    sweeper = Thread.ofPlatform().daemon().name("slow-clients").unstarted(this::sweep);
+    sweeper.start();
+  }
+
+  @Override
+  public void configureSocket(SocketChannel channel) {
+    options.configureSocket(channel);
+    try {
+      channel.socket().setSoTimeout(Math.toIntExact(PATIENCE.toMillis()));
+      SocketAddress client = channel.getRemoteAddress();
+      if (client != null) {
+        connections.put(client, new Watched(channel, System.nanoTime(), true));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Override
   public void prologue(ConnectionContext connection, HttpPrologue prologue) {
-    connections.put(connection.childSocketId(), new Watched(connection, System.nanoTime(), true));
+    turn(connection.remotePeer().address(), true);
   }
 
   @Override
   public void headers(ConnectionContext connection, Headers headers) {
-    connections.put(connection.childSocketId(), new Watched(connection, System.nanoTime(), false));
+    turn(connection.remotePeer().address(), false);
   }
 
-  /** From now on the client reads an answer. */
-  void answering(String socketId) {
-    connections.computeIfPresent(
-        socketId, (_, watched) -> new Watched(watched.connection(), System.nanoTime(), true));
+  /** From now on the client reads an answer, or thinks about its next request. */
+  void waitsFor(SocketAddress client) {
+    turn(client, true);
   }
 
-  void done(String socketId) {
-    connections.remove(socketId);
+  /** Closes the connection of a client that was waited for long enough. */
+  void drop(SocketAddress client) {
+    Watched watched = connections.get(client);
+    if (watched != null) {
+      close(client, watched);
+    }
   }
 
-  @SuppressWarnings("BusyWait")
+  private void turn(SocketAddress client, boolean ofClient) {
+    connections.computeIfPresent(client, (_, watched) -> watched.turn(ofClient));
+  }
+
   private void sweep() {
     try {
       while (true) {
         Thread.sleep(PERIOD);
-        long now = System.nanoTime();
-        connections.forEach((id, watched) -> sweepOne(id, watched, Duration.ofNanos(now - watched.since())));
+        connections.forEach(this::sweepOne);
       }
     } catch (InterruptedException e) {
-      // Closed.
+      LOG.debug("stopped");
     }
   }
 
-  private void sweepOne(String id, Watched watched, Duration age) {
-    boolean tooSlow = watched.waiting() && age.compareTo(PATIENCE) > 0;
-    if (tooSlow || age.compareTo(FORGOTTEN) > 0) {
-      connections.remove(id, watched);
-    }
+  private void sweepOne(SocketAddress client, Watched watched) {
+    boolean tooSlow = watched.waiting() && System.nanoTime() - watched.since() > PATIENCE.toNanos();
     if (tooSlow) {
-      watched.connection().serverSocket().close();
+      close(client, watched);
+    } else if (!watched.channel().isOpen()) {
+      connections.remove(client, watched);
+    }
+  }
+
+  private void close(SocketAddress client, Watched watched) {
+    connections.remove(client, watched);
+    try {
+      watched.channel().close();
+    } catch (IOException e) {
+      LOG.debug("connection of {} closed with an error", client, e);
     }
   }
 
   @Override
   public void close() {
     sweeper.interrupt();
+  }
+
+  @Override
+  public Map<SocketOption<?>, Object> socketOptions() {
+    return options.socketOptions();
+  }
+
+  @Override
+  public Duration connectTimeout() {
+    return options.connectTimeout();
+  }
+
+  @Override
+  public Duration readTimeout() {
+    return options.readTimeout();
+  }
+
+  @Override
+  public Optional<Integer> socketReceiveBufferSize() {
+    return options.socketReceiveBufferSize();
+  }
+
+  @Override
+  public Optional<Integer> socketSendBufferSize() {
+    return options.socketSendBufferSize();
+  }
+
+  @Override
+  public boolean socketReuseAddress() {
+    return options.socketReuseAddress();
+  }
+
+  @Override
+  public boolean socketKeepAlive() {
+    return options.socketKeepAlive();
+  }
+
+  @Override
+  public boolean tcpNoDelay() {
+    return options.tcpNoDelay();
   }
 }
