@@ -1,0 +1,219 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What only a raw socket can send. */
+class ProtocolTest {
+
+  private static final String AUTH = "Authorization: Bearer " + TestApi.ADMIN_KEY + "\r\n";
+  private static final String JSON = "Content-Type: application/json\r\n";
+
+  private static TestApi api;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  /** Sends the text and reads until the server closes. */
+  private static String exchange(String text) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setSoTimeout(15_000);
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+      return readAll(socket);
+    }
+  }
+
+  private static String readAll(Socket socket) throws IOException {
+    StringBuilder answer = new StringBuilder();
+    byte[] buffer = new byte[8192];
+    try {
+      InputStream in = socket.getInputStream();
+      for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+        answer.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
+      }
+    } catch (SocketException e) {
+      answer.append("(reset)"); // closed while we were still sending
+    }
+    return answer.toString();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 3~~{}x       | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 2~~{}        | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 3~Transfer-Encoding: chunked~~0~~ | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: gzip, chunked~~0~~          | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: chunked~Transfer-Encoding: chunked~~0~~ | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: -1~~                           | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 99999999999999999999~~         | 400 | bad_request",
+        "G\u00ebT /v1/tasks HTTP/1.1~Host: x~~ | 400 | bad_request",
+        "GET /v1/tasks?key=%zz HTTP/1.1~Host: x~~ | 400 | bad_request",
+        "GET /v1/tasks HTTP/1.1~~                                                       | 400 | bad_request",
+        "GET /v1/tasks HTTP/1.1~Host: x~Bad Header: y~~                                 | 400 | bad_request",
+      })
+  void a_request_that_can_be_read_in_two_ways_is_refused_and_the_connection_closed(
+      String text, int status, String code) throws IOException {
+    String answer = exchange(text.replace("~", "\r\n"));
+
+    assertThat(answer).startsWith("HTTP/1.1 " + status).containsOnlyOnce("HTTP/1.1");
+    assertThat(answer).contains("\"code\":\"" + code + "\"").contains("application/problem+json");
+  }
+
+  /** The server closes these before any hook of ours sees them. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET /v1/tasks HTTP/1.1\nHost: x\n\n", "GET /v1/tasks\r\n\r\n", "HELLO\r\n\r\n", "GET / HTTP/9.9\r\nHost: x\r\n\r\n"
+      })
+  void what_is_not_http_1_1_at_all_is_closed_without_a_word(String text) throws IOException {
+    assertThat(exchange(text)).isEmpty();
+  }
+
+  @Test
+  void a_bare_line_feed_between_headers_is_refused() throws IOException {
+    String answer = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\nX-A: b\n\n\r\n\r\n");
+
+    assertThat(answer).startsWith("HTTP/1.1 400").contains("application/problem+json");
+  }
+
+  @Test
+  void more_than_a_hundred_headers_are_refused() throws IOException {
+    String answer = exchange("GET /health/live HTTP/1.1\r\nHost: x\r\n" + "X-A: b\r\n".repeat(100) + "\r\n");
+
+    assertThat(answer).startsWith("HTTP/1.1 431");
+  }
+
+  @Test
+  void a_long_url_and_long_headers_are_refused() throws IOException {
+    String url = exchange("GET /v1/tasks?key=" + "a".repeat(16_000) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    String header = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-A: " + "a".repeat(64_000) + "\r\n\r\n");
+
+    assertThat(url).startsWith("HTTP/1.1 414").contains("uri_too_long");
+    assertThat(header).startsWith("HTTP/1.1 431").contains("headers_too_large");
+  }
+
+  @Test
+  void a_body_that_is_too_long_is_refused_before_it_is_sent() throws IOException {
+    String head = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON;
+
+    assertThat(exchange(head + "Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n"))
+        .startsWith("HTTP/1.1 413")
+        .contains("body_too_large");
+    assertThat(exchange(head + "Content-Length: 99999999999\r\n\r\n")).startsWith("HTTP/1.1 413");
+  }
+
+  @Test
+  void a_chunked_body_that_is_not_one_is_refused() throws IOException {
+    String head = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON + "Transfer-Encoding: chunked\r\n\r\n";
+
+    assertThat(exchange(head + "zz\r\n{}\r\n0\r\n\r\n")).startsWith("HTTP/1.1 400").contains("bad_request");
+    assertThat(exchange(head + "-5\r\n{}\r\n0\r\n\r\n")).startsWith("HTTP/1.1 400").contains("bad_request");
+  }
+
+  @Test
+  void what_follows_a_refused_request_is_not_read() throws IOException {
+    String smuggled =
+        """
+        POST /v1/tasks HTTP/1.1
+        Host: x
+        Content-Length: 4
+        Transfer-Encoding: chunked
+
+        0
+
+        GET /health/live HTTP/1.1
+        Host: x
+
+        """
+            .replace("\n", "\r\n");
+
+    assertThat(exchange(smuggled)).containsOnlyOnce("HTTP/1.1 ").startsWith("HTTP/1.1 400");
+  }
+
+  @Test
+  void slow_silent_and_deaf_clients_are_let_go_within_ten_seconds() throws Exception {
+    List<Callable<Duration>> clients =
+        List.of(
+            () -> timeUntilClosed("", ""),
+            () -> timeUntilClosed("", "GET /v1/tasks HTTP/1.1\r\n"),
+            () -> timeUntilClosed("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-Slow: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+            () -> timeUntilClosed("GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n", ""),
+            () ->
+                timeUntilClosed(
+                    "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON + "Content-Length: 100\r\n\r\n{", ""));
+    List<Future<Duration>> times = new ArrayList<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      clients.forEach(client -> times.add(threads.submit(client)));
+    }
+
+    for (int i = 0; i < times.size(); i++) {
+      assertThat(times.get(i).get()).as("client %d", i).isLessThan(Duration.ofSeconds(11));
+    }
+  }
+
+  /** Sends something at once and the rest a byte per second. */
+  private static Duration timeUntilClosed(String atOnce, String slowly) throws IOException {
+    long start = System.nanoTime();
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.getOutputStream().write(atOnce.getBytes(StandardCharsets.ISO_8859_1));
+      socket.setSoTimeout(slowly.isEmpty() ? 30_000 : 1_000); // waiting for the end is the pause between two bytes
+      for (byte next : slowly.getBytes(StandardCharsets.ISO_8859_1)) {
+        if (isClosedAfter(socket, next)) {
+          break;
+        }
+      }
+      if (slowly.isEmpty()) {
+        readUntilClosedOrTimeout(socket);
+      }
+      return Duration.ofNanos(System.nanoTime() - start);
+    }
+  }
+
+  private static void readUntilClosedOrTimeout(Socket socket) throws IOException {
+    try {
+      readAll(socket);
+    } catch (SocketTimeoutException e) {
+      // Measured by the caller.
+    }
+  }
+
+  private static boolean isClosedAfter(Socket socket, byte next) {
+    try {
+      socket.getOutputStream().write(next);
+      return socket.getInputStream().read() < 0;
+    } catch (SocketTimeoutException e) {
+      return false;
+    } catch (IOException e) {
+      return true;
+    }
+  }
+}
