@@ -80,17 +80,17 @@ public final class Claims {
 
   /** At most so many of each kind; what they hold is read, nothing is changed. */
   public List<Lapsed> lapsed(int limit) {
-    return db.inTransaction(
-        tx -> {
-          List<Lapsed> lapsed = new ArrayList<>();
-          for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
-            List<Held> held =
-                tx.query(
-                    Sql.forSlot(HELD, row.slot()), this::held, row.tenantColumn(), row.taskColumn(), row.id());
-            lapsed.add(new Lapsed(row.id(), row.slot(), held));
-          }
-          return lapsed;
-        });
+    return db.inTransaction(tx -> lapsed(tx, limit));
+  }
+
+  List<Lapsed> lapsed(Tx tx, int limit) {
+    List<Lapsed> lapsed = new ArrayList<>();
+    for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
+      List<Held> held =
+          tx.query(Sql.forSlot(HELD, row.slot()), this::held, row.tenantColumn(), row.taskColumn(), row.id());
+      lapsed.add(new Lapsed(row.id(), row.slot(), held));
+    }
+    return lapsed;
   }
 
   private static Row row(ResultSet row) throws SQLException {
@@ -153,6 +153,10 @@ public final class Claims {
    * something in it was renewed meanwhile.
    */
   public Endings.Written reap(Lapsed lapsed, List<Outcome> outcomes) {
+    return db.inTransaction(tx -> reap(tx, lapsed, outcomes));
+  }
+
+  Endings.Written reap(Tx tx, Lapsed lapsed, List<Outcome> outcomes) {
     List<Endings.Ending> ends = new ArrayList<>();
     for (int i = 0; i < outcomes.size(); i++) {
       Held held = lapsed.tasks().get(i);
@@ -160,12 +164,9 @@ public final class Claims {
           new Endings.Ending(
               held.tenant(), held.id(), held.type(), held.lease(), outcomes.get(i), null, WHO, true));
     }
-    return db.inTransaction(
-        tx -> {
-          Endings.Written written = endings.finish(tx, ends);
-          tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
-          return written;
-        });
+    Endings.Written written = endings.finish(tx, ends);
+    tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
+    return written;
   }
 
   private static void retireOrKeep(Tx tx, Row row) {

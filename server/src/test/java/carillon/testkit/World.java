@@ -62,8 +62,11 @@ public final class World implements AutoCloseable {
   public final PullQueue pullQueue;
   public final Nodes nodes;
 
+  private final Connection beside;
+
   private World(Db.Address address) {
     this.address = address;
+    this.beside = Postgres.connect(address);
     this.db = Db.forEngine(address, "test", 24);
     this.catalog = new Catalog(db);
     this.slots = new Slots(db);
@@ -87,6 +90,11 @@ public final class World implements AutoCloseable {
     return new World(Postgres.freshDatabase());
   }
 
+  /** On a database that exists. */
+  public static World on(Db.Address address) {
+    return new World(address);
+  }
+
   /** Another process on the same database. */
   public World beside() {
     return new World(address);
@@ -95,6 +103,11 @@ public final class World implements AutoCloseable {
   @Override
   public void close() {
     db.close();
+    try {
+      beside.close();
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A task as plain as can be, due now. */
@@ -161,9 +174,8 @@ public final class World implements AutoCloseable {
   }
 
   /** Runs a statement beside the program. */
-  public int sql(String statement) {
-    try (Connection connection = Postgres.connect(address);
-        Statement s = connection.createStatement()) {
+  public synchronized int sql(String statement) {
+    try (Statement s = beside.createStatement()) {
       return s.execute(statement) ? 0 : s.getUpdateCount();
     } catch (SQLException e) {
       throw new IllegalStateException(e);
@@ -171,9 +183,8 @@ public final class World implements AutoCloseable {
   }
 
   /** The one value of a query. */
-  public String value(String query) {
-    try (Connection connection = Postgres.connect(address);
-        Statement s = connection.createStatement();
+  public synchronized String value(String query) {
+    try (Statement s = beside.createStatement();
         ResultSet row = s.executeQuery(query)) {
       row.next();
       return String.valueOf(row.getString(1));
