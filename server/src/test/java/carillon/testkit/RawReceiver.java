@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class RawReceiver implements AutoCloseable {
 
   private final ServerSocket listener;
+  private final Thread acceptor;
   private final Behaviour behaviour;
   private final List<Request> requests = new CopyOnWriteArrayList<>();
   private final List<Socket> connections = new CopyOnWriteArrayList<>();
@@ -60,7 +61,7 @@ public final class RawReceiver implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    Thread.ofVirtual().start(this::accept);
+    this.acceptor = Thread.ofVirtual().start(this::accept);
   }
 
   public static RawReceiver that(Behaviour behaviour) {
@@ -130,6 +131,12 @@ public final class RawReceiver implements AutoCloseable {
     listener.close();
     for (Socket socket : connections) {
       socket.close();
+    }
+    try {
+      // The kernel goes on taking calls until nobody waits for them any more.
+      acceptor.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
