@@ -52,7 +52,7 @@ final class ServerCommand implements Callable<Integer> {
     Config config = ConfigOptions.load(spec, console);
     Logging.configure(config.log());
     Logger log = LoggerFactory.getLogger(ServerCommand.class);
-    log.info("{}", config);
+    log.info("starting with {}", config);
 
     CompletableFuture<Running> started = new CompletableFuture<>();
     Thread hook = new Thread(() -> stop(started, config, log), "shutdown");
@@ -75,6 +75,9 @@ final class ServerCommand implements Callable<Integer> {
    * Runs on SIGTERM and SIGINT, also while starting; the status of a failed start is left as it is.
    */
   private static void stop(CompletableFuture<Running> started, Config config, Logger log) {
+    if (started.isCompletedExceptionally()) {
+      return;
+    }
     int status = 0;
     try {
       long patience = config.engine().drainTimeout().toSeconds() + START_GRACE_SECONDS;

@@ -83,6 +83,7 @@ class ServerCommandTest {
       String key = Files.readString(directory.resolve("data/admin-key")).strip();
       assertThat(KeyText.isWellFormed(key)).isTrue();
       assertThat(server.output())
+          .startsWith("\nCarillon ")
           .contains("Dashboard  http://127.0.0.1:1234/\n")
           .contains("API docs   http://127.0.0.1:1234/docs\n")
           .contains("Admin key  " + key + "  (new; kept in data/admin-key)")
@@ -107,6 +108,15 @@ class ServerCommandTest {
 
       assertThat(server.status()).isZero();
       assertThat(server.output()).endsWith("closed\n");
+    }
+  }
+
+  @Test
+  void a_start_that_fails_ends_with_a_status_and_not_as_if_it_had_been_stopped() throws Exception {
+    try (ChildProcess server = start("--node-id", "fails")) {
+      assertThat(server.status()).isNotZero();
+      assertThat(server.output()).isEmpty();
+      assertThat(errors()).noneMatch(line -> line.contains("stopping"));
     }
   }
 
