@@ -1,0 +1,61 @@
+package carillon.api;
+
+import java.util.List;
+import java.util.Map;
+
+/** The caller's mistake, or our being unable to answer now; becomes a problem document. */
+final class ApiException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final ErrorCode code;
+  private final transient List<FieldError> errors;
+  private final transient Map<String, String> headers;
+  private final boolean closes;
+
+  private ApiException(
+      ErrorCode code, String detail, List<FieldError> errors, Map<String, String> headers, boolean closes) {
+    super(detail, null, false, false); // an answer, not a fault: no stack
+    this.code = code;
+    this.errors = List.copyOf(errors);
+    this.headers = Map.copyOf(headers);
+    this.closes = closes;
+  }
+
+  ApiException(ErrorCode code, String detail) {
+    this(code, detail, List.of(), Map.of(), false);
+  }
+
+  ApiException(ErrorCode code, String detail, List<FieldError> errors) {
+    this(code, detail, errors, Map.of(), false);
+  }
+
+  ApiException with(String header, String value) {
+    return new ApiException(code, detail(), errors, Map.of(header, value), closes);
+  }
+
+  /** The same, but nothing more is read from this connection: what follows cannot be trusted or is not wanted. */
+  ApiException closing() {
+    return new ApiException(code, detail(), errors, headers, true);
+  }
+
+  ErrorCode code() {
+    return code;
+  }
+
+  String detail() {
+    return String.valueOf(getMessage());
+  }
+
+  List<FieldError> errors() {
+    return errors;
+  }
+
+  Map<String, String> headers() {
+    return headers;
+  }
+
+  boolean closes() {
+    return closes;
+  }
+}

@@ -1,0 +1,124 @@
+package carillon.api;
+
+import carillon.model.NewTask;
+import carillon.store.Tasks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Creates many tasks at once, all or none. */
+final class BatchRoutes {
+
+  private static final Duration BODY_TIME = Duration.ofMinutes(2);
+
+  private final Tasks tasks;
+  private final TaskFields reader;
+  private final DatabaseGate database;
+  private final Once once;
+
+  BatchRoutes(Tasks tasks, TaskFields reader, DatabaseGate database, Once once) {
+    this.tasks = tasks;
+    this.reader = reader;
+    this.database = database;
+    this.once = once;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(Endpoint.post("/v1/tasks/batch", Permission.TASKS_CREATE, this::create));
+  }
+
+  private Answer create(Call call) {
+    return database.withLargeBody(
+        () -> {
+          List<NewTask> batch = read(call);
+          return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
+        });
+  }
+
+  private List<NewTask> read(Call call) {
+    Batch batch = new Batch(call.caller());
+    RequestBody body = call.body();
+    if (!body.isPresent()) {
+      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; tasks were expected");
+    }
+    if (body.mediaType(RequestBody.JSON, RequestBody.NDJSON).equals(RequestBody.NDJSON)) {
+      body.lines(Limits.BATCH_BYTES, Limits.BODY_BYTES, BODY_TIME, batch::addLine);
+    } else {
+      JsonText.items(body.json(Limits.BATCH_BYTES, BODY_TIME), "tasks", batch::add);
+    }
+    return batch.finish();
+  }
+
+  /** The tasks read so far, and what is wrong with them. */
+  private final class Batch {
+
+    private final Caller caller;
+    private final List<NewTask> tasks = new ArrayList<>();
+    private final Mistakes mistakes = new Mistakes();
+    private int lines;
+
+    Batch(Caller caller) {
+      this.caller = caller;
+    }
+
+    void addLine(byte[] line) {
+      lines++;
+      String text = JsonText.decode(line);
+      if (text.isBlank()) {
+        return;
+      }
+      try {
+        add(JsonText.object(text));
+      } catch (ApiException e) {
+        throw e.errors().isEmpty() ? new ApiException(e.code(), "line " + lines + ": " + e.detail()) : e;
+      }
+    }
+
+    void add(JsonValue value) {
+      if (tasks.size() == Limits.BATCH_TASKS) {
+        throw new ApiException(ErrorCode.BATCH_TOO_LARGE, "a batch may have " + Limits.BATCH_TASKS + " tasks").closing();
+      }
+      String pointer = "/tasks/" + tasks.size();
+      if (!(value instanceof JsonValue.Members object)) {
+        throw Mistakes.one(new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
+      }
+      Fields fields = new Fields(object, pointer, mistakes);
+      NewTask task = reader.read(fields);
+      if (task.uniqueFor() != null) {
+        fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
+      }
+      tasks.add(task);
+      if (mistakes.isFull()) {
+        mistakes.refuse();
+      }
+    }
+
+    List<NewTask> finish() {
+      mistakes.refuse();
+      if (tasks.isEmpty()) {
+        throw Mistakes.one(new FieldError("/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
+      }
+      tasks.forEach(task -> caller.mustBeAllowed(task.type()));
+      return tasks;
+    }
+  }
+
+  private static Answer created(Tasks.BatchResult result) {
+    return switch (result) {
+      case Tasks.BatchResult.Created(var ids) -> {
+        ObjectNode node = JsonNodeFactory.instance.objectNode();
+        node.put("accepted", ids.size());
+        ArrayNode array = node.putArray("ids");
+        ids.forEach(id -> array.add(id.toString()));
+        yield Answer.json(202, node);
+      }
+      case Tasks.BatchResult.UnknownType(var index, var type) ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/tasks/" + index + "/type", ErrorCode.UNKNOWN_TYPE.code(), TaskRoutes.unknownType(type)));
+    };
+  }
+}

@@ -1,0 +1,32 @@
+package carillon.api;
+
+import carillon.model.TenantId;
+import carillon.store.Tenant;
+import java.util.List;
+
+/**
+ * Who sends a request, and on which tenant it acts.
+ *
+ * @param who how the caller is named in audit records; never a secret
+ * @param types the task types that it may touch; empty means all
+ */
+record Caller(String who, Role role, List<String> types, Tenant tenant) {
+
+  Caller {
+    types = List.copyOf(types);
+  }
+
+  TenantId tenantId() {
+    return tenant.id();
+  }
+
+  boolean mayTouch(String type) {
+    return types.isEmpty() || types.contains(type);
+  }
+
+  void mustBeAllowed(String type) {
+    if (!mayTouch(type)) {
+      throw new ApiException(ErrorCode.MISSING_SCOPE, "this key may not touch the type " + Echo.of(type));
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package carillon.api;
+
+import carillon.store.Db;
+import carillon.store.Tx;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * Lets only so many requests use the database at once. Who would have to wait longer than a second is told to come back:
+ * a queue of waiting requests only makes everybody late.
+ */
+final class DatabaseGate {
+
+  /** Requests that wait for a common commit hold no connection, only their task; these many fit into memory. */
+  private static final int WAITING_CREATES = 1024;
+
+  /** Large bodies are held in memory while they are read. */
+  private static final int LARGE_BODIES = 4;
+
+  private final Db db;
+  private final Semaphore permits;
+  private final Semaphore creates = new Semaphore(WAITING_CREATES);
+  private final Semaphore largeBodies = new Semaphore(LARGE_BODIES);
+
+  DatabaseGate(Db db, int permits) {
+    this.db = db;
+    this.permits = new Semaphore(permits);
+  }
+
+  <T> T use(Supplier<T> work) {
+    return holding(permits, work);
+  }
+
+  <T> T inTransaction(Function<Tx, T> work) {
+    return use(() -> db.inTransaction(work));
+  }
+
+  /** For work that is committed together with that of other requests and takes no connection of its own. */
+  <T> T together(Supplier<T> work) {
+    return holding(creates, work);
+  }
+
+  <T> T withLargeBody(Supplier<T> work) {
+    return holding(largeBodies, work);
+  }
+
+  private static <T> T holding(Semaphore semaphore, Supplier<T> work) {
+    try {
+      if (!semaphore.tryAcquire(1, TimeUnit.SECONDS)) {
+        throw overloaded();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw overloaded();
+    }
+    try {
+      return work.get();
+    } finally {
+      semaphore.release();
+    }
+  }
+
+  static ApiException overloaded() {
+    return new ApiException(ErrorCode.OVERLOADED, "too many requests at once").with("Retry-After", "1");
+  }
+}

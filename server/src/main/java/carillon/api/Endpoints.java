@@ -1,0 +1,85 @@
+package carillon.api;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** The one table of everything that can be called. */
+final class Endpoints {
+
+  private final List<Entry> entries;
+
+  Endpoints(List<Endpoint> endpoints) {
+    this.entries = endpoints.stream().map(each -> new Entry(each, split(each.path()))).toList();
+  }
+
+  private record Entry(Endpoint endpoint, List<String> parts) {}
+
+  /** An endpoint with what stands in the path for its parameters. */
+  record Match(Endpoint endpoint, Map<String, String> parameters) {}
+
+  List<Endpoint> all() {
+    return entries.stream().map(Entry::endpoint).toList();
+  }
+
+  /** @param path as it came: still percent-encoded, so that an encoded slash is no separator */
+  Match match(String method, String path) {
+    List<String> parts = split(path);
+    List<Match> matches = new ArrayList<>();
+    for (Entry entry : entries) {
+      Map<String, String> parameters = parameters(entry.parts(), parts);
+      if (parameters != null) {
+        matches.add(new Match(entry.endpoint(), parameters));
+      }
+    }
+    if (matches.isEmpty()) {
+      throw new ApiException(ErrorCode.NOT_FOUND, "there is nothing at this path");
+    }
+    // A literal path is more than a template: POST /v1/tasks/batch is not the task called "batch".
+    int fewest = matches.stream().mapToInt(match -> match.parameters().size()).min().orElse(0);
+    matches.removeIf(match -> match.parameters().size() > fewest);
+    for (Match match : matches) {
+      if (match.endpoint().method().equals(method)) {
+        return match;
+      }
+    }
+    TreeSet<String> allowed = new TreeSet<>();
+    matches.forEach(match -> allowed.add(match.endpoint().method()));
+    throw new ApiException(ErrorCode.METHOD_NOT_ALLOWED, "this path takes " + String.join(", ", allowed))
+        .with("Allow", String.join(", ", allowed));
+  }
+
+  private static @Nullable Map<String, String> parameters(List<String> template, List<String> parts) {
+    if (template.size() != parts.size()) {
+      return null;
+    }
+    Map<String, String> parameters = new HashMap<>();
+    for (int i = 0; i < parts.size(); i++) {
+      String expected = template.get(i);
+      if (expected.startsWith("{")) {
+        parameters.put(expected.substring(1, expected.length() - 1), decode(parts.get(i)));
+      } else if (!expected.equals(parts.get(i))) {
+        return null;
+      }
+    }
+    return parameters;
+  }
+
+  private static List<String> split(String path) {
+    return List.of(path.split("/", -1));
+  }
+
+  private static String decode(String part) {
+    try {
+      // In a path, unlike in a query, a plus is a plus.
+      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded correctly");
+    }
+  }
+}

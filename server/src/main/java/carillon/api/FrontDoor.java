@@ -1,0 +1,256 @@
+package carillon.api;
+
+import carillon.store.StoreException;
+import io.helidon.http.DirectHandler;
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import io.helidon.http.HeaderValues;
+import io.helidon.http.RequestException;
+import io.helidon.http.ServerRequestHeaders;
+import io.helidon.http.ServerResponseHeaders;
+import io.helidon.http.Status;
+import io.helidon.webserver.http.Handler;
+import io.helidon.webserver.http.ServerRequest;
+import io.helidon.webserver.http.ServerResponse;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Takes every request through the same steps: match, authenticate, allow, handle, answer, count. */
+final class FrontDoor implements Handler, DirectHandler {
+
+  private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
+
+  static final String REQUEST_ID = "Carillon-Request-Id";
+
+  private static final Map<String, String> ON_EVERY_ANSWER =
+      Map.of(
+          "Content-Security-Policy",
+          "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+          "X-Content-Type-Options",
+          "nosniff",
+          "X-Frame-Options",
+          "DENY",
+          "Referrer-Policy",
+          "no-referrer",
+          "Cross-Origin-Resource-Policy",
+          "same-origin",
+          "Cache-Control",
+          "no-store");
+
+  /** Read and thrown away after an early refusal, so that a client still sending hears of it. */
+  private static final int DRAINED_BYTES = 4 << 20;
+
+  private final Endpoints endpoints;
+  private final Auth auth;
+  private final MeterRegistry metrics;
+  private final SlowClients slowClients;
+
+  FrontDoor(Endpoints endpoints, Auth auth, MeterRegistry metrics, SlowClients slowClients) {
+    this.endpoints = endpoints;
+    this.auth = auth;
+    this.metrics = metrics;
+    this.slowClients = slowClients;
+  }
+
+  /** What is known about a request so far. */
+  private static final class Progress {
+    private final String requestId = newRequestId();
+    private final long startedAt = System.nanoTime();
+    private String route = "none";
+    private boolean closes;
+  }
+
+  @Override
+  public void handle(ServerRequest request, ServerResponse response) {
+    Progress progress = new Progress();
+    try {
+      Answer answer = answer(request, progress);
+      slowClients.answering(request.socketId());
+      send(answer, progress, response);
+      count(request, progress, answer.status());
+      if (progress.closes) {
+        drain(request);
+      }
+    } finally {
+      slowClients.done(request.socketId());
+    }
+  }
+
+  private Answer answer(ServerRequest request, Progress progress) {
+    try {
+      return route(request, progress);
+    } catch (ApiException e) {
+      progress.closes = e.closes();
+      return Problem.answer(e, progress.requestId);
+    } catch (StoreException e) {
+      return Problem.answer(storeProblem(e, progress), progress.requestId);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return Problem.answer(DatabaseGate.overloaded(), progress.requestId);
+    } catch (RequestException e) {
+      // The server found, while the body was read, that it is not HTTP.
+      progress.closes = true;
+      return Problem.answer(transportProblem(e.status(), request.headers()), progress.requestId);
+    } catch (RuntimeException e) {
+      LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+      return Problem.answer(new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
+    }
+  }
+
+  private Answer route(ServerRequest request, Progress progress) throws InterruptedException {
+    ServerRequestHeaders headers = request.headers();
+    refuseBadFraming(headers);
+    String path = request.prologue().uriPath().rawPath();
+    Endpoints.Match match = endpoints.match(request.prologue().method().text(), path);
+    Endpoint endpoint = match.endpoint();
+    progress.route = endpoint.path();
+    Query query = Query.parse(request.prologue().query().rawValue());
+    RequestBody body = body(request);
+    Caller caller = null;
+    if (endpoint.permission() != Permission.NONE) {
+      caller =
+          auth.caller(
+              endpoint.permission(),
+              all(headers, HeaderNames.AUTHORIZATION),
+              all(headers, HeaderNames.create("Carillon-Tenant")));
+    }
+    query.refuseOthers(endpoint.query());
+    if (body.isPresent() && !endpoint.takesBody()) {
+      throw new ApiException(ErrorCode.BODY_NOT_ALLOWED, ErrorCode.BODY_NOT_ALLOWED.meaning()).closing();
+    }
+    Call.Request wire =
+        new Call.Request(endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
+    return endpoint.handler().answer(new Call(wire, match.parameters(), query, caller));
+  }
+
+  /** Where two readers could disagree on where a request ends, nothing after it can be trusted. */
+  private static void refuseBadFraming(ServerRequestHeaders headers) {
+    List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
+    List<String> encodings = all(headers, HeaderNames.TRANSFER_ENCODING);
+    boolean badLength = lengths.size() > 1 || lengths.stream().anyMatch(length -> !length.matches("[0-9]{1,18}"));
+    boolean badEncoding = encodings.size() > 1 || encodings.stream().anyMatch(each -> !each.equalsIgnoreCase("chunked"));
+    if (badLength || badEncoding || (!lengths.isEmpty() && !encodings.isEmpty())) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
+          .closing();
+    }
+  }
+
+  private static RequestBody body(ServerRequest request) {
+    ServerRequestHeaders headers = request.headers();
+    boolean chunked = headers.contains(HeaderNames.TRANSFER_ENCODING);
+    long length = all(headers, HeaderNames.CONTENT_LENGTH).stream().mapToLong(Long::parseLong).findFirst().orElse(-1);
+    RequestBody.Head head =
+        new RequestBody.Head(
+            chunked || length > 0,
+            length,
+            headers.first(HeaderNames.CONTENT_TYPE).orElse(null),
+            headers.first(HeaderNames.CONTENT_ENCODING).orElse(null));
+    return new RequestBody(head, () -> request.content().inputStream());
+  }
+
+  private static List<String> all(ServerRequestHeaders headers, HeaderName name) {
+    return headers.contains(name) ? headers.get(name).allValues() : List.of();
+  }
+
+  private static ApiException storeProblem(StoreException e, Progress progress) {
+    if (e.isUnavailable() || e.isBusy()) {
+      LOG.warn("request={} route={} the database is not available: {}", progress.requestId, progress.route, e.getMessage());
+      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy").with("Retry-After", "1");
+    }
+    LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+    return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
+  }
+
+  private static void send(Answer answer, Progress progress, ServerResponse response) {
+    ServerResponseHeaders headers = response.headers();
+    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
+    headers.set(HeaderNames.create(REQUEST_ID), progress.requestId);
+    answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
+    if (progress.closes) {
+      headers.set(HeaderValues.CONNECTION_CLOSE);
+    }
+    response.status(Status.create(answer.status()));
+    if (answer.body().isEmpty()) {
+      response.send();
+    } else {
+      headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
+      response.send(answer.body().getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  private void count(ServerRequest request, Progress progress, int status) {
+    Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
+    metrics.counter("carillon.api.requests", "route", progress.route, "status", String.valueOf(status)).increment();
+    metrics.timer("carillon.api.request", "route", progress.route).record(took);
+    if (LOG.isDebugEnabled()) {
+      LOG.debug(
+          "request={} method={} route={} path={} status={} ms={}",
+          progress.requestId,
+          Echo.of(request.prologue().method().text()),
+          progress.route,
+          Echo.of(request.prologue().uriPath().rawPath()),
+          status,
+          took.toMillis());
+    }
+  }
+
+  private static void drain(ServerRequest request) {
+    if (request.headers().contains(HeaderNames.EXPECT)) {
+      return; // reading would ask the client to go on
+    }
+    try (InputStream in = request.content().inputStream()) {
+      in.skip(DRAINED_BYTES);
+    } catch (IOException | RuntimeException e) {
+      // Gone, or not HTTP: the connection is closed anyway.
+      LOG.debug("request body not drained: {}", Echo.of(String.valueOf(e.getMessage())));
+    }
+  }
+
+  /** Answers what the server refuses before it becomes a request. */
+  @Override
+  public TransportResponse handle(
+      TransportRequest request, EventType type, Status status, ServerResponseHeaders headers, String message) {
+    String requestId = newRequestId();
+    Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
+    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
+    headers.set(HeaderNames.create(REQUEST_ID), requestId);
+    headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
+    metrics.counter("carillon.api.requests", "route", "none", "status", String.valueOf(answer.status())).increment();
+    LOG.debug("request={} refused by the server: status={} {}", requestId, status.code(), Echo.of(message));
+    return TransportResponse.builder()
+        .status(Status.create(answer.status()))
+        .headers(headers)
+        .keepAlive(false)
+        .entity(answer.body())
+        .build();
+  }
+
+  private static ApiException transportProblem(Status status, ServerRequestHeaders headers) {
+    ErrorCode code =
+        switch (status.code()) {
+          case 413 -> ErrorCode.BODY_TOO_LARGE;
+          case 414 -> ErrorCode.URI_TOO_LONG;
+          case 431 -> ErrorCode.HEADERS_TOO_LARGE;
+          case 503 -> ErrorCode.OVERLOADED;
+          case 505 -> ErrorCode.HTTP_VERSION_NOT_SUPPORTED;
+          case 500 -> ErrorCode.INTERNAL;
+          // The server calls a compressed body a bad request.
+          default ->
+              headers.contains(HeaderNames.CONTENT_ENCODING) ? ErrorCode.ENCODING_NOT_SUPPORTED : ErrorCode.BAD_REQUEST;
+        };
+    return new ApiException(code, code.meaning());
+  }
+
+  private static String newRequestId() {
+    return HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
+  }
+}

@@ -1,0 +1,151 @@
+package carillon.api;
+
+import carillon.model.HttpTargetRules;
+import io.helidon.common.socket.SocketOptions;
+import io.helidon.http.DirectHandler;
+import io.helidon.http.encoding.ContentEncodingContext;
+import io.helidon.webserver.WebServer;
+import io.helidon.webserver.http.DirectHandlers;
+import io.helidon.webserver.http.HttpRouting;
+import io.helidon.webserver.http1.Http1Config;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+
+/** The HTTP server: every limit set, every endpoint in place, from start to close. */
+public final class HttpApi implements AutoCloseable {
+
+  private static final int MAX_CONNECTIONS = 8192;
+
+  /** Of one read, and so of an idle connection too. */
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(8);
+
+  private final WebServer server;
+  private final SlowClients slowClients;
+  private final AtomicBoolean stopping;
+
+  private HttpApi(WebServer server, SlowClients slowClients, AtomicBoolean stopping) {
+    this.server = server;
+    this.slowClients = slowClients;
+    this.stopping = stopping;
+  }
+
+  /**
+   * Starts to listen.
+   *
+   * @param notReady why this node should get no requests now; empty if it should
+   * @throws IllegalStateException with a message for the operator if the address cannot be listened on
+   */
+  public static HttpApi start(
+      ApiConfig config,
+      Stores stores,
+      HttpTargetRules targetRules,
+      Supplier<Optional<String>> notReady,
+      PrometheusMeterRegistry metrics,
+      InstantSource clock) {
+    refuseTakenPort(config);
+    AtomicBoolean stopping = new AtomicBoolean();
+    DatabaseGate database = new DatabaseGate(stores.db(), config.databaseRequests());
+    SlowClients slowClients = new SlowClients();
+    FrontDoor door =
+        new FrontDoor(
+            endpoints(config, stores, database, targetRules, notReady, metrics, clock, stopping),
+            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
+            metrics,
+            slowClients);
+    WebServer server = server(config, door, slowClients).start();
+    return new HttpApi(server, slowClients, stopping);
+  }
+
+  static Endpoints endpoints(
+      ApiConfig config,
+      Stores stores,
+      DatabaseGate database,
+      HttpTargetRules targetRules,
+      Supplier<Optional<String>> notReady,
+      PrometheusMeterRegistry metrics,
+      InstantSource clock,
+      AtomicBoolean stopping) {
+    Once once = new Once(database, stores.replies());
+    Lists lists = new Lists(new Cursors(config.secret()));
+    TargetFields targets = new TargetFields(targetRules);
+    TaskFields tasks = new TaskFields(targets, clock);
+    List<Endpoint> all = new ArrayList<>();
+    all.addAll(new TaskRoutes(stores.tasks(), tasks, database, once, lists).endpoints());
+    all.addAll(new BatchRoutes(stores.tasks(), tasks, database, once).endpoints());
+    all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
+    all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
+    all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
+    all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
+    all.addAll(new TenantRoutes(stores.tenants(), database, lists).endpoints());
+    all.addAll(new OperateRoutes(notReady, metrics).endpoints());
+    return new Endpoints(all);
+  }
+
+  private static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {
+    return WebServer.builder()
+        .host(config.bind())
+        .port(config.port())
+        .shutdownHook(false)
+        .shutdownGracePeriod(config.stopGrace())
+        .maxTcpConnections(MAX_CONNECTIONS)
+        .maxPayloadSize(Limits.BATCH_BYTES)
+        .idleConnectionTimeout(READ_TIMEOUT)
+        .idleConnectionPeriod(Duration.ofSeconds(1))
+        .connectionOptions(SocketOptions.builder().readTimeout(READ_TIMEOUT).tcpNoDelay(true).build())
+        .contentEncoding(ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
+        .addProtocol(
+            Http1Config.builder()
+                .maxPrologueLength(Limits.REQUEST_LINE_BYTES)
+                .maxHeadersSize(Limits.HEADER_BYTES)
+                .validateRequestHeaders(true)
+                .addReceiveListener(slowClients)
+                .build())
+        .directHandlers(directHandlers(door))
+        .routing(HttpRouting.builder().any(door))
+        .build();
+  }
+
+  private static DirectHandlers directHandlers(FrontDoor door) {
+    DirectHandlers.Builder handlers = DirectHandlers.builder();
+    for (DirectHandler.EventType type : DirectHandler.EventType.values()) {
+      handlers.addHandler(type, door);
+    }
+    return handlers.build();
+  }
+
+  /** The server's own message for this is a stack of exceptions; ours is one line. */
+  private static void refuseTakenPort(ApiConfig config) {
+    try (ServerSocket probe = new ServerSocket()) {
+      probe.setReuseAddress(true);
+      probe.bind(new InetSocketAddress(config.bind(), config.port()));
+    } catch (BindException e) {
+      throw new IllegalStateException(
+          "cannot listen on " + config.bind() + ":" + config.port() + ": " + e.getMessage(), e);
+    } catch (IOException | IllegalArgumentException e) {
+      throw new IllegalStateException("cannot listen on " + config.bind() + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** The port that is listened on, also when 0 was asked for. */
+  public int port() {
+    return server.port();
+  }
+
+  /** Ends waiting for work, lets running requests finish for the grace period, then stops. */
+  @Override
+  public void close() {
+    stopping.set(true);
+    server.stop();
+    slowClients.close();
+  }
+}

@@ -1,0 +1,63 @@
+package carillon.api;
+
+import java.time.Duration;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Every limit on what a client may send; also the answer of {@code GET /v1/limits}. */
+final class Limits {
+
+  static final int BODY_BYTES = 1 << 20;
+  static final int BATCH_BYTES = 64 << 20;
+  static final int BATCH_TASKS = 100_000;
+  static final int PAYLOAD_BYTES = 256 << 10;
+  static final int OUTPUT_BYTES = 64 << 10;
+  static final int DEPTH = 64;
+  static final int KEY_CHARS = 200;
+  static final int METADATA_PAIRS = 16;
+  static final int METADATA_NAME_CHARS = 64;
+  static final int METADATA_VALUE_CHARS = 512;
+  static final int PAGE_ITEMS = 1000;
+  static final int PAGE_ITEMS_DEFAULT = 100;
+  static final int CLAIM_TASKS = 1000;
+  static final int CLAIM_TYPES = 100;
+  static final int ATTEMPTS = 100;
+  static final int REQUEST_LINE_BYTES = 8 << 10;
+  static final int HEADER_BYTES = 16 << 10;
+  static final Duration HORIZON = Duration.ofDays(730);
+  static final Duration CLAIM_WAIT = Duration.ofMinutes(1);
+  static final Duration LEASE_MIN = Duration.ofSeconds(1);
+  static final Duration LEASE_MAX = Duration.ofHours(24);
+  static final Duration TIMEOUT_MIN = Duration.ofSeconds(1);
+  static final Duration TIMEOUT_MAX = Duration.ofMinutes(30);
+  static final Duration BACKOFF_MAX = Duration.ofDays(30);
+
+  private Limits() {}
+
+  static ObjectNode json() {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("bodyBytes", BODY_BYTES);
+    node.put("batchBytes", BATCH_BYTES);
+    node.put("batchTasks", BATCH_TASKS);
+    node.put("payloadBytes", PAYLOAD_BYTES);
+    node.put("outputBytes", OUTPUT_BYTES);
+    node.put("jsonDepth", DEPTH);
+    node.put("keyChars", KEY_CHARS);
+    node.put("metadataPairs", METADATA_PAIRS);
+    node.put("metadataNameChars", METADATA_NAME_CHARS);
+    node.put("metadataValueChars", METADATA_VALUE_CHARS);
+    node.put("pageItems", PAGE_ITEMS);
+    node.put("claimTasks", CLAIM_TASKS);
+    node.put("claimTypes", CLAIM_TYPES);
+    node.put("maxAttempts", ATTEMPTS);
+    node.put("requestLineBytes", REQUEST_LINE_BYTES);
+    node.put("headerBytes", HEADER_BYTES);
+    node.put("horizon", HORIZON.toString());
+    node.put("claimWait", CLAIM_WAIT.toString());
+    node.put("leaseMin", LEASE_MIN.toString());
+    node.put("leaseMax", LEASE_MAX.toString());
+    node.put("timeoutMin", TIMEOUT_MIN.toString());
+    node.put("timeoutMax", TIMEOUT_MAX.toString());
+    return node;
+  }
+}

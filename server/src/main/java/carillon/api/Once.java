@@ -1,0 +1,85 @@
+package carillon.api;
+
+import carillon.store.Json;
+import carillon.store.Replies;
+import carillon.store.Tx;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer kept. */
+final class Once {
+
+  private final DatabaseGate database;
+  private final Replies replies;
+
+  Once(DatabaseGate database, Replies replies) {
+    this.database = database;
+    this.replies = replies;
+  }
+
+  Answer run(Call call, Function<Tx, Answer> work) {
+    return attempt(call, call.body().hash(), tx -> Optional.of(work.apply(tx))).orElseThrow();
+  }
+
+  /**
+   * Empty if the work had nothing to answer yet; then nothing is kept either.
+   *
+   * @param bodyHash the body must have been read before
+   */
+  Optional<Answer> attempt(Call call, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
+    String key = call.idempotencyKey();
+    return key == null ? database.inTransaction(work) : database.use(() -> attempt(call, key, bodyHash, work));
+  }
+
+  private Optional<Answer> attempt(Call call, String key, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
+    AtomicReference<@Nullable Answer> made = new AtomicReference<>();
+    Replies.Result result =
+        replies.once(
+            call.tenant(),
+            key,
+            fingerprint(call, bodyHash),
+            tx -> {
+              Optional<Answer> answer = work.apply(tx);
+              answer.ifPresent(made::set);
+              return answer.map(Once::reply);
+            });
+    return switch (result) {
+      case Replies.Result.Answered(var reply, var repeated) ->
+          Optional.of(repeated ? repeat(reply) : Optional.ofNullable(made.get()).orElseGet(() -> repeat(reply)));
+      case Replies.Result.Nothing() -> Optional.empty();
+      case Replies.Result.Mismatch() ->
+          throw new ApiException(
+              ErrorCode.IDEMPOTENCY_MISMATCH, "this Idempotency-Key was used before with another body or path");
+      case Replies.Result.Pending() ->
+          throw new ApiException(ErrorCode.IDEMPOTENCY_PENDING, "the first request with this key is still running")
+              .with("Retry-After", "1");
+    };
+  }
+
+  private static byte[] fingerprint(Call call, byte[] bodyHash) {
+    MessageDigest digest = KeyText.sha256();
+    String head = call.method() + "\n" + call.path() + "\n" + call.tenant().value() + "\n";
+    digest.update(head.getBytes(StandardCharsets.UTF_8));
+    return digest.digest(bodyHash);
+  }
+
+  private static Replies.Reply reply(Answer answer) {
+    return new Replies.Reply(
+        answer.status(), answer.headers().get("Location"), answer.body());
+  }
+
+  private static Answer repeat(Replies.Reply reply) {
+    Answer answer = Answer.json(reply.status(), reply.body()).with("Idempotency-Replayed", "true");
+    if (reply.location() != null) {
+      answer = answer.with("Location", reply.location());
+    }
+    // Headers are not kept; the version is in the body wherever there is an ETag.
+    JsonNode version = Json.MAPPER.readTree(reply.body()).get("version");
+    return version == null ? answer : answer.withVersion(version.asInt());
+  }
+}

@@ -1,0 +1,73 @@
+package carillon.api;
+
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/** Health, metrics, limits, and the description of the API for people and programs. */
+final class OperateRoutes {
+
+  private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+  private final Supplier<Optional<String>> notReady;
+  private final PrometheusMeterRegistry metrics;
+
+  /** @param notReady why this node should get no requests now; empty if it should */
+  OperateRoutes(Supplier<Optional<String>> notReady, PrometheusMeterRegistry metrics) {
+    this.notReady = notReady;
+    this.metrics = metrics;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.get("/health/live", Permission.NONE, _ -> status("live")),
+        Endpoint.get("/health/ready", Permission.NONE, _ -> ready()),
+        Endpoint.get("/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
+        Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
+        file("/openapi.json", "openapi.json", "application/json"),
+        file("/", "docs.html", "text/html; charset=utf-8"),
+        file("/docs", "docs.html", "text/html; charset=utf-8"),
+        file("/ui/docs.js", "docs.js", "text/javascript; charset=utf-8"),
+        file("/ui/docs.css", "docs.css", "text/css; charset=utf-8"));
+  }
+
+  private Answer ready() {
+    Optional<String> reason = notReady.get();
+    if (reason.isPresent()) {
+      throw new ApiException(ErrorCode.UNAVAILABLE, reason.get()).with("Retry-After", "1");
+    }
+    return status("ready");
+  }
+
+  private static Answer status(String status) {
+    return Answer.json(200, JsonNodeFactory.instance.objectNode().put("status", status));
+  }
+
+  private static Endpoint file(String path, String resource, String contentType) {
+    String text = read(resource);
+    String tag = "\"" + HexFormat.of().formatHex(KeyText.sha256(text), 0, 12) + "\"";
+    Map<String, String> headers = Map.of("ETag", tag, "Cache-Control", "no-cache");
+    Answer full = new Answer(200, contentType, text, headers);
+    Answer notModified = new Answer(304, contentType, "", headers);
+    return Endpoint.get(path, Permission.NONE, call -> call.hasAlready(tag) ? notModified : full);
+  }
+
+  static String read(String resource) {
+    try (InputStream in = OperateRoutes.class.getResourceAsStream("/ui/" + resource)) {
+      if (in == null) {
+        throw new IllegalStateException("the jar has no /ui/" + resource);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

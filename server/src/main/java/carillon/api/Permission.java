@@ -1,0 +1,19 @@
+package carillon.api;
+
+/** What an endpoint asks of its caller. */
+enum Permission {
+  /** Needs no key at all. */
+  NONE,
+  /** Needs a key, of any role. */
+  ANY,
+  TASKS_CREATE,
+  TASKS_READ,
+  TASKS_CANCEL,
+  /** Changing, running and redriving single tasks; redriving and purging dead letters. */
+  TASKS_OPERATE,
+  TYPES_READ,
+  TYPES_CONFIGURE,
+  WORK,
+  KEYS,
+  TENANTS
+}

@@ -1,0 +1,166 @@
+package carillon.api;
+
+import carillon.model.TaskState;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The query parameters of a request, each at most once and none that is not asked for. */
+final class Query {
+
+  private static final Set<String> CREDENTIALS =
+      Set.of("api_key", "apikey", "api-key", "access_token", "accesstoken", "token", "authorization", "bearer", "admin_key");
+
+  private final Map<String, String> values;
+
+  private Query(Map<String, String> values) {
+    this.values = values;
+  }
+
+  /** @param raw without the question mark; empty if there is none */
+  static Query parse(String raw) {
+    Map<String, String> values = new TreeMap<>();
+    for (String pair : raw.split("&", -1)) {
+      if (pair.isEmpty()) {
+        continue;
+      }
+      int equals = pair.indexOf('=');
+      String name = decode(equals < 0 ? pair : pair.substring(0, equals));
+      String value = equals < 0 ? "" : decode(pair.substring(equals + 1));
+      refuseCredentials(name, value);
+      if (value.indexOf('\0') >= 0) {
+        throw new ApiException(ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " contains U+0000");
+      }
+      if (values.put(name, value) != null) {
+        throw new ApiException(ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " is given twice");
+      }
+    }
+    return new Query(values);
+  }
+
+  private static void refuseCredentials(String name, String value) {
+    if (CREDENTIALS.contains(name.toLowerCase(Locale.ROOT)) || value.startsWith(KeyText.PREFIX)) {
+      // The value is not repeated: it may be a live key.
+      throw new ApiException(ErrorCode.CREDENTIAL_IN_URL, "send keys as Authorization: Bearer, never in the URL");
+    }
+  }
+
+  private static String decode(String part) {
+    try {
+      return URLDecoder.decode(part, StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw new ApiException(ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded correctly");
+    }
+  }
+
+  /** @param allowed names; one that ends in a dot allows all names that start with it */
+  void refuseOthers(Set<String> allowed) {
+    for (String name : values.keySet()) {
+      int dot = name.indexOf('.');
+      boolean known = allowed.contains(name) || (dot > 0 && allowed.contains(name.substring(0, dot + 1)));
+      if (!known) {
+        throw new ApiException(
+            ErrorCode.UNSUPPORTED_FILTER,
+            "there is no parameter " + Echo.of(name) + " here" + Nearest.hint(name, allowed));
+      }
+    }
+  }
+
+  @Nullable String text(String name, int max) {
+    String value = values.get(name);
+    if (value != null && value.length() > max) {
+      throw wrong(name, ErrorCode.TOO_LONG, "may have " + max + " characters");
+    }
+    return value;
+  }
+
+  @Nullable String typeName(String name) {
+    String value = values.get(name);
+    if (value != null && !Fields.TYPE_NAME.matcher(value).matches()) {
+      throw wrong(name, ErrorCode.INVALID_VALUE, "must match " + Fields.TYPE_NAME);
+    }
+    return value;
+  }
+
+  @Nullable Instant time(String name) {
+    String value = values.get(name);
+    if (value == null) {
+      return null;
+    }
+    Times.Reading reading = Times.parse(value);
+    if (reading.error() != null) {
+      throw wrong(name, reading.error(), reading.error().meaning());
+    }
+    return reading.time();
+  }
+
+  @Nullable TaskState status(String name) {
+    String value = values.get(name);
+    if (value == null) {
+      return null;
+    }
+    for (TaskState state : TaskState.values()) {
+      if (state.name().equals(value)) {
+        return state;
+      }
+    }
+    throw wrong(name, ErrorCode.INVALID_VALUE, "is not a status: " + Echo.of(value));
+  }
+
+  int limit() {
+    String value = values.get("limit");
+    if (value == null) {
+      return Limits.PAGE_ITEMS_DEFAULT;
+    }
+    if (!value.matches("-?[0-9]{1,18}")) {
+      throw wrong("limit", ErrorCode.INVALID_PARAMETER, "must be a whole number");
+    }
+    long limit = Long.parseLong(value);
+    if (limit < 1 || limit > Limits.PAGE_ITEMS) {
+      throw wrong("limit", ErrorCode.OUT_OF_RANGE, "must be from 1 to " + Limits.PAGE_ITEMS);
+    }
+    return (int) limit;
+  }
+
+  @Nullable String cursor() {
+    return values.get("cursor");
+  }
+
+  /** Whether payloads are wanted. */
+  boolean viewFull() {
+    String view = values.getOrDefault("view", "basic");
+    return switch (view) {
+      case "basic" -> false;
+      case "full" -> true;
+      default -> throw wrong("view", ErrorCode.INVALID_VALUE, "must be basic or full");
+    };
+  }
+
+  /** The parameters that start with the prefix, without it. */
+  Map<String, String> startingWith(String prefix) {
+    Map<String, String> found = new TreeMap<>();
+    values.forEach(
+        (name, value) -> {
+          if (name.startsWith(prefix)) {
+            found.put(name.substring(prefix.length()), value);
+          }
+        });
+    return found;
+  }
+
+  /** What a list is filtered by, in one text that is the same for every page of it. */
+  String filter() {
+    Map<String, String> filter = new TreeMap<>(values);
+    filter.keySet().removeAll(Set.of("cursor", "limit", "view"));
+    return filter.toString();
+  }
+
+  private static ApiException wrong(String name, ErrorCode code, String message) {
+    return new ApiException(code, "the parameter " + name + ": " + message);
+  }
+}

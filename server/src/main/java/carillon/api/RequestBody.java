@@ -1,0 +1,166 @@
+package carillon.api;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The body of a request: read once, never past its limit, never for ever, and remembered as a hash. */
+final class RequestBody {
+
+  static final String JSON = "application/json";
+  static final String NDJSON = "application/x-ndjson";
+
+  private static final int CHUNK = 16 << 10;
+
+  private final Supplier<InputStream> stream;
+  private final Head head;
+  private final MessageDigest digest = KeyText.sha256();
+
+  /**
+   * What the headers say about the body.
+   *
+   * @param length -1 if not known in advance
+   */
+  record Head(boolean present, long length, @Nullable String contentType, @Nullable String contentEncoding) {}
+
+  RequestBody(Head head, Supplier<InputStream> stream) {
+    this.head = head;
+    this.stream = stream;
+  }
+
+  boolean isPresent() {
+    return head.present();
+  }
+
+  /** The media type, which must be one of these. */
+  String mediaType(String... accepted) {
+    if (head.contentEncoding() != null && !head.contentEncoding().equalsIgnoreCase("identity")) {
+      throw new ApiException(ErrorCode.ENCODING_NOT_SUPPORTED, "send the body without Content-Encoding").closing();
+    }
+    String[] parts = head.contentType() == null ? new String[] {""} : head.contentType().split(";", -1);
+    String type = parts[0].strip().toLowerCase(Locale.ROOT);
+    boolean utf8 = true;
+    for (int i = 1; i < parts.length; i++) {
+      String parameter = parts[i].strip().toLowerCase(Locale.ROOT).replace("\"", "");
+      utf8 &= !parameter.startsWith("charset=") || parameter.equals("charset=utf-8");
+    }
+    for (String each : accepted) {
+      if (each.equals(type) && utf8) {
+        return each;
+      }
+    }
+    throw new ApiException(
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
+  }
+
+  /** The whole body as JSON text of at most this many bytes. */
+  String json(int maxBytes, Duration atMost) {
+    if (!head.present()) {
+      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+    }
+    mediaType(JSON);
+    return JsonText.decode(bytes(maxBytes, atMost));
+  }
+
+  private byte[] bytes(int maxBytes, Duration atMost) {
+    try (InputStream in = open(maxBytes, atMost)) {
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the body ended too early").closing();
+    }
+  }
+
+  /** Hands over line after line of NDJSON; blank ones too, so that lines can be counted. */
+  void lines(int maxBytes, int maxLine, Duration atMost, LineReader each) {
+    try (InputStream in = open(maxBytes, atMost)) {
+      ByteArrayOutputStream line = new ByteArrayOutputStream();
+      byte[] chunk = new byte[CHUNK];
+      for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
+        int start = 0;
+        for (int i = 0; i < read; i++) {
+          if (chunk[i] == '\n') {
+            line.write(chunk, start, i - start);
+            each.read(line.toByteArray());
+            line.reset();
+            start = i + 1;
+          }
+        }
+        line.write(chunk, start, read - start);
+        if (line.size() > maxLine) {
+          throw new ApiException(ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes").closing();
+        }
+      }
+      each.read(line.toByteArray());
+    } catch (IOException e) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the body ended too early").closing();
+    }
+  }
+
+  /** Takes the lines of a body. */
+  interface LineReader {
+    void read(byte[] line);
+  }
+
+  /** SHA-256 of what was read. */
+  byte[] hash() {
+    return digest.digest();
+  }
+
+  private InputStream open(int maxBytes, Duration atMost) {
+    if (head.length() > maxBytes) {
+      throw tooLarge(maxBytes);
+    }
+    return new Bounded(stream.get(), maxBytes, System.nanoTime() + atMost.toNanos());
+  }
+
+  private static ApiException tooLarge(int maxBytes) {
+    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes").closing();
+  }
+
+  /** Counts, times and hashes what passes through. */
+  private final class Bounded extends InputStream {
+
+    private final InputStream in;
+    private final int maxBytes;
+    private final long deadline;
+    private long count;
+
+    Bounded(InputStream in, int maxBytes, long deadline) {
+      this.in = in;
+      this.maxBytes = maxBytes;
+      this.deadline = deadline;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] buffer, int offset, int length) throws IOException {
+      int read = in.read(buffer, offset, length);
+      if (read > 0) {
+        count += read;
+        if (count > maxBytes) {
+          throw tooLarge(maxBytes);
+        }
+        digest.update(buffer, offset, read);
+      }
+      if (System.nanoTime() - deadline > 0) {
+        throw new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time").closing();
+      }
+      return read;
+    }
+
+    @Override
+    public void close() throws IOException {
+      in.close();
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package carillon.api;
+
+import carillon.store.ApiKeys;
+import carillon.store.DeadLetters;
+import carillon.store.Db;
+import carillon.store.PullQueue;
+import carillon.store.Replies;
+import carillon.store.Tasks;
+import carillon.store.Tenants;
+import carillon.store.Types;
+
+/** What the API reads and writes; every part takes the tenant first. */
+public record Stores(
+    Db db,
+    Tasks tasks,
+    DeadLetters deadLetters,
+    Types types,
+    Tenants tenants,
+    ApiKeys keys,
+    Replies replies,
+    PullQueue pullQueue) {}

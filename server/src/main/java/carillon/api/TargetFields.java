@@ -1,0 +1,78 @@
+package carillon.api;
+
+import carillon.model.HttpTargetRules;
+import carillon.model.Target;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Reads targets: exactly one kind, and HTTP ones by the rules for what may be reached. */
+final class TargetFields {
+
+  private static final List<String> KINDS = List.of("http", "pull", "discard", "kafka", "rabbitmq");
+  private static final int MAX_HEADERS = 100; // the rules allow fewer and say so better
+  private static final int MAX_HEADER_CHARS = 8192;
+
+  private final HttpTargetRules rules;
+
+  TargetFields(HttpTargetRules rules) {
+    this.rules = rules;
+  }
+
+  @Nullable Target read(Fields parent) {
+    Fields fields = parent.object("target");
+    if (fields == null) {
+      return null;
+    }
+    List<String> given = new ArrayList<>(KINDS);
+    given.removeIf(kind -> !fields.has(kind));
+    fields.done();
+    if (given.size() != 1) {
+      parent.wrong("target", ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
+      return null;
+    }
+    return switch (given.getFirst()) {
+      case "http" -> http(fields);
+      case "pull" -> plain(fields, "pull", new Target.Pull());
+      case "discard" -> plain(fields, "discard", new Target.Discard());
+      default -> {
+        fields.wrong(given.getFirst(), ErrorCode.TARGET_NOT_SUPPORTED, "is not in this release");
+        yield null;
+      }
+    };
+  }
+
+  private static Target plain(Fields fields, String kind, Target target) {
+    Fields inner = fields.object(kind);
+    if (inner != null) {
+      inner.done();
+    }
+    return target;
+  }
+
+  private @Nullable Target http(Fields fields) {
+    Fields http = fields.object("http");
+    if (http == null) {
+      return null;
+    }
+    String url = http.required("url", http.string("url"));
+    String method = http.string("method");
+    Map<String, String> headers = http.pairs("headers", MAX_HEADERS, MAX_HEADER_CHARS, MAX_HEADER_CHARS);
+    String body = http.string("body");
+    Duration timeout = http.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX);
+    http.done();
+    if (body != null && body.length() > Limits.PAYLOAD_BYTES) {
+      http.wrong("body", ErrorCode.TOO_LONG, "may have " + Limits.PAYLOAD_BYTES + " characters");
+    }
+    if (url == null) {
+      return null;
+    }
+    Target.Http target = new Target.Http(url, method == null ? "POST" : method, headers, body, timeout);
+    for (HttpTargetRules.Problem problem : rules.check(target)) {
+      http.mistakes().add(new FieldError(http.at("") + problem.field(), problem.code(), problem.message()));
+    }
+    return target;
+  }
+}

@@ -1,0 +1,121 @@
+package carillon.api;
+
+import carillon.model.Durations;
+import carillon.model.NewTask;
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import carillon.store.TaskPatch;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Reads tasks as they are asked for, and changes to them. */
+final class TaskFields {
+
+  private static final Set<String> READ_ONLY =
+      Set.of(
+          "id", "tenant", "tenantId", "status", "state", "createdAt", "startedAt", "finishedAt", "attempt", "attempts",
+          "maxAttempts", "nextAttemptAt", "version", "fence", "output", "error", "scheduleName", "cancelRequested",
+          "leasedBy", "leaseUntil", "progress", "transitions");
+
+  private final TargetFields targets;
+  private final InstantSource clock;
+
+  TaskFields(TargetFields targets, InstantSource clock) {
+    this.targets = targets;
+    this.clock = clock;
+  }
+
+  /** The task, meaningful only if no mistakes were found. */
+  NewTask read(Fields fields) {
+    Instant horizon = clock.instant().plus(Limits.HORIZON);
+    String type = fields.required("type", fields.typeName("type"));
+    String key = fields.text("key", Limits.KEY_CHARS);
+    fields.exclusive("dueAt", "delay");
+    Instant dueAt = fields.timeBefore("dueAt", horizon);
+    Duration delay = delay(fields);
+    Integer priority = fields.integer("priority", 0, 9);
+    String payload = payload(fields);
+    Target target = targets.read(fields);
+    RetryPolicy retry = RetryFields.read(fields);
+    fields.exclusive("expiresAt", "ttl");
+    Instant expiresAt = fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON));
+    Duration ttl = fields.duration("ttl", Duration.ofMillis(1), Limits.HORIZON);
+    String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
+    Duration uniqueFor = unique(fields);
+    Map<String, String> metadata =
+        fields.pairs("metadata", Limits.METADATA_PAIRS, Limits.METADATA_NAME_CHARS, Limits.METADATA_VALUE_CHARS);
+    fields.done(READ_ONLY);
+    if (dueAt != null && expiresAt != null && !expiresAt.isAfter(dueAt)) {
+      fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be after dueAt");
+    }
+    return new NewTask(
+        type == null ? "" : type,
+        key,
+        dueAt,
+        delay,
+        priority,
+        payload,
+        target,
+        retry,
+        expiresAt,
+        ttl,
+        concurrencyKey,
+        uniqueFor,
+        metadata);
+  }
+
+  TaskPatch patch(Fields fields) {
+    for (String name : Set.of("dueAt", "priority", "retry", "key")) {
+      fields.notNull(name);
+    }
+    TaskPatch patch =
+        new TaskPatch(
+            fields.timeBefore("dueAt", clock.instant().plus(Limits.HORIZON)),
+            fields.integer("priority", 0, 9),
+            payload(fields),
+            RetryFields.read(fields),
+            fields.text("key", Limits.KEY_CHARS));
+    fields.done(READ_ONLY);
+    return patch;
+  }
+
+  private static @Nullable Duration delay(Fields fields) {
+    // Asked for by the longest duration there is, so that what is too far away gets its own code.
+    Duration delay = fields.duration("delay", Duration.ZERO, Durations.MAX);
+    if (delay != null && delay.compareTo(Limits.HORIZON) > 0) {
+      fields.wrong("delay", ErrorCode.BEYOND_HORIZON, "must not be more than " + Limits.HORIZON);
+      return null;
+    }
+    return delay;
+  }
+
+  private static @Nullable Duration unique(Fields fields) {
+    Fields unique = fields.object("unique");
+    if (unique == null) {
+      return null;
+    }
+    Duration span = unique.required("for", unique.duration("for", Duration.ZERO, Limits.HORIZON));
+    unique.done();
+    if (!fields.has("key")) {
+      fields.wrong("unique", ErrorCode.KEY_REQUIRED, "needs a key to be unique by");
+    }
+    return span;
+  }
+
+  private static @Nullable String payload(Fields fields) {
+    String payload = fields.raw("payload");
+    // No character has fewer than one byte or, in this count, more than three.
+    if (payload != null
+        && payload.length() > Limits.PAYLOAD_BYTES / 3
+        && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
+      fields.wrong("payload", ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
+      return null;
+    }
+    return payload;
+  }
+}

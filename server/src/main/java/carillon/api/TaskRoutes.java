@@ -1,0 +1,255 @@
+package carillon.api;
+
+import carillon.model.NewTask;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.store.ChangeResult;
+import carillon.store.CreateResult;
+import carillon.store.Page;
+import carillon.store.TaskFilter;
+import carillon.store.TaskPatch;
+import carillon.store.TaskStory;
+import carillon.store.TaskView;
+import carillon.store.Tasks;
+import carillon.store.Tx;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Creates, shows and changes single tasks, lists them, and cancels many. */
+final class TaskRoutes {
+
+  private static final int MAX_TEXT = 200;
+
+  private static final Set<String> FILTERS =
+      Set.of("type", "status", "key", "schedule", "dueAfter", "dueBefore", "error", "metadata.", "limit", "cursor", "view");
+
+  private final Tasks tasks;
+  private final TaskFields reader;
+  private final DatabaseGate database;
+  private final Once once;
+  private final Lists lists;
+
+  TaskRoutes(Tasks tasks, TaskFields reader, DatabaseGate database, Once once, Lists lists) {
+    this.tasks = tasks;
+    this.reader = reader;
+    this.database = database;
+    this.once = once;
+    this.lists = lists;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.post("/v1/tasks", Permission.TASKS_CREATE, this::create),
+        Endpoint.get("/v1/tasks", Permission.TASKS_READ, FILTERS, this::list),
+        Endpoint.post("/v1/tasks/cancel", Permission.TASKS_CANCEL, this::cancelMatching),
+        Endpoint.get("/v1/tasks/{id}", Permission.TASKS_READ, this::show),
+        Endpoint.patch("/v1/tasks/{id}", Permission.TASKS_OPERATE, this::patch),
+        Endpoint.post("/v1/tasks/{id}/cancel", Permission.TASKS_CANCEL, this::cancel),
+        Endpoint.post("/v1/tasks/{id}/run", Permission.TASKS_OPERATE, this::run),
+        Endpoint.post("/v1/tasks/{id}/redrive", Permission.TASKS_OPERATE, this::redrive));
+  }
+
+  private Answer create(Call call) {
+    Fields fields = call.fields();
+    NewTask task = reader.read(fields);
+    fields.mistakes().refuse();
+    call.caller().mustBeAllowed(task.type());
+    if (call.idempotencyKey() == null && task.uniqueFor() == null) {
+      return created(task, database.together(() -> tasks.create(call.tenant(), task)));
+    }
+    return once.run(call, tx -> created(task, tasks.create(tx, call.tenant(), task)));
+  }
+
+  private static Answer created(NewTask task, CreateResult result) {
+    return switch (result) {
+      case CreateResult.Created(var view) ->
+          Answer.json(202, TaskJson.withPayload(TaskJson.withoutPayload(view), task.payload()))
+              .with("Location", "/v1/tasks/" + view.id())
+              .withVersion(view.version());
+      case CreateResult.Existing(var view) ->
+          Answer.json(200, TaskJson.of(view)).with("Location", "/v1/tasks/" + view.id()).withVersion(view.version());
+      case CreateResult.UnknownType(var type) ->
+          throw Mistakes.one(new FieldError("/type", ErrorCode.UNKNOWN_TYPE.code(), unknownType(type)));
+    };
+  }
+
+  static String unknownType(String type) {
+    return "the tenant is strict and has no type " + type;
+  }
+
+  private Answer show(Call call) {
+    TaskId id = call.taskId();
+    TaskStory story = database.use(() -> tasks.story(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
+    if (!call.caller().mayTouch(story.task().type())) {
+      throw notFound();
+    }
+    return Answer.json(200, TaskJson.of(story)).withVersion(story.task().version());
+  }
+
+  private Answer list(Call call) {
+    Query query = call.query();
+    Map<String, String> metadata = query.startingWith("metadata.");
+    if (metadata.size() > Limits.METADATA_PAIRS) {
+      throw new ApiException(ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
+    }
+    TaskFilter filter =
+        new TaskFilter(
+            oneType(call.caller(), query.typeName("type")),
+            query.status("status"),
+            query.text("key", Limits.KEY_CHARS),
+            query.text("schedule", MAX_TEXT),
+            query.time("dueAfter"),
+            query.time("dueBefore"),
+            query.text("error", MAX_TEXT),
+            metadata);
+    int limit = query.limit();
+    boolean full = query.viewFull();
+    TaskId before = lists.start(call, TaskRoutes::position);
+    Page<TaskView, TaskId> page =
+        database.use(() -> tasks.list(call.tenant(), filter, limit, before, full));
+    Function<TaskView, ObjectNode> render =
+        full ? TaskJson::of : TaskJson::withoutPayload;
+    return lists.answer(
+        call, page.items().stream().map(render).toList(), page.next() == null ? null : page.next().toString());
+  }
+
+  private static @Nullable TaskId position(String text) {
+    return TaskId.parse(text).orElse(null);
+  }
+
+  /** A key that is limited to types must say which one it looks at, unless it has only one. */
+  static @Nullable String oneType(Caller caller, @Nullable String asked) {
+    if (asked != null) {
+      caller.mustBeAllowed(asked);
+      return asked;
+    }
+    return switch (caller.types().size()) {
+      case 0 -> null;
+      case 1 -> caller.types().getFirst();
+      default ->
+          throw new ApiException(ErrorCode.MISSING_SCOPE, "this key is limited to some types: filter by one of them");
+    };
+  }
+
+  private Answer patch(Call call) {
+    TaskId id = call.taskId();
+    Call.IfMatch ifMatch = call.ifMatch();
+    Fields fields = call.fields();
+    TaskPatch patch = reader.patch(fields);
+    fields.mistakes().refuse();
+    Caller caller = call.caller();
+    ChangeResult result =
+        database.inTransaction(
+            tx -> tasks.patch(tx, call.tenant(), id, patch, caller.who(), ifMatch.version()));
+    return changed(result, ErrorCode.WRONG_STATE, "only PENDING and DEAD tasks can be changed");
+  }
+
+  private Answer cancel(Call call) {
+    return change(
+        call,
+        (tx, id, version) -> {
+          ChangeResult result = tasks.cancel(tx, call.tenant(), id, call.caller().who(), version);
+          if (result instanceof ChangeResult.WrongState(var task) && task.state() == TaskState.RUNNING) {
+            return Answer.json(202, TaskJson.of(task)).withVersion(task.version());
+          }
+          return changed(result, ErrorCode.ALREADY_TERMINAL, "a task that has ended cannot be cancelled");
+        });
+  }
+
+  private Answer run(Call call) {
+    return change(
+        call,
+        (tx, id, version) ->
+            changed(
+                tasks.runNow(tx, call.tenant(), id, call.caller().who(), version),
+                ErrorCode.WRONG_STATE,
+                "only PENDING tasks can be made due"));
+  }
+
+  private Answer redrive(Call call) {
+    return change(
+        call,
+        (tx, id, version) ->
+            changed(
+                tasks.redrive(tx, call.tenant(), id, call.caller().who(), version),
+                ErrorCode.WRONG_STATE,
+                "only DEAD tasks can be redriven"));
+  }
+
+  /** A change that takes nothing but the task's id. */
+  private interface Change {
+    Answer make(Tx tx, TaskId id, @Nullable Integer ifVersion);
+  }
+
+  private Answer change(Call call, Change change) {
+    TaskId id = call.taskId();
+    Call.IfMatch ifMatch = call.ifMatch();
+    call.noFields();
+    if (!call.caller().types().isEmpty()) {
+      // A task never changes its type, so this need not be in the transaction.
+      TaskView task = database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
+      if (!call.caller().mayTouch(task.type())) {
+        throw notFound();
+      }
+    }
+    return once.run(call, tx -> change.make(tx, id, ifMatch.version()));
+  }
+
+  private static Answer changed(ChangeResult result, ErrorCode wrongState, String why) {
+    return switch (result) {
+      case ChangeResult.Changed(var task) -> Answer.json(200, TaskJson.of(task)).withVersion(task.version());
+      case ChangeResult.Unchanged(var task) -> Answer.json(200, TaskJson.of(task)).withVersion(task.version());
+      case ChangeResult.NotFound() -> throw notFound();
+      case ChangeResult.WrongState(var task) ->
+          throw new ApiException(wrongState, "the task is " + task.state() + "; " + why);
+      case ChangeResult.StaleVersion(var task) ->
+          throw new ApiException(ErrorCode.STALE_VERSION, "the task has version " + task.version() + " by now");
+    };
+  }
+
+  private Answer cancelMatching(Call call) {
+    Fields fields = call.fields();
+    TaskFilter filter =
+        new TaskFilter(
+            fields.typeName("type"),
+            null,
+            fields.text("key", Limits.KEY_CHARS),
+            fields.text("schedule", MAX_TEXT),
+            fields.time("dueAfter"),
+            fields.time("dueBefore"),
+            fields.text("error", MAX_TEXT),
+            fields.pairs("metadata", Limits.METADATA_PAIRS, Limits.METADATA_NAME_CHARS, Limits.METADATA_VALUE_CHARS));
+    fields.done();
+    if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
+      throw new ApiException(ErrorCode.FILTER_REQUIRED, "say which tasks: type, key, schedule, dueAfter, ...");
+    }
+    fields.mistakes().refuse();
+    Caller caller = call.caller();
+    String type = oneType(caller, filter.type());
+    TaskFilter allowed =
+        new TaskFilter(
+            type,
+            null,
+            filter.key(),
+            filter.schedule(),
+            filter.dueAfter(),
+            filter.dueBefore(),
+            filter.error(),
+            filter.metadata());
+    return once.run(
+        call,
+        tx -> {
+          int cancelled = tasks.cancelMatching(tx, call.tenant(), allowed, caller.who());
+          return Answer.json(200, JsonNodeFactory.instance.objectNode().put("cancelled", cancelled));
+        });
+  }
+
+  static ApiException notFound() {
+    return new ApiException(ErrorCode.NOT_FOUND, "there is no such task");
+  }
+}

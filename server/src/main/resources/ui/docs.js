@@ -1,0 +1,64 @@
+// Shows /openapi.json. All text goes in as text, never as markup.
+
+const make = (tag, text, ...children) => {
+  const element = document.createElement(tag);
+  if (text) element.textContent = text;
+  element.append(...children);
+  return element;
+};
+
+const resolve = (api, node) =>
+  node?.$ref ? node.$ref.slice(2).split('/').reduce((at, part) => at[part], api) : node;
+
+const table = (heads, rows) => {
+  const head = make('tr', '', ...heads.map((name) => make('th', name)));
+  const body = rows.map((row) => make('tr', '', ...row.map((cell) => make('td', cell))));
+  return make('table', '', make('thead', '', head), make('tbody', '', ...body));
+};
+
+const typeOf = (schema) =>
+  schema.$ref?.split('/').pop() ?? [schema.type ?? 'any'].flat().join(' or ');
+
+const fieldsOf = (api, schema) => {
+  const properties = Object.entries(resolve(api, schema)?.properties ?? {});
+  return properties.map(([name, field]) => [name, typeOf(field), resolve(api, field).description ?? '']);
+};
+
+const operation = (api, path, method, spec) => {
+  const title = make('h3', '', make('span', method.toUpperCase()), path);
+  title.firstChild.className = 'method';
+  const section = make('section', '', title, make('p', spec.description ?? spec.summary));
+  const parameters = (spec.parameters ?? []).map((each) => resolve(api, each));
+  if (parameters.length > 0) {
+    section.append(
+      table(['parameter', 'in', 'meaning'], parameters.map((p) => [p.name, p.in, p.description ?? ''])));
+  }
+  const body = spec.requestBody?.content?.['application/json']?.schema;
+  if (body) {
+    section.append(table(['field', 'type', 'meaning'], fieldsOf(api, body)));
+  }
+  const answers = Object.entries(spec.responses).map(([status, each]) => [status, resolve(api, each).description]);
+  section.append(table(['status', 'means'], answers));
+  return section;
+};
+
+const show = (api) => {
+  document.getElementById('about').textContent = api.info.description;
+  const main = document.getElementById('docs');
+  main.replaceChildren(make('h2', 'Calls'));
+  for (const [path, item] of Object.entries(api.paths)) {
+    for (const [method, spec] of Object.entries(item)) {
+      main.append(operation(api, path, method, spec));
+    }
+  }
+  main.append(make('h2', 'Errors'));
+  for (const error of api['x-error-codes']) {
+    const section = make('section', '', make('h3', `${error.status} ${error.code}`), make('p', error.meaning));
+    section.id = error.code;
+    main.append(section);
+  }
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+};
+
+const answer = await fetch('/openapi.json');
+show(await answer.json());

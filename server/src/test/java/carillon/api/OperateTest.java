@@ -1,0 +1,163 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.AddressRules;
+import carillon.model.HttpTargetRules;
+import carillon.store.Json;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+
+/** Health, metrics, pages, and the description that must agree with the table of endpoints. */
+class OperateTest {
+
+  private static TestApi api;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  private static List<Endpoint> endpoints() {
+    return HttpApi.endpoints(
+            TestApi.config(0, 1),
+            TestApi.stores(api.world),
+            new DatabaseGate(api.world.db, 1),
+            new HttpTargetRules(AddressRules.PUBLIC_ONLY),
+            Optional::empty,
+            api.metrics,
+            InstantSource.system(),
+            new AtomicBoolean())
+        .all();
+  }
+
+  private static JsonNode openApi() {
+    return Json.MAPPER.readTree(OperateRoutes.read("openapi.json"));
+  }
+
+  @Test
+  void every_endpoint_is_described_and_nothing_else() {
+    List<String> described = new ArrayList<>();
+    openApi()
+        .get("paths")
+        .forEachEntry((path, item) -> item.forEachEntry((method, _) -> described.add(method.toUpperCase(Locale.ROOT) + " " + path)));
+
+    assertThat(described)
+        .containsExactlyInAnyOrderElementsOf(
+            endpoints().stream().map(each -> each.method() + " " + each.path()).toList());
+  }
+
+  @Test
+  void parameters_and_roles_are_described_as_they_are_checked() {
+    for (Endpoint endpoint : endpoints()) {
+      JsonNode operation = openApi().get("paths").get(endpoint.path()).get(endpoint.method().toLowerCase(Locale.ROOT));
+      TreeSet<String> names = new TreeSet<>();
+      if (operation.has("parameters")) {
+        for (JsonNode parameter : operation.get("parameters")) {
+          if (parameter.get("in").asString().equals("query")) {
+            names.add(parameter.get("name").asString().replace("NAME", ""));
+          }
+        }
+      }
+      assertThat(names).as(endpoint.toString()).isEqualTo(new TreeSet<>(endpoint.query()));
+      if (endpoint.permission() != Permission.NONE) {
+        List<String> roles = new ArrayList<>();
+        operation.get("x-roles").forEach(role -> roles.add(role.asString()));
+        assertThat(roles)
+            .as(endpoint.toString())
+            .containsExactlyElementsOf(
+                Arrays.stream(Role.values()).filter(role -> role.may(endpoint.permission())).map(Role::label).toList());
+      }
+    }
+  }
+
+  @Test
+  void every_error_code_is_described() {
+    List<String> described = new ArrayList<>();
+    for (JsonNode code : openApi().get("x-error-codes")) {
+      described.add(code.get("code").asString() + " " + code.get("status").asInt() + " " + code.get("meaning").asString());
+    }
+
+    assertThat(described)
+        .containsExactlyInAnyOrderElementsOf(
+            Arrays.stream(ErrorCode.values()).map(e -> e.code() + " " + e.status() + " " + e.meaning()).toList());
+  }
+
+  @Test
+  void pages_need_no_key_carry_a_strict_policy_and_are_not_sent_twice() {
+    for (String path : List.of("/", "/docs", "/openapi.json", "/ui/docs.js", "/ui/docs.css")) {
+      TestApi.Reply page = api.request("GET", path).send().expect(200);
+      String tag = String.valueOf(page.header("etag"));
+
+      assertThat(page.header("content-security-policy")).startsWith("default-src 'self'");
+      assertThat(page.header("x-content-type-options")).isEqualTo("nosniff");
+      assertThat(page.body()).isNotEmpty();
+      api.request("GET", path).header("If-None-Match", tag).send().expect(304);
+    }
+  }
+
+  @Test
+  void a_node_is_alive_but_not_ready_while_it_says_so() {
+    api.request("GET", "/health/live").send().expect(200);
+    api.request("GET", "/health/ready").send().expect(200);
+    api.notReady.set(Optional.of("draining"));
+    try {
+      TestApi.Reply reply = api.request("GET", "/health/ready").send().expect(ErrorCode.UNAVAILABLE);
+
+      assertThat(reply.text("detail")).isEqualTo("draining");
+      assertThat(reply.header("retry-after")).isEqualTo("1");
+      api.request("GET", "/health/live").send().expect(200);
+    } finally {
+      api.notReady.set(Optional.empty());
+    }
+  }
+
+  @Test
+  void requests_are_counted_by_template_and_never_by_path() {
+    api.get("/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304").send().expect(404);
+    api.get("/v1/some-secret-path").send().expect(404);
+
+    String metrics = api.request("GET", "/metrics").send().expect(200).body();
+
+    assertThat(metrics).contains("carillon_api_requests_total{route=\"/v1/tasks/{id}\",status=\"404\"}");
+    assertThat(metrics).contains("carillon_api_request_seconds_count{route=\"/v1/tasks/{id}\"}");
+    assertThat(metrics).doesNotContain("some-secret-path").doesNotContain("0192f0c1");
+  }
+
+  @Test
+  void limits_are_listed() {
+    assertThat(api.get("/v1/limits").send().expect(200).json().get("payloadBytes").asInt()).isEqualTo(262_144);
+  }
+
+  @Test
+  void a_taken_port_is_one_line() {
+    assertThatThrownBy(
+            () ->
+                HttpApi.start(
+                    TestApi.config(api.port(), 1),
+                    TestApi.stores(api.world),
+                    new HttpTargetRules(AddressRules.PUBLIC_ONLY),
+                    Optional::empty,
+                    api.metrics,
+                    InstantSource.system()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("cannot listen on 127.0.0.1:" + api.port())
+        .hasMessageNotContaining("\n");
+  }
+}

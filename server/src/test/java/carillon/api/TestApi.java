@@ -1,0 +1,219 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.AddressRules;
+import carillon.model.HttpTargetRules;
+import carillon.store.Json;
+import carillon.testkit.World;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** A running API on a database of its own, and the shortest way to call it. */
+final class TestApi implements AutoCloseable {
+
+  static final String ADMIN_KEY = "the-admin-key-of-this-test";
+
+  final World world = World.create();
+  final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
+  final HttpApi api;
+
+  private final HttpClient client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
+
+  private TestApi(int databaseRequests) {
+    this.api =
+        HttpApi.start(
+            config(0, databaseRequests),
+            stores(world),
+            new HttpTargetRules(AddressRules.PUBLIC_ONLY),
+            notReady::get,
+            metrics,
+            InstantSource.system());
+  }
+
+  static TestApi start() {
+    return new TestApi(8);
+  }
+
+  static TestApi start(int databaseRequests) {
+    return new TestApi(databaseRequests);
+  }
+
+  static ApiConfig config(int port, int databaseRequests) {
+    return new ApiConfig(
+        "127.0.0.1",
+        port,
+        HexFormat.of().formatHex(KeyText.sha256(ADMIN_KEY)),
+        new SecretKeySpec(new byte[32], "HmacSHA256"),
+        databaseRequests,
+        Duration.ofSeconds(2));
+  }
+
+  static Stores stores(World world) {
+    return new Stores(
+        world.db,
+        world.tasks,
+        world.deadLetters,
+        world.types,
+        world.tenants,
+        world.keys,
+        world.replies,
+        world.pullQueue);
+  }
+
+  int port() {
+    return api.port();
+  }
+
+  /** A request to be sent. */
+  final class Request {
+
+    private final HttpRequest.Builder builder;
+    private final String method;
+    private HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.noBody();
+
+    private Request(String method, String path) {
+      this.method = method;
+      this.builder =
+          HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + path)).timeout(Duration.ofSeconds(30));
+    }
+
+    Request as(String key) {
+      return header("Authorization", "Bearer " + key);
+    }
+
+    Request header(String name, String value) {
+      builder.header(name, value);
+      return this;
+    }
+
+    Request json(String text) {
+      body = HttpRequest.BodyPublishers.ofString(text);
+      return header("Content-Type", "application/json");
+    }
+
+    Request bytes(String contentType, byte[] bytes) {
+      body = HttpRequest.BodyPublishers.ofByteArray(bytes);
+      return header("Content-Type", contentType);
+    }
+
+    Request chunked(byte[] bytes) {
+      body = HttpRequest.BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(bytes));
+      return header("Content-Type", "application/json");
+    }
+
+    Reply send() {
+      try {
+        return new Reply(client.send(builder.method(method, body).build(), HttpResponse.BodyHandlers.ofString()));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  /** An answer. */
+  record Reply(HttpResponse<String> response) {
+
+    int status() {
+      return response.statusCode();
+    }
+
+    String body() {
+      return response.body();
+    }
+
+    JsonNode json() {
+      return Json.MAPPER.readTree(response.body());
+    }
+
+    String text(String field) {
+      return json().get(field).asString();
+    }
+
+    @Nullable String header(String name) {
+      return response.headers().firstValue(name).orElse(null);
+    }
+
+    Reply expect(int status) {
+      assertThat(status()).as(body()).isEqualTo(status);
+      return this;
+    }
+
+    /** A problem document with this code. */
+    Reply expect(ErrorCode code) {
+      expect(code.status());
+      assertThat(header("content-type")).isEqualTo(Problem.MEDIA_TYPE);
+      assertThat(text("code")).as(body()).isEqualTo(code.code());
+      assertThat(json().get("status").asInt()).isEqualTo(code.status());
+      assertThat(text("type")).isEqualTo("/docs#" + code.code());
+      return this;
+    }
+  }
+
+  Request request(String method, String path) {
+    return new Request(method, path);
+  }
+
+  Request get(String path) {
+    return request("GET", path).as(ADMIN_KEY);
+  }
+
+  Request post(String path) {
+    return request("POST", path).as(ADMIN_KEY);
+  }
+
+  Request put(String path) {
+    return request("PUT", path).as(ADMIN_KEY);
+  }
+
+  Request patch(String path) {
+    return request("PATCH", path).as(ADMIN_KEY);
+  }
+
+  Request delete(String path) {
+    return request("DELETE", path).as(ADMIN_KEY);
+  }
+
+  /** Creates a task and answers its id. */
+  String task(String json) {
+    return post("/v1/tasks").json(json).send().expect(202).text("id");
+  }
+
+  /** A key of the given role in a tenant, which is made if needed. */
+  String key(String tenant, String role, String... types) {
+    put("/v1/tenants/" + tenant).json("{}").send().expect(200);
+    String list = types.length == 0 ? "" : ", \"types\": [\"" + String.join("\", \"", types) + "\"]";
+    return post("/v1/keys")
+        .header("Carillon-Tenant", tenant)
+        .json("{\"name\": \"test\", \"role\": \"%s\"%s}".formatted(role, list))
+        .send()
+        .expect(201)
+        .text("key");
+  }
+
+  @Override
+  public void close() {
+    client.close();
+    api.close();
+    world.close();
+  }
+}
