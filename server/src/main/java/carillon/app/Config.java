@@ -71,8 +71,9 @@ public record Config(
    *
    * @param concurrency deliveries that may run at once on this node. Default 512.
    * @param drainTimeout how long those may finish on shutdown. Default 10 s.
+   * @param retention how long ended tasks are kept. Default 30 d.
    */
-  public record Engine(int concurrency, Duration drainTimeout) {}
+  public record Engine(int concurrency, Duration drainTimeout, Duration retention) {}
 
   /**
    * Who may call us, and whom we may call.

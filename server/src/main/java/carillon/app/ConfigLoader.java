@@ -244,7 +244,11 @@ final class ConfigLoader {
             required(
                 Setting.DRAIN_TIMEOUT,
                 "a duration from 0s to 1h",
-                between(Duration.ZERO, Duration.ofHours(1)))),
+                between(Duration.ZERO, Duration.ofHours(1))),
+            required(
+                Setting.RETENTION,
+                "a duration from 1d to 36500d",
+                between(Duration.ofDays(1), Duration.ofDays(36_500)))),
         new Config.Access(
             read(Setting.ADMIN_KEY, "1 to 200 visible ASCII characters", matching(VISIBLE)),
             allowTargets(url == null)),

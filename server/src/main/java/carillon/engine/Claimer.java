@@ -60,8 +60,8 @@ final class Claimer {
   Duration claimOnce() {
     if (agenda.takeKeyFreed()) {
       queue.sweep(clock.instant().plus(AHEAD));
-    } else if (queue.sweepAfter(SWEEP, clock.instant().plus(AHEAD))) {
-      catalog.refresh();
+    } else {
+      queue.sweepAfter(SWEEP, clock.instant().plus(AHEAD));
     }
     NodeLease lease = node.get();
     if (!lease.isTrusted(System.nanoTime())) {

@@ -143,6 +143,18 @@ public final class Catalog {
       FROM carillon.catalog
       """;
 
+  private static final String SECRET =
+      """
+      /* Catalog.secret */
+      SELECT secret
+      FROM carillon.catalog
+      """;
+
+  /** What the nodes of this installation, and nobody else, know. */
+  public byte[] secret() {
+    return db.inTransaction(tx -> tx.query(SECRET, row -> row.getBytes("secret")).getFirst());
+  }
+
   private static final String TENANTS =
       """
       /* Catalog.tenants */

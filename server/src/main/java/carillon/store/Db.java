@@ -39,17 +39,8 @@ public final class Db implements AutoCloseable {
    */
   public record Address(String url, String user, @Nullable String password) {}
 
-  /** For requests: lists and look-ups, planned by cost. */
-  public static Db forApi(Address address, String name, int connections) {
-    return open(address, name, connections, TIMEOUTS);
-  }
-
-  /** For the loops: batches, planned for their indexes whatever the statistics say. */
-  public static Db forEngine(Address address, String name, int connections) {
-    return open(address, name, connections, TIMEOUTS + INDEX_PLANS);
-  }
-
-  private static Db open(Address address, String name, int connections, String options) {
+  /** Opens a pool; nothing is connected before the first use. */
+  public static Db open(Address address, String name, int connections) {
     var config = new HikariConfig();
     config.setPoolName(name);
     config.setJdbcUrl(address.url());
@@ -62,7 +53,7 @@ public final class Db implements AutoCloseable {
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
-    config.addDataSourceProperty("options", options);
+    config.addDataSourceProperty("options", TIMEOUTS + INDEX_PLANS);
     config.addDataSourceProperty("ApplicationName", "carillon/" + name);
     config.addDataSourceProperty("connectTimeout", "3");
     // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver has none by default.

@@ -72,17 +72,16 @@ public final class WorkQueue {
       FROM head
       """;
 
-  /** Sweeps unless somebody in this process did so within the interval; says whether it did. */
-  public boolean sweepAfter(Duration interval, Instant openBy) {
+  /** Sweeps unless somebody in this process did so within the interval. */
+  public void sweepAfter(Duration interval, Instant openBy) {
     synchronized (this) {
       long now = System.nanoTime();
       if (sweptAt != null && now - sweptAt < interval.toNanos()) {
-        return false;
+        return;
       }
       sweptAt = now;
     }
     sweep(openBy);
-    return true;
   }
 
   /** Notes in the agenda whatever waits in the slots that are open by then. */

@@ -111,7 +111,7 @@ class HotPlansTest {
     try (Connection connection = Postgres.connect(simple);
         Statement statement = connection.createStatement()) {
       for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
-        statement.execute("SET " + off + " = off"); // as Db.forEngine does
+        statement.execute("SET " + off + " = off"); // as Db does
       }
       StringBuilder plan = new StringBuilder();
       try (ResultSet rows = statement.executeQuery("EXPLAIN (GENERIC_PLAN) " + sql)) {

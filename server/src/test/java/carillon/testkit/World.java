@@ -67,7 +67,7 @@ public final class World implements AutoCloseable {
   private World(Db.Address address) {
     this.address = address;
     this.beside = Postgres.connect(address);
-    this.db = Db.forEngine(address, "test", 24);
+    this.db = Db.open(address, "test", 24);
     this.catalog = new Catalog(db);
     this.slots = new Slots(db);
     catalog.refresh();
