@@ -43,7 +43,8 @@ public final class HttpApi implements AutoCloseable {
    * Starts to listen.
    *
    * @param notReady why this node should get no requests now; empty if it should
-   * @throws IllegalStateException with a message for the operator if the address cannot be listened on
+   * @throws IllegalStateException with a message for the operator if the address cannot be listened
+   *     on
    */
   public static HttpApi start(
       ApiConfig config,
@@ -101,8 +102,10 @@ public final class HttpApi implements AutoCloseable {
         .maxPayloadSize(Limits.BATCH_BYTES)
         .idleConnectionTimeout(READ_TIMEOUT)
         .idleConnectionPeriod(Duration.ofSeconds(1))
-        .connectionOptions(SocketOptions.builder().readTimeout(READ_TIMEOUT).tcpNoDelay(true).build())
-        .contentEncoding(ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
+        .connectionOptions(
+            SocketOptions.builder().readTimeout(READ_TIMEOUT).tcpNoDelay(true).build())
+        .contentEncoding(
+            ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
         .addProtocol(
             Http1Config.builder()
                 .maxPrologueLength(Limits.REQUEST_LINE_BYTES)
@@ -132,7 +135,8 @@ public final class HttpApi implements AutoCloseable {
       throw new IllegalStateException(
           "cannot listen on " + config.bind() + ":" + config.port() + ": " + e.getMessage(), e);
     } catch (IOException | IllegalArgumentException e) {
-      throw new IllegalStateException("cannot listen on " + config.bind() + ": " + e.getMessage(), e);
+      throw new IllegalStateException(
+          "cannot listen on " + config.bind() + ": " + e.getMessage(), e);
     }
   }
 

@@ -9,7 +9,9 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a request: read once, never past its limit, never for ever, and remembered as a hash. */
+/**
+ * The body of a request: read once, never past its limit, never for ever, and remembered as a hash.
+ */
 final class RequestBody {
 
   static final String JSON = "application/json";
@@ -26,7 +28,11 @@ final class RequestBody {
    *
    * @param length -1 if not known in advance
    */
-  record Head(boolean present, long length, @Nullable String contentType, @Nullable String contentEncoding) {}
+  record Head(
+      boolean present,
+      long length,
+      @Nullable String contentType,
+      @Nullable String contentEncoding) {}
 
   RequestBody(Head head, Supplier<InputStream> stream) {
     this.head = head;
@@ -40,9 +46,12 @@ final class RequestBody {
   /** The media type, which must be one of these. */
   String mediaType(String... accepted) {
     if (head.contentEncoding() != null && !head.contentEncoding().equalsIgnoreCase("identity")) {
-      throw new ApiException(ErrorCode.ENCODING_NOT_SUPPORTED, "send the body without Content-Encoding").closing();
+      throw new ApiException(
+              ErrorCode.ENCODING_NOT_SUPPORTED, "send the body without Content-Encoding")
+          .closing();
     }
-    String[] parts = head.contentType() == null ? new String[] {""} : head.contentType().split(";", -1);
+    String[] parts =
+        head.contentType() == null ? new String[] {""} : head.contentType().split(";", -1);
     String type = parts[0].strip().toLowerCase(Locale.ROOT);
     boolean utf8 = true;
     for (int i = 1; i < parts.length; i++) {
@@ -55,7 +64,8 @@ final class RequestBody {
       }
     }
     throw new ApiException(
-        ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+        "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
   }
 
   /** The whole body as JSON text of at most this many bytes. */
@@ -92,7 +102,9 @@ final class RequestBody {
         }
         line.write(chunk, start, read - start);
         if (line.size() > maxLine) {
-          throw new ApiException(ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes").closing();
+          throw new ApiException(
+                  ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
+              .closing();
         }
       }
       each.read(line.toByteArray());
@@ -119,7 +131,8 @@ final class RequestBody {
   }
 
   private static ApiException tooLarge(int maxBytes) {
-    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes").closing();
+    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes")
+        .closing();
   }
 
   /** Counts, times and hashes what passes through. */
@@ -153,7 +166,8 @@ final class RequestBody {
         digest.update(buffer, offset, read);
       }
       if (System.nanoTime() - deadline > 0) {
-        throw new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time").closing();
+        throw new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time")
+            .closing();
       }
       return read;
     }

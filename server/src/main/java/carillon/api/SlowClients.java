@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Closes connections whose clients send their headers or take their answers too slowly. The server's own timeouts are per
- * read, so that a byte per second would hold a connection for ever; and it has none for writes.
+ * Closes connections whose clients send their headers or take their answers too slowly. The
+ * server's own timeouts are per read, so that a byte per second would hold a connection for ever;
+ * and it has none for writes.
  */
 final class SlowClients implements Http1ConnectionListener, AutoCloseable {
 
@@ -60,7 +61,8 @@ final class SlowClients implements Http1ConnectionListener, AutoCloseable {
       while (true) {
         Thread.sleep(PERIOD);
         long now = System.nanoTime();
-        connections.forEach((id, watched) -> sweepOne(id, watched, Duration.ofNanos(now - watched.since())));
+        connections.forEach(
+            (id, watched) -> sweepOne(id, watched, Duration.ofNanos(now - watched.since())));
       }
     } catch (InterruptedException e) {
       // Closed.

@@ -6,7 +6,9 @@ import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** What is due and waits, looked up when somebody asks, but not more often than every few seconds. */
+/**
+ * What is due and waits, looked up when somebody asks, but not more often than every few seconds.
+ */
 final class BacklogGauge {
 
   private static final Duration FRESH = Duration.ofSeconds(2);
@@ -25,7 +27,8 @@ final class BacklogGauge {
   }
 
   void register(Metrics metrics) {
-    metrics.gauge("backlog.due", "tasks that are due and wait, counted up to " + MOST, () -> read().due());
+    metrics.gauge(
+        "backlog.due", "tasks that are due and wait, counted up to " + MOST, () -> read().due());
     metrics.gauge("backlog.oldest.seconds", "how long the first of them has waited", this::oldest);
   }
 

@@ -23,14 +23,16 @@ import java.util.stream.LongStream;
 /** Counts what the engine does, in the words of {@code /metrics}. */
 final class Metrics implements Consumer<EngineEvent> {
 
-  private static final List<String> RESULTS = List.of("accepted", "failed", "refused", "gone", "interrupted");
+  private static final List<String> RESULTS =
+      List.of("accepted", "failed", "refused", "gone", "interrupted");
 
   private static final Duration[] LATENESS_BUCKETS =
       LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
           .mapToObj(Duration::ofMillis)
           .toArray(Duration[]::new);
 
-  private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Counter claimed = counter("claimer.claimed", "tasks claimed by this node");
   private final Counter fenced =
       counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
@@ -73,7 +75,9 @@ final class Metrics implements Consumer<EngineEvent> {
   }
 
   void gauge(String name, String description, DoubleSupplier value) {
-    Gauge.builder("carillon." + name, value::getAsDouble).description(description).register(registry);
+    Gauge.builder("carillon." + name, value::getAsDouble)
+        .description(description)
+        .register(registry);
   }
 
   /** A count that is kept elsewhere. */
@@ -86,7 +90,8 @@ final class Metrics implements Consumer<EngineEvent> {
   void pool(String name, Db db) {
     poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
     poolGauge("pool.idle", name, "connections that wait for use", () -> db.stats().idle());
-    poolGauge("pool.pending", name, "callers that wait for a connection", () -> db.stats().pending());
+    poolGauge(
+        "pool.pending", name, "callers that wait for a connection", () -> db.stats().pending());
   }
 
   private void poolGauge(String name, String pool, String description, DoubleSupplier value) {

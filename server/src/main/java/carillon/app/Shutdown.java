@@ -5,7 +5,10 @@ import java.util.Deque;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What was started, to be stopped in the opposite order; one part that fails to stop does not keep the others. */
+/**
+ * What was started, to be stopped in the opposite order; one part that fails to stop does not keep
+ * the others.
+ */
 final class Shutdown {
 
   private static final Logger log = LoggerFactory.getLogger(Shutdown.class);

@@ -46,7 +46,10 @@ import java.util.OptionalInt;
 import java.util.function.Consumer;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Constructs everything from the configuration: the map of the system, and the place to start reading. */
+/**
+ * Constructs everything from the configuration: the map of the system, and the place to start
+ * reading.
+ */
 final class Wiring {
 
   /** The loops that use the engine's pool: one connection each. */
@@ -93,7 +96,8 @@ final class Wiring {
     Claims claims = new Claims(engineDb, catalog, endings);
     Tasks tasks = new Tasks(apiDb, catalog, slots, clock, agenda);
     Replies replies = new Replies(apiDb);
-    HttpTargetRules targetRules = new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
+    HttpTargetRules targetRules =
+        new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
 
     Loop refreshing =
         new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
@@ -108,19 +112,30 @@ final class Wiring {
       Engine engine =
           Engine.start(
               new Engine.Store(
-                  queue, endings, claims, new Nodes(engineDb), slots, replies, new UniqueTasks(engineDb), catalog,
-                  agenda, clock),
+                  queue,
+                  endings,
+                  claims,
+                  new Nodes(engineDb),
+                  slots,
+                  replies,
+                  new UniqueTasks(engineDb),
+                  catalog,
+                  agenda,
+                  clock),
               deliverer,
               heartbeat::lease,
               new EngineConfig(
-                  config.engine().concurrency(), config.engine().drainTimeout(), config.engine().retention()),
+                  config.engine().concurrency(),
+                  config.engine().drainTimeout(),
+                  config.engine().retention()),
               metrics);
       shutdown.add(engine::stop);
       metrics.gauge("in.flight", "tasks claimed here and not yet ended", engine::inFlight);
       metrics.gauge("seats", "tasks that may be in flight here at once", engine::seats);
     }
     metrics.count("tasks.created", "tasks created by this node", tasks::created);
-    metrics.gauge("clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
+    metrics.gauge(
+        "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
     new BacklogGauge(queue, clock).register(metrics);
 
     Stores stores =
@@ -142,7 +157,8 @@ final class Wiring {
             metrics.registry(),
             clock);
     shutdown.add(api); // stops first: nothing new comes in while the engine drains
-    return new Node(URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
+    return new Node(
+        URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
   }
 
   private record Node(URI url, Shutdown shutdown) implements Running {
@@ -167,7 +183,8 @@ final class Wiring {
     throw new CommandFailed(reason);
   }
 
-  private static Db pool(Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
+  private static Db pool(
+      Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
     Db db = Db.open(address, name, connections);
     shutdown.add(db);
     metrics.pool(name, db);
@@ -176,7 +193,10 @@ final class Wiring {
 
   private static Heartbeat.Member member(Config config) {
     List<String> roles =
-        config.node().roles().stream().map(role -> role.name().toLowerCase(Locale.ROOT)).sorted().toList();
+        config.node().roles().stream()
+            .map(role -> role.name().toLowerCase(Locale.ROOT))
+            .sorted()
+            .toList();
     return new Heartbeat.Member(config.node().id(), roles, Main.version(), config.node().lease());
   }
 
@@ -192,7 +212,8 @@ final class Wiring {
 
   private static String sha256(String text) {
     try {
-      byte[] hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
       return HexFormat.of().formatHex(hash);
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java has SHA-256", e);

@@ -23,7 +23,9 @@ final class Claimer {
   /** Whatever no wake-up told us is found this late at most. */
   private static final Duration SWEEP = Duration.ofSeconds(1);
 
-  /** How far ahead a sweep opens slots, so that what is due at midnight is known before midnight. */
+  /**
+   * How far ahead a sweep opens slots, so that what is due at midnight is known before midnight.
+   */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
   private static final int MAX_BATCH = 2_000;

@@ -32,8 +32,10 @@ final class Completer {
   private final Seats seats;
   private final Consumer<EngineEvent> events;
   private final BlockingQueue<Attempted> ended = new LinkedBlockingQueue<>();
-  private final List<Attempted> batch = new ArrayList<>(); // kept over a failed write; of this loop's thread only
-  private final Map<UUID, Integer> running = new HashMap<>(); // tasks left of each claim; guarded by itself
+  private final List<Attempted> batch =
+      new ArrayList<>(); // kept over a failed write; of this loop's thread only
+  private final Map<UUID, Integer> running =
+      new HashMap<>(); // tasks left of each claim; guarded by itself
   private volatile Runnable whenAdded = () -> {};
 
   Completer(Endings endings, Supplier<NodeLease> node, Seats seats, Consumer<EngineEvent> events) {

@@ -44,9 +44,11 @@ final class Dispatcher {
     completer.expect(tasks);
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
-        case Target.Discard() -> ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
+        case Target.Discard() ->
+            ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
         case Target.Http _ -> attempts.execute(() -> attempt(task));
-        // The type's target was changed to pull between our look at it and the claim: workers will find it.
+        // The type's target was changed to pull between our look at it and the claim: workers will
+        // find it.
         case Target.Pull() -> ended(task, new DeliveryResult.Interrupted(), Duration.ZERO);
       }
     }
@@ -63,7 +65,8 @@ final class Dispatcher {
   private void ended(ClaimedTask task, DeliveryResult result, Duration took) {
     events.accept(new EngineEvent.Delivered(result, took));
     completer.add(
-        new Attempted(task, task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current())));
+        new Attempted(
+            task, task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current())));
   }
 
   /** Interrupts what runs; each attempt ends as released. */

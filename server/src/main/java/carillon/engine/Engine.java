@@ -53,10 +53,18 @@ public final class Engine {
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
     var claimer =
         new Claimer(
-            store.queue(), store.catalog(), store.agenda(), store.clock(), node, seats, dispatcher, events);
+            store.queue(),
+            store.catalog(),
+            store.agenda(),
+            store.clock(),
+            node,
+            seats,
+            dispatcher,
+            events);
     var reaper = new Reaper(store.claims(), store.queue(), store.nodes(), store.clock(), events);
     var janitor =
-        new Janitor(store.slots(), store.replies(), store.uniqueTasks(), store.clock(), config.retention());
+        new Janitor(
+            store.slots(), store.replies(), store.uniqueTasks(), store.clock(), config.retention());
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
     this.claiming = new Loop("claimer", claimer::claimOnce, whenFailed);
     this.completing = new Loop("completer", completer::flushOnce, whenFailed);
@@ -91,8 +99,8 @@ public final class Engine {
   }
 
   /**
-   * Producers stop before what they feed. What still runs after the grace is interrupted and goes back to PENDING; the
-   * completer stops last, because everything ends there.
+   * Producers stop before what they feed. What still runs after the grace is interrupted and goes
+   * back to PENDING; the completer stops last, because everything ends there.
    */
   public void stop() throws InterruptedException {
     claiming.close();

@@ -6,7 +6,10 @@ import carillon.model.TaskState;
 import java.time.Duration;
 import java.util.List;
 
-/** What the engine does, for whoever counts it: metrics, logs, tests. One event is a batch where there is one. */
+/**
+ * What the engine does, for whoever counts it: metrics, logs, tests. One event is a batch where
+ * there is one.
+ */
 public sealed interface EngineEvent {
 
   record Claimed(List<ClaimedTask> tasks) implements EngineEvent {}

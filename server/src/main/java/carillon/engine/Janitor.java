@@ -10,7 +10,10 @@ import java.time.Instant;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes slots ahead, drops those that nobody needs any more, and forgets what is too old. Harmless on several nodes. */
+/**
+ * Makes slots ahead, drops those that nobody needs any more, and forgets what is too old. Harmless
+ * on several nodes.
+ */
 final class Janitor {
 
   private static final Logger log = LoggerFactory.getLogger(Janitor.class);
@@ -24,7 +27,8 @@ final class Janitor {
   private final DbClock clock;
   private final Duration retention;
 
-  Janitor(Slots slots, Replies replies, UniqueTasks uniqueTasks, DbClock clock, Duration retention) {
+  Janitor(
+      Slots slots, Replies replies, UniqueTasks uniqueTasks, DbClock clock, Duration retention) {
     this.slots = slots;
     this.replies = replies;
     this.uniqueTasks = uniqueTasks;
@@ -45,7 +49,8 @@ final class Janitor {
       log.info("dropped slots={} older than {}", dropped, retention);
     }
     boolean isMore =
-        replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN || uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+        replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN
+            || uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
     return isMore ? Duration.ZERO : INTERVAL;
   }
 }

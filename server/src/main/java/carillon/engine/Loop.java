@@ -23,7 +23,8 @@ public final class Loop implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * @param pass does one round of work and says how long to wait before the next; zero means go again at once
+   * @param pass does one round of work and says how long to wait before the next; zero means go
+   *     again at once
    * @param whenFailed told this loop's name after a pass that threw
    */
   public Loop(String name, Supplier<Duration> pass, Consumer<String> whenFailed) {

@@ -14,7 +14,10 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Takes back what silent owners hold, and ends what was not started in time. Harmless on several nodes at once. */
+/**
+ * Takes back what silent owners hold, and ends what was not started in time. Harmless on several
+ * nodes at once.
+ */
 final class Reaper {
 
   private static final Logger log = LoggerFactory.getLogger(Reaper.class);
@@ -24,7 +27,9 @@ final class Reaper {
   private static final int MAX_EXPIRED = 2_000;
 
   private static final Failure LOST =
-      Failure.of(FailureKind.LEASE_LOST, "whoever ran this attempt went silent; how far it got is not known");
+      Failure.of(
+          FailureKind.LEASE_LOST,
+          "whoever ran this attempt went silent; how far it got is not known");
 
   private final Claims claims;
   private final WorkQueue queue;
@@ -45,7 +50,8 @@ final class Reaper {
     List<Claims.Lapsed> lapsed = claims.lapsed(MAX_CLAIMS);
     int reaped = 0;
     for (Claims.Lapsed claim : lapsed) {
-      reaped += claims.reap(claim, claim.tasks().stream().map(this::outcome).toList()).states().size();
+      reaped +=
+          claims.reap(claim, claim.tasks().stream().map(this::outcome).toList()).states().size();
     }
     if (reaped > 0) {
       log.info("took back tasks={} claims={}", reaped, lapsed.size());
@@ -63,6 +69,7 @@ final class Reaper {
   /** The attempt counts: it may be what silenced its owner. */
   private Outcome outcome(Claims.Held held) {
     return held.retry()
-        .afterFailure(held.attempt(), held.dueAt(), LOST, null, clock.instant(), ThreadLocalRandom.current());
+        .afterFailure(
+            held.attempt(), held.dueAt(), LOST, null, clock.instant(), ThreadLocalRandom.current());
   }
 }

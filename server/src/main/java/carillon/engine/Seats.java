@@ -29,7 +29,10 @@ final class Seats {
     return all - free.availablePermits();
   }
 
-  /** As many as there are, up to the limit. Only the claimer takes seats, so what it sees free it can have. */
+  /**
+   * As many as there are, up to the limit. Only the claimer takes seats, so what it sees free it
+   * can have.
+   */
   int take(int most) {
     int seats = Math.min(most, free.availablePermits());
     return free.tryAcquire(seats) ? seats : 0;

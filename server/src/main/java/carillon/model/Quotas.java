@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Divides the free seats of a node among the lanes that have something due: evenly between tenants, then between types,
- * then by priority. A lane's priority rises while it waits, and a tenth of a type's share is for what would starve.
+ * Divides the free seats of a node among the lanes that have something due: evenly between tenants,
+ * then between types, then by priority. A lane's priority rises while it waits, and a tenth of a
+ * type's share is for what would starve.
  */
 public final class Quotas {
 
@@ -33,7 +34,10 @@ public final class Quotas {
     }
   }
 
-  /** How many tasks each may release; all shares together are never more than the seats. Lines without one are absent. */
+  /**
+   * How many tasks each may release; all shares together are never more than the seats. Lines
+   * without one are absent.
+   */
   public static Map<Line, Integer> share(List<Line> lines, int seats, Instant now) {
     Map<TenantId, Map<String, List<Line>>> tenants = new LinkedHashMap<>();
     for (Line line : lines) {
@@ -55,7 +59,10 @@ public final class Quotas {
     return shares;
   }
 
-  /** Even parts; where the seats do not go round, who gets one more changes with time, so nobody is always last. */
+  /**
+   * Even parts; where the seats do not go round, who gets one more changes with time, so nobody is
+   * always last.
+   */
   private static int[] divide(int seats, int parties, Instant now) {
     int[] parts = new int[parties];
     int first = Math.floorMod(now.toEpochMilli(), parties);
@@ -65,13 +72,15 @@ public final class Quotas {
     return parts;
   }
 
-  private static void byUrgency(List<Line> lines, int seats, Instant now, Map<Line, Integer> shares) {
+  private static void byUrgency(
+      List<Line> lines, int seats, Instant now, Map<Line, Integer> shares) {
     if (seats == 0) {
       return;
     }
     lines.sort(Comparator.comparingDouble((Line line) -> line.urgency(now)).reversed());
     List<Line> others = lines.subList(1, lines.size());
-    int floor = others.isEmpty() ? 0 : Math.min(seats - 1, Math.max(1, seats * FLOOR_PERCENT / 100));
+    int floor =
+        others.isEmpty() ? 0 : Math.min(seats - 1, Math.max(1, seats * FLOOR_PERCENT / 100));
     shares.put(lines.getFirst(), seats - floor);
     for (int i = 0; i < others.size(); i++) {
       int part = floor / others.size() + (i < floor % others.size() ? 1 : 0);

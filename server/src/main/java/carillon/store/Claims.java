@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
-/** The claims whose holder has gone silent: a node without a lease, or a worker that neither reported nor renewed. */
+/**
+ * The claims whose holder has gone silent: a node without a lease, or a worker that neither
+ * reported nor renewed.
+ */
 public final class Claims {
 
   private static final String WHO = "reaper";
@@ -36,7 +39,13 @@ public final class Claims {
 
   /** A task that is RUNNING under a claim. */
   public record Held(
-      TenantId tenant, TaskId id, String type, Lease lease, int attempt, Instant dueAt, RetryPolicy retry) {}
+      TenantId tenant,
+      TaskId id,
+      String type,
+      Lease lease,
+      int attempt,
+      Instant dueAt,
+      RetryPolicy retry) {}
 
   /** A claim that has lapsed, and the tasks that it still holds. */
   public record Lapsed(UUID claim, Slot slot, List<Held> tasks) {}
@@ -87,7 +96,12 @@ public final class Claims {
     List<Lapsed> lapsed = new ArrayList<>();
     for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
       List<Held> held =
-          tx.query(Sql.forSlot(HELD, row.slot()), this::held, row.tenantColumn(), row.taskColumn(), row.id());
+          tx.query(
+              Sql.forSlot(HELD, row.slot()),
+              this::held,
+              row.tenantColumn(),
+              row.taskColumn(),
+              row.id());
       lapsed.add(new Lapsed(row.id(), row.slot(), held));
     }
     return lapsed;
@@ -149,8 +163,8 @@ public final class Claims {
       """;
 
   /**
-   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster; keeps the claim only if
-   * something in it was renewed meanwhile.
+   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster;
+   * keeps the claim only if something in it was renewed meanwhile.
    */
   public Endings.Written reap(Lapsed lapsed, List<Outcome> outcomes) {
     return db.inTransaction(tx -> reap(tx, lapsed, outcomes));
@@ -162,7 +176,14 @@ public final class Claims {
       Held held = lapsed.tasks().get(i);
       ends.add(
           new Endings.Ending(
-              held.tenant(), held.id(), held.type(), held.lease(), outcomes.get(i), null, WHO, true));
+              held.tenant(),
+              held.id(),
+              held.type(),
+              held.lease(),
+              outcomes.get(i),
+              null,
+              WHO,
+              true));
     }
     Endings.Written written = endings.finish(tx, ends);
     tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));

@@ -22,7 +22,10 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is in {@link Endings}. */
+/**
+ * The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is
+ * in {@link Endings}.
+ */
 public final class WorkQueue {
 
   private final Db db;
@@ -91,12 +94,17 @@ public final class WorkQueue {
               tx ->
                   tx.query(
                       Sql.forSlot(SWEEP, slot),
-                      row -> new Agenda.Entry(slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
+                      row ->
+                          new Agenda.Entry(
+                              slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
           .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
     }
   }
 
-  /** Claims due tasks of one slot: locks them, skipping what others are claiming, and makes them RUNNING. */
+  /**
+   * Claims due tasks of one slot: locks them, skipping what others are claiming, and makes them
+   * RUNNING.
+   */
   private static final String CLAIM_DUE =
       """
       /* WorkQueue.claimDue */
@@ -186,7 +194,9 @@ public final class WorkQueue {
     return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node));
   }
 
-  /** @param node null for a worker, which then holds a lease for each task */
+  /**
+   * @param node null for a worker, which then holds a lease for each task
+   */
   Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, @Nullable String node, String who) {
     UUID claim = UUID.randomUUID();
     Map<Integer, Instant> next = new HashMap<>();
@@ -238,7 +248,6 @@ public final class WorkQueue {
           }
         });
   }
-
 
   private ClaimedTask claimed(ResultSet row, Lane lane, UUID claim) throws SQLException {
     TaskType type = catalog.type(lane.tenant(), lane.type());

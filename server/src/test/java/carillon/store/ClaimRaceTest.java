@@ -20,7 +20,9 @@ class ClaimRaceTest {
   void sixteen_threads_of_two_processes_never_claim_the_same_task() throws IOException {
     try (World world = World.create()) {
       List<NewTask> tasks =
-          IntStream.range(0, TASKS).mapToObj(i -> World.task("type-" + i % 5, new Target.Discard())).toList();
+          IntStream.range(0, TASKS)
+              .mapToObj(i -> World.task("type-" + i % 5, new Target.Discard()))
+              .toList();
       world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks));
 
       List<Process> racers = List.of(racer(world, "a"), racer(world, "b"));
@@ -29,8 +31,13 @@ class ClaimRaceTest {
         claimed.addAll(lines(racer));
       }
 
-      assertThat(claimed).hasSize(TASKS).doesNotHaveDuplicates().allMatch(line -> line.endsWith(" 1"));
-      assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
+      assertThat(claimed)
+          .hasSize(TASKS)
+          .doesNotHaveDuplicates()
+          .allMatch(line -> line.endsWith(" 1"));
+      assertThat(
+              world.value(
+                  "SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
           .isEqualTo(String.valueOf(TASKS));
       assertThat(world.value("SELECT count(DISTINCT leased_by) FROM carillon.task")).isEqualTo("2");
     }
@@ -40,8 +47,16 @@ class ClaimRaceTest {
     String java = ProcessHandle.current().info().command().orElseThrow();
     ProcessBuilder builder =
         new ProcessBuilder(
-            java, "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "carillon.store.ClaimRacer",
-            world.address.url(), world.address.user(), String.valueOf(world.address.password()), node, "8");
+            java,
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            "carillon.store.ClaimRacer",
+            world.address.url(),
+            world.address.user(),
+            String.valueOf(world.address.password()),
+            node,
+            "8");
     return builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
   }
 

@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** A process that claims from every lane with many threads until nothing is left, and prints what it got. */
+/**
+ * A process that claims from every lane with many threads until nothing is left, and prints what it
+ * got.
+ */
 final class ClaimRacer {
 
   private ClaimRacer() {}
@@ -38,7 +41,10 @@ final class ClaimRacer {
   private static List<ClaimedTask> claimSome(World world, String node) {
     Slot slot = Slot.of(world.clock.instant());
     List<WorkQueue.Quota> quotas = new ArrayList<>();
-    world.catalog.lanes().forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
+    world
+        .catalog
+        .lanes()
+        .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
     return world.queue.claimForNode(slot, quotas, node).tasks();
   }
 

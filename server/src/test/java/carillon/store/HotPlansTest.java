@@ -21,13 +21,23 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every statement that names a slot's own table is a hot one, and goes through an index whatever the statistics say. */
+/**
+ * Every statement that names a slot's own table is a hot one, and goes through an index whatever
+ * the statistics say.
+ */
 class HotPlansTest {
 
   private static final List<Class<?>> STORE =
       List.of(
-          Claims.class, Endings.class, PullQueue.class, Slots.class, TaskChanges.class, TaskReader.class, Tasks.class,
-          Types.class, WorkQueue.class);
+          Claims.class,
+          Endings.class,
+          PullQueue.class,
+          Slots.class,
+          TaskChanges.class,
+          TaskReader.class,
+          Tasks.class,
+          Types.class,
+          WorkQueue.class);
 
   static World world;
   static Slot slot;
@@ -38,7 +48,8 @@ class HotPlansTest {
     slot = Slot.of(world.clock.instant());
     world.discard();
     // Many waiting and many finished, and no ANALYZE: the planner knows nothing of either.
-    world.sql("ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(slot.suffix()));
+    world.sql(
+        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(slot.suffix()));
     world.sql(
         """
         INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
@@ -59,7 +70,8 @@ class HotPlansTest {
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
         .map(HotPlansTest::text)
-        .filter(sql -> sql.startsWith("/* ") && sql.contains("{slot}") && !sql.contains("DROP TABLE"));
+        .filter(
+            sql -> sql.startsWith("/* ") && sql.contains("{slot}") && !sql.contains("DROP TABLE"));
   }
 
   private static String text(Field field) {
@@ -81,19 +93,27 @@ class HotPlansTest {
 
   @Test
   void the_claim_walks_the_queue_index_and_updates_by_row() {
-    String claim = hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
+    String claim =
+        hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
 
     String plan = explain(numbered(Sql.forSlot(claim, slot)));
 
-    assertThat(plan).contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx").contains("Tid Scan");
+    assertThat(plan)
+        .contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx")
+        .contains("Tid Scan");
   }
 
   @Test
   void all_the_hot_statements_were_found() {
     assertThat(hotStatements().map(Sql::name))
         .contains(
-            "WorkQueue.claimDue", "WorkQueue.sweep", "WorkQueue.expireDue", "Endings.finish", "Tasks.insert",
-            "Claims.held", "Claims.nextLeaseEnd");
+            "WorkQueue.claimDue",
+            "WorkQueue.sweep",
+            "WorkQueue.expireDue",
+            "Endings.finish",
+            "Tasks.insert",
+            "Claims.held",
+            "Claims.nextLeaseEnd");
   }
 
   private static String numbered(String sql) {
@@ -107,7 +127,8 @@ class HotPlansTest {
 
   private static String explain(String sql) {
     // Simple mode: the driver must not ask for the values that a generic plan does without.
-    var simple = new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
+    var simple =
+        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
     try (Connection connection = Postgres.connect(simple);
         Statement statement = connection.createStatement()) {
       for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {

@@ -35,9 +35,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every order of what can happen to one task, over two connections. The first connection's worker holds the task from
- * before ("old"); the second one claims it anew. A model of a dozen lines says what each step must do; the database must
- * agree, in all 720 orders one after the other, and in all pairs of which one begins while the other is uncommitted.
+ * Every order of what can happen to one task, over two connections. The first connection's worker
+ * holds the task from before ("old"); the second one claims it anew. A model of a dozen lines says
+ * what each step must do; the database must agree, in all 720 orders one after the other, and in
+ * all pairs of which one begins while the other is uncommitted.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class InterleavingTest {
@@ -60,7 +61,8 @@ class InterleavingTest {
   }
 
   /** What there is to know about a task, and what each step makes of it. */
-  record Model(TaskState state, boolean oldHolds, boolean lapsed, boolean cancelRequested, int fence) {
+  record Model(
+      TaskState state, boolean oldHolds, boolean lapsed, boolean cancelRequested, int fence) {
 
     static Model of(Start start) {
       return switch (start) {
@@ -74,7 +76,9 @@ class InterleavingTest {
     Model after(Step step) {
       return switch (step) {
         case CLAIM ->
-            state == TaskState.PENDING ? new Model(TaskState.RUNNING, false, false, cancelRequested, fence + 1) : this;
+            state == TaskState.PENDING
+                ? new Model(TaskState.RUNNING, false, false, cancelRequested, fence + 1)
+                : this;
         case FINISH -> oldHolds ? ended(TaskState.COMPLETED) : this;
         case RENEW -> oldHolds ? new Model(state, true, false, cancelRequested, fence) : this;
         case RELEASE -> oldHolds ? back() : this;
@@ -98,7 +102,10 @@ class InterleavingTest {
 
     /** What can be seen of it in the row. */
     String seen() {
-      return state + " fence=" + fence + (state.isLive() ? " cancelRequested=" + cancelRequested : "");
+      return state
+          + " fence="
+          + fence
+          + (state.isLive() ? " cancelRequested=" + cancelRequested : "");
     }
   }
 
@@ -131,8 +138,12 @@ class InterleavingTest {
     }
     ClaimedTask held = world.db.inTransaction(tx -> claim(tx, id, lane)).getFirst();
     if (start != Start.HELD) {
-      world.sql("UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE id = '" + id + "'");
-      world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s' WHERE id = '" + held.lease().claim() + "'");
+      world.sql(
+          "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE id = '" + id + "'");
+      world.sql(
+          "UPDATE carillon.claim SET lease_until = now() - interval '1 s' WHERE id = '"
+              + held.lease().claim()
+              + "'");
     }
     if (start == Start.LAPSED_AND_CANCEL_REQUESTED) {
       world.cancel(id);
@@ -167,7 +178,10 @@ class InterleavingTest {
 
   private void report(Tx tx, TaskId id, Lease lease, WorkReport.Kind kind) {
     world.pullQueue.report(
-        tx, World.TENANT, List.of(new WorkReport(id, lease, kind, null, null, null, null)), "worker");
+        tx,
+        World.TENANT,
+        List.of(new WorkReport(id, lease, kind, null, null, null, null)),
+        "worker");
   }
 
   private void reap(Tx tx, TaskId id) {
@@ -175,7 +189,8 @@ class InterleavingTest {
       boolean isOurs = lapsed.tasks().stream().anyMatch(held -> held.id().equals(id));
       if (isOurs) {
         Outcome back =
-            new Outcome.RetryAt(Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+            new Outcome.RetryAt(
+                Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
         world.claims.reap(tx, lapsed, lapsed.tasks().stream().map(_ -> back).toList());
       }
     }
@@ -199,7 +214,10 @@ class InterleavingTest {
                 });
   }
 
-  /** Without a holder from before most steps have nothing to do; with a cancel requested the end is the same. */
+  /**
+   * Without a holder from before most steps have nothing to do; with a cancel requested the end is
+   * the same.
+   */
   static Stream<Start> starts() {
     return Stream.of(Start.HELD, Start.LAPSED);
   }
@@ -215,7 +233,9 @@ class InterleavingTest {
       for (Step step : order) {
         runAlone(step, subject);
         model = model.after(step);
-        assertThat(seen(subject.id())).as("%s, %s up to %s", start, order, step).isEqualTo(model.seen());
+        assertThat(seen(subject.id()))
+            .as("%s, %s up to %s", start, order, step)
+            .isEqualTo(model.seen());
       }
       assertTrailIsLegal(subject.id());
     }
@@ -230,7 +250,10 @@ class InterleavingTest {
         + (task.state().isLive() ? " cancelRequested=" + task.cancelRequested() : "");
   }
 
-  /** Every recorded change is an arrow of TaskState, each starts where the one before ended, and fences only rise. */
+  /**
+   * Every recorded change is an arrow of TaskState, each starts where the one before ended, and
+   * fences only rise.
+   */
   private void assertTrailIsLegal(TaskId id) {
     TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
     TaskState state = TaskState.PENDING;
@@ -258,13 +281,15 @@ class InterleavingTest {
                                 .flatMap(
                                     second ->
                                         Stream.of(true, false)
-                                            .map(commits -> new Overlap(start, first, second, commits)))));
+                                            .map(
+                                                commits ->
+                                                    new Overlap(start, first, second, commits)))));
   }
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(Overlap overlap)
-      throws InterruptedException, ExecutionException {
+  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
+      Overlap overlap) throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
     CountDownLatch firstHasRun = new CountDownLatch(1);
     CountDownLatch mayEnd = new CountDownLatch(1);
@@ -296,7 +321,8 @@ class InterleavingTest {
     private static final long serialVersionUID = 1L;
   }
 
-  private void runAndHold(Overlap overlap, Subject subject, CountDownLatch hasRun, CountDownLatch mayEnd) {
+  private void runAndHold(
+      Overlap overlap, Subject subject, CountDownLatch hasRun, CountDownLatch mayEnd) {
     try {
       world.db.inTransaction(
           tx -> {
@@ -329,7 +355,9 @@ class InterleavingTest {
 
   private boolean isBlocked() {
     return !world
-        .value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+        .value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                + " wait_event_type = 'Lock'")
         .equals("0");
   }
 

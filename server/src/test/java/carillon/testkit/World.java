@@ -39,7 +39,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The store of one process on a database of its own, with the shortest way to say what a test needs. */
+/**
+ * The store of one process on a database of its own, with the shortest way to say what a test
+ * needs.
+ */
 public final class World implements AutoCloseable {
 
   public static final TenantId TENANT = TenantId.DEFAULT;
@@ -160,7 +163,9 @@ public final class World implements AutoCloseable {
 
   /** Claims the one task that is due, waiting for the spread of its ready time if need be. */
   public ClaimedTask claimOne(String node) {
-    for (Instant end = Instant.now().plusSeconds(5); Instant.now().isBefore(end); Thread.onSpinWait()) {
+    for (Instant end = Instant.now().plusSeconds(5);
+        Instant.now().isBefore(end);
+        Thread.onSpinWait()) {
       List<ClaimedTask> claimed = claim(node, 1);
       if (!claimed.isEmpty()) {
         return claimed.getFirst();
