@@ -69,17 +69,12 @@ final class Claimer {
     if (!lease.isTrusted(System.nanoTime())) {
       return SWEEP; // our lease may have lapsed: what we claimed now could be taken back at once
     }
-    int free = seats.take(MAX_BATCH);
+    int free = Math.min(MAX_BATCH, seats.free());
     if (free == 0) {
       return SWEEP; // a seat that is given back wakes us
     }
-    int taken = 0;
-    try {
-      for (Map.Entry<Slot, List<Quotas.Line>> slot : dueBySlot().entrySet()) {
-        taken += claim(slot.getKey(), slot.getValue(), free - taken, lease);
-      }
-    } finally {
-      seats.giveBack(free - taken);
+    for (Map.Entry<Slot, List<Quotas.Line>> slot : dueBySlot().entrySet()) {
+      free -= claim(slot.getKey(), slot.getValue(), free, lease);
     }
     return untilNextDue();
   }
@@ -125,6 +120,7 @@ final class Claimer {
 
   private void start(List<ClaimedTask> tasks) {
     if (!tasks.isEmpty()) {
+      seats.take(tasks.size());
       events.accept(new EngineEvent.Claimed(tasks));
       dispatcher.start(tasks);
     }

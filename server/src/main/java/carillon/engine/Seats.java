@@ -29,13 +29,15 @@ final class Seats {
     return all - free.availablePermits();
   }
 
-  /**
-   * As many as there are, up to the limit. Only the claimer takes seats, so what it sees free it
-   * can have.
-   */
-  int take(int most) {
-    int seats = Math.min(most, free.availablePermits());
-    return free.tryAcquire(seats) ? seats : 0;
+  int free() {
+    return free.availablePermits();
+  }
+
+  /** Only the claimer takes seats, so what it saw free it can have. */
+  void take(int seats) {
+    if (!free.tryAcquire(seats)) {
+      throw new IllegalStateException("more was claimed than there were seats");
+    }
   }
 
   void giveBack(int seats) {
