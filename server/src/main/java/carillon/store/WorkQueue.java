@@ -131,6 +131,15 @@ public final class WorkQueue {
               LIMIT line.quota
               FOR UPDATE OF t SKIP LOCKED
           ) t
+      ), next AS MATERIALIZED (
+          SELECT line.lane,
+                 (SELECT t.ready_at
+                  FROM carillon.task_{slot} t
+                  WHERE t.lane = line.lane
+                    AND t.ready_at > (SELECT clock_timestamp())
+                  ORDER BY t.ready_at
+                  LIMIT 1) AS next_at
+          FROM line
       ), keyed AS ( -- who gets the key among those that want it now, here or in another claim
           INSERT INTO carillon.running_key (tenant, type, key, task)
           SELECT due.tenant, due.type, due.concurrency_key, due.id
@@ -170,16 +179,9 @@ public final class WorkQueue {
           SELECT tenant, id, slot, started_at, 'PENDING', 'RUNNING', fence, ?
           FROM taken
       )
-      SELECT line.lane AS line_lane,
-             (SELECT t.ready_at
-              FROM carillon.task_{slot} t
-              WHERE t.lane = line.lane
-                AND t.ready_at > clock_timestamp()
-              ORDER BY t.ready_at
-              LIMIT 1) AS next_at,
-             taken.*
-      FROM line
-      LEFT JOIN taken ON taken.lane = line.lane
+      SELECT next.lane AS line_lane, next.next_at, taken.*
+      FROM next
+      LEFT JOIN taken ON taken.lane = next.lane
       """;
 
   /**
