@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -105,8 +106,8 @@ public final class Agenda {
     return earliest;
   }
 
-  /** How many lanes of slots have something noted. */
-  public synchronized int size() {
-    return waiting.values().stream().mapToInt(Map::size).sum();
+  /** The slots in which something is known to wait. */
+  synchronized Set<Slot> slots() {
+    return Set.copyOf(waiting.keySet());
   }
 }

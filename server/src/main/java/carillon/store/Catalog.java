@@ -125,7 +125,7 @@ public final class Catalog {
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
     Lane lane = snapshot.lanesByName().get(name);
-    if (lane == null) {
+    if (lane == null || !isKnownType(tenant, type)) { // the type may have been deleted since
       db.inTransaction(
           tx -> {
             tx.update(ADD_TYPE, tenant, type);

@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,11 +30,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WorkQueue {
 
+  private static final int FULL_SWEEP = 10;
+
   private final Db db;
   private final Catalog catalog;
   private final Slots slots;
   private final Agenda agenda;
-  private @Nullable Long sweptAt;
+  private final AtomicInteger sweeps = new AtomicInteger();
+  private @Nullable Long sweptAt; // guarded by this
 
   public WorkQueue(Db db, Catalog catalog, Slots slots, Agenda agenda) {
     this.db = db;
@@ -87,18 +92,31 @@ public final class WorkQueue {
     sweep(openBy);
   }
 
-  /** Notes in the agenda whatever waits in the slots that are open by then. */
+  /**
+   * Notes in the agenda whatever waits in the slots that are open by then. A past slot in which
+   * nothing waits is looked at every tenth time only: what comes back to it is noted by the process
+   * that puts it there.
+   */
   public void sweep(Instant openBy) {
+    Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
+    Set<Slot> known = agenda.slots();
+    boolean isFull = sweeps.getAndIncrement() % FULL_SWEEP == 0;
     for (Slot slot : slots.open(openBy)) {
-      db.inTransaction(
-              tx ->
-                  tx.query(
-                      Sql.forSlot(SWEEP, slot),
-                      row ->
-                          new Agenda.Entry(
-                              slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
-          .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
+      if (isFull || slot.compareTo(yesterday) >= 0 || known.contains(slot)) {
+        sweepSlot(slot);
+      }
     }
+  }
+
+  private void sweepSlot(Slot slot) {
+    db.inTransaction(
+            tx ->
+                tx.query(
+                    Sql.forSlot(SWEEP, slot),
+                    row ->
+                        new Agenda.Entry(
+                            slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
+        .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
   }
 
   /**
@@ -309,7 +327,8 @@ public final class WorkQueue {
   /** Ends tasks that were not started in time, also where nobody claims; says how many. */
   public int expireDue(Instant now, int limit) {
     int expired = 0;
-    for (Slot slot : slots.open(now)) {
+    Set<Slot> waiting = agenda.slots();
+    for (Slot slot : slots.open(now).stream().filter(waiting::contains).toList()) {
       expired += db.inTransaction(tx -> tx.update(Sql.forSlot(EXPIRE, slot), limit));
     }
     return expired;

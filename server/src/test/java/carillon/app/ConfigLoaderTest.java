@@ -75,7 +75,7 @@ class ConfigLoaderTest {
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
                 new Config.Database(null, 12),
-                new Config.Engine(512, Duration.ofSeconds(10)),
+                new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30)),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info")));
   }

@@ -123,6 +123,7 @@ final class Attempt {
         number,
         new Lease(7, new UUID(1, 2)),
         Instant.parse("2026-11-15T09:59:58.007Z"),
+        Instant.parse("2026-11-15T09:59:58.007Z"),
         NOW,
         null,
         payload,

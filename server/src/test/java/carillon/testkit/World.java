@@ -49,6 +49,7 @@ public final class World implements AutoCloseable {
 
   public final Db.Address address;
   public final Db db;
+  private final Db catalogDb; // apart, as in Wiring
   public final Catalog catalog;
   public final Slots slots;
   public final Agenda agenda = new Agenda();
@@ -71,8 +72,9 @@ public final class World implements AutoCloseable {
     this.address = address;
     this.beside = Postgres.connect(address);
     this.db = Db.open(address, "test", 24);
-    this.catalog = new Catalog(db);
-    this.slots = new Slots(db);
+    this.catalogDb = Db.open(address, "catalog", 2);
+    this.catalog = new Catalog(catalogDb);
+    this.slots = new Slots(catalogDb);
     catalog.refresh();
     clock.measure(db);
     this.tasks = new Tasks(db, catalog, slots, clock, agenda);
@@ -106,6 +108,7 @@ public final class World implements AutoCloseable {
   @Override
   public void close() {
     db.close();
+    catalogDb.close();
     try {
       beside.close();
     } catch (SQLException e) {
