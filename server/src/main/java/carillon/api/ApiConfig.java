@@ -10,15 +10,22 @@ import javax.crypto.SecretKey;
  * @param port 0 picks a free one. Default 8080.
  * @param adminKeyHash SHA-256 of the bootstrap admin key, in hex
  * @param secret of the installation, the same on all nodes: cursors carry a MAC made with it
- * @param databaseRequests requests that use the database at once; no more than the pool has connections
+ * @param databaseRequests requests that use the database at once; no more than the pool has
+ *     connections
  * @param stopGrace how long running requests may finish when stopped. Default 5 s.
  */
 public record ApiConfig(
-    String bind, int port, String adminKeyHash, SecretKey secret, int databaseRequests, Duration stopGrace) {
+    String bind,
+    int port,
+    String adminKeyHash,
+    SecretKey secret,
+    int databaseRequests,
+    Duration stopGrace) {
 
   public ApiConfig {
     if (databaseRequests < 1) {
-      throw new IllegalArgumentException("databaseRequests must be above zero, was " + databaseRequests);
+      throw new IllegalArgumentException(
+          "databaseRequests must be above zero, was " + databaseRequests);
     }
   }
 }

@@ -14,7 +14,11 @@ final class ApiException extends RuntimeException {
   private final boolean closes;
 
   private ApiException(
-      ErrorCode code, String detail, List<FieldError> errors, Map<String, String> headers, boolean closes) {
+      ErrorCode code,
+      String detail,
+      List<FieldError> errors,
+      Map<String, String> headers,
+      boolean closes) {
     super(detail, null, false, false); // an answer, not a fault: no stack
     this.code = code;
     this.errors = List.copyOf(errors);
@@ -34,7 +38,10 @@ final class ApiException extends RuntimeException {
     return new ApiException(code, detail(), errors, Map.of(header, value), closes);
   }
 
-  /** The same, but nothing more is read from this connection: what follows cannot be trusted or is not wanted. */
+  /**
+   * The same, but nothing more is read from this connection: what follows cannot be trusted or is
+   * not wanted.
+   */
   ApiException closing() {
     return new ApiException(code, detail(), errors, headers, true);
   }

@@ -37,19 +37,22 @@ final class Auth {
   Caller caller(Permission needed, List<String> authorization, List<String> tenantHeader) {
     Caller caller = authenticate(authorization);
     if (!caller.role().may(needed)) {
-      throw new ApiException(ErrorCode.MISSING_SCOPE, "the role " + caller.role().label() + " may not do this");
+      throw new ApiException(
+          ErrorCode.MISSING_SCOPE, "the role " + caller.role().label() + " may not do this");
     }
     return tenantHeader.isEmpty() ? caller : onTenant(caller, tenantHeader);
   }
 
   private Caller authenticate(List<String> authorization) {
-    if (authorization.size() != 1 || !authorization.getFirst().regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+    if (authorization.size() != 1
+        || !authorization.getFirst().regionMatches(true, 0, BEARER, 0, BEARER.length())) {
       throw unauthorized();
     }
     String token = authorization.getFirst().substring(BEARER.length()).strip();
     // The admin key is compared by hash: equal cost for whatever is sent.
     if (MessageDigest.isEqual(KeyText.sha256(token), adminKeyHash)) {
-      return new Caller("admin", Role.ADMIN, List.of(), tenant(DEFAULT_TENANT).orElseThrow(Auth::unauthorized));
+      return new Caller(
+          "admin", Role.ADMIN, List.of(), tenant(DEFAULT_TENANT).orElseThrow(Auth::unauthorized));
     }
     KeyText text = KeyText.parse(token).orElseThrow(Auth::unauthorized);
     byte[] hash = text.hash();
@@ -67,15 +70,19 @@ final class Auth {
       return caller;
     }
     if (caller.role() != Role.ADMIN) {
-      throw new ApiException(ErrorCode.TENANT_NOT_ALLOWED, "only an admin key acts on another tenant");
+      throw new ApiException(
+          ErrorCode.TENANT_NOT_ALLOWED, "only an admin key acts on another tenant");
     }
     Tenant other =
-        tenant(name).orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
+        tenant(name)
+            .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
     return new Caller(caller.who(), caller.role(), caller.types(), other);
   }
 
   private Optional<Tenant> tenant(String name) {
-    return TENANT_NAME.matcher(name).matches() ? database.use(() -> tenants.find(name)) : Optional.empty();
+    return TENANT_NAME.matcher(name).matches()
+        ? database.use(() -> tenants.find(name))
+        : Optional.empty();
   }
 
   /** The same for every reason, so that nothing can be learnt from it. */

@@ -73,17 +73,22 @@ final class BatchRoutes {
       try {
         add(JsonText.object(text));
       } catch (ApiException e) {
-        throw e.errors().isEmpty() ? new ApiException(e.code(), "line " + lines + ": " + e.detail()) : e;
+        throw e.errors().isEmpty()
+            ? new ApiException(e.code(), "line " + lines + ": " + e.detail())
+            : e;
       }
     }
 
     void add(JsonValue value) {
       if (tasks.size() == Limits.BATCH_TASKS) {
-        throw new ApiException(ErrorCode.BATCH_TOO_LARGE, "a batch may have " + Limits.BATCH_TASKS + " tasks").closing();
+        throw new ApiException(
+                ErrorCode.BATCH_TOO_LARGE, "a batch may have " + Limits.BATCH_TASKS + " tasks")
+            .closing();
       }
       String pointer = "/tasks/" + tasks.size();
       if (!(value instanceof JsonValue.Members object)) {
-        throw Mistakes.one(new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
+        throw Mistakes.one(
+            new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
       }
       Fields fields = new Fields(object, pointer, mistakes);
       NewTask task = reader.read(fields);
@@ -99,7 +104,9 @@ final class BatchRoutes {
     List<NewTask> finish() {
       mistakes.refuse();
       if (tasks.isEmpty()) {
-        throw Mistakes.one(new FieldError("/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
+        throw Mistakes.one(
+            new FieldError(
+                "/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
       }
       tasks.forEach(task -> caller.mustBeAllowed(task.type()));
       return tasks;
@@ -118,7 +125,9 @@ final class BatchRoutes {
       case Tasks.BatchResult.UnknownType(var index, var type) ->
           throw Mistakes.one(
               new FieldError(
-                  "/tasks/" + index + "/type", ErrorCode.UNKNOWN_TYPE.code(), TaskRoutes.unknownType(type)));
+                  "/tasks/" + index + "/type",
+                  ErrorCode.UNKNOWN_TYPE.code(),
+                  TaskRoutes.unknownType(type)));
     };
   }
 }

@@ -26,8 +26,7 @@ final class Call {
   private final RequestBody body;
   private final @Nullable Caller caller;
 
-  Call(
-      Request request, Map<String, String> parameters, Query query, @Nullable Caller caller) {
+  Call(Request request, Map<String, String> parameters, Query query, @Nullable Caller caller) {
     this.method = request.method();
     this.path = request.path();
     this.headers = request.headers();
@@ -77,7 +76,8 @@ final class Call {
   TaskId taskId() {
     String id = parameter("id");
     return TaskId.parse(id)
-        .orElseThrow(() -> new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id"));
+        .orElseThrow(
+            () -> new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id"));
   }
 
   /** The body as an object, which must be there. */
@@ -100,7 +100,8 @@ final class Call {
       return null;
     }
     if (keys.size() > 1 || !VISIBLE_ASCII.matcher(keys.getFirst()).matches()) {
-      throw new ApiException(ErrorCode.INVALID_IDEMPOTENCY_KEY, ErrorCode.INVALID_IDEMPOTENCY_KEY.meaning());
+      throw new ApiException(
+          ErrorCode.INVALID_IDEMPOTENCY_KEY, ErrorCode.INVALID_IDEMPOTENCY_KEY.meaning());
     }
     return keys.getFirst();
   }
@@ -117,7 +118,8 @@ final class Call {
     }
     Matcher matcher = ENTITY_TAG.matcher(tag.startsWith("W/") ? tag.substring(2) : tag);
     if (tags.size() > 1 || !matcher.matches()) {
-      throw new ApiException(ErrorCode.INVALID_HEADER, "If-Match must be one entity tag in quotes, or *");
+      throw new ApiException(
+          ErrorCode.INVALID_HEADER, "If-Match must be one entity tag in quotes, or *");
     }
     // A weak tag never matches strongly, and a text that is no number was never a version.
     boolean version = !tag.startsWith("W/") && matcher.group(1).matches("[0-9]{1,9}");

@@ -26,7 +26,8 @@ record Caller(String who, Role role, List<String> types, Tenant tenant) {
 
   void mustBeAllowed(String type) {
     if (!mayTouch(type)) {
-      throw new ApiException(ErrorCode.MISSING_SCOPE, "this key may not touch the type " + Echo.of(type));
+      throw new ApiException(
+          ErrorCode.MISSING_SCOPE, "this key may not touch the type " + Echo.of(type));
     }
   }
 }

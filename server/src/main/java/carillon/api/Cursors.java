@@ -8,7 +8,9 @@ import java.util.Base64;
 import javax.crypto.Mac;
 import javax.crypto.SecretKey;
 
-/** Where a list goes on, given to clients so that only the same list of the same tenant accepts it. */
+/**
+ * Where a list goes on, given to clients so that only the same list of the same tenant accepts it.
+ */
 final class Cursors {
 
   private static final String MAC = "HmacSHA256";
@@ -21,7 +23,9 @@ final class Cursors {
     this.secret = secret;
   }
 
-  /** @param list names the tenant, the list and its filter */
+  /**
+   * @param list names the tenant, the list and its filter
+   */
   String seal(String list, String position) {
     byte[] text = position.getBytes(StandardCharsets.UTF_8);
     byte[] sealed = Arrays.copyOf(mac(list, text), MAC_BYTES + text.length);
@@ -47,7 +51,8 @@ final class Cursors {
   }
 
   static ApiException invalid() {
-    return new ApiException(ErrorCode.INVALID_CURSOR, "the cursor does not belong to this list; start without one");
+    return new ApiException(
+        ErrorCode.INVALID_CURSOR, "the cursor does not belong to this list; start without one");
   }
 
   private byte[] mac(String list, byte[] position) {

@@ -8,12 +8,15 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Lets only so many requests use the database at once. Who would have to wait longer than a second is told to come back:
- * a queue of waiting requests only makes everybody late.
+ * Lets only so many requests use the database at once. Who would have to wait longer than a second
+ * is told to come back: a queue of waiting requests only makes everybody late.
  */
 final class DatabaseGate {
 
-  /** Requests that wait for a common commit hold no connection, only their task; these many fit into memory. */
+  /**
+   * Requests that wait for a common commit hold no connection, only their task; these many fit into
+   * memory.
+   */
   private static final int WAITING_CREATES = 1024;
 
   /** Large bodies are held in memory while they are read. */
@@ -37,7 +40,10 @@ final class DatabaseGate {
     return use(() -> db.inTransaction(work));
   }
 
-  /** For work that is committed together with that of other requests and takes no connection of its own. */
+  /**
+   * For work that is committed together with that of other requests and takes no connection of its
+   * own.
+   */
   <T> T together(Supplier<T> work) {
     return holding(creates, work);
   }
@@ -63,6 +69,7 @@ final class DatabaseGate {
   }
 
   static ApiException overloaded() {
-    return new ApiException(ErrorCode.OVERLOADED, "too many requests at once").with("Retry-After", "1");
+    return new ApiException(ErrorCode.OVERLOADED, "too many requests at once")
+        .with("Retry-After", "1");
   }
 }

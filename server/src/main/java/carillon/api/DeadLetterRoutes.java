@@ -59,13 +59,16 @@ final class DeadLetterRoutes {
     Function<TaskView, ObjectNode> render = full ? TaskJson::of : TaskJson::withoutPayload;
     DeadLetters.Position next = page.next();
     return lists.answer(
-        call, page.items().stream().map(render).toList(), next == null ? null : next.diedAt() + " " + next.id());
+        call,
+        page.items().stream().map(render).toList(),
+        next == null ? null : next.diedAt() + " " + next.id());
   }
 
   private static DeadLetters.@Nullable Position position(String text) {
     String[] parts = text.split(" ", 2);
     TaskId id = TaskId.parse(parts[parts.length - 1]).orElse(null);
-    // Instant.toString keeps what the database has, down to the microsecond; cursors are ours, so it parses.
+    // Instant.toString keeps what the database has, down to the microsecond; cursors are ours, so
+    // it parses.
     return id == null ? null : new DeadLetters.Position(Instant.parse(parts[0]), id);
   }
 
@@ -78,7 +81,8 @@ final class DeadLetterRoutes {
     return once.run(
         call,
         tx -> {
-          DeadLetters.Done done = deadLetters.redrive(tx, call.tenant(), filter, rate, call.caller().who());
+          DeadLetters.Done done =
+              deadLetters.redrive(tx, call.tenant(), filter, rate, call.caller().who());
           return Answer.json(200, counted(done, "redriven"));
         });
   }
@@ -90,11 +94,18 @@ final class DeadLetterRoutes {
     fields.mistakes().refuse();
     return once.run(
         call,
-        tx -> Answer.json(200, counted(deadLetters.purge(tx, call.tenant(), filter, call.caller().who()), "purged")));
+        tx ->
+            Answer.json(
+                200,
+                counted(
+                    deadLetters.purge(tx, call.tenant(), filter, call.caller().who()), "purged")));
   }
 
   private static ObjectNode counted(DeadLetters.Done done, String what) {
-    return JsonNodeFactory.instance.objectNode().put("matched", done.matched()).put(what, done.done());
+    return JsonNodeFactory.instance
+        .objectNode()
+        .put("matched", done.matched())
+        .put(what, done.done());
   }
 
   private static DeadLetters.Filter filter(Fields fields) {

@@ -1,6 +1,9 @@
 package carillon.api;
 
-/** Text of a client made safe to repeat in an answer or a log line: short, and without control characters. */
+/**
+ * Text of a client made safe to repeat in an answer or a log line: short, and without control
+ * characters.
+ */
 final class Echo {
 
   private static final int MAX = 64;
@@ -12,7 +15,8 @@ final class Echo {
     int end = Math.min(text.length(), MAX);
     for (int i = 0; i < end; i++) {
       char c = text.charAt(i);
-      // Anything but plain ASCII is written as an escape: no line breaks, no terminal codes, no look-alikes, no markup.
+      // Anything but plain ASCII is written as an escape: no line breaks, no terminal codes, no
+      // look-alikes, no markup.
       if (c >= ' ' && c <= '~' && "<>&\"'`".indexOf(c) < 0) {
         safe.append(c);
       } else {

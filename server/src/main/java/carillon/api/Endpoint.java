@@ -6,9 +6,11 @@ import java.util.Set;
  * One thing that can be called.
  *
  * @param path a template: {@code /v1/tasks/{id}}
- * @param query the query parameters that it takes; one that ends in a dot stands for all that start with it
+ * @param query the query parameters that it takes; one that ends in a dot stands for all that start
+ *     with it
  */
-record Endpoint(String method, String path, Permission permission, Set<String> query, Handler handler) {
+record Endpoint(
+    String method, String path, Permission permission, Set<String> query, Handler handler) {
 
   Endpoint {
     query = Set.copyOf(query);

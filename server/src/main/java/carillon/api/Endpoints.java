@@ -27,7 +27,9 @@ final class Endpoints {
     return entries.stream().map(Entry::endpoint).toList();
   }
 
-  /** @param path as it came: still percent-encoded, so that an encoded slash is no separator */
+  /**
+   * @param path as it came: still percent-encoded, so that an encoded slash is no separator
+   */
   Match match(String method, String path) {
     List<String> parts = split(path);
     List<Match> matches = new ArrayList<>();
@@ -50,11 +52,13 @@ final class Endpoints {
     }
     TreeSet<String> allowed = new TreeSet<>();
     matches.forEach(match -> allowed.add(match.endpoint().method()));
-    throw new ApiException(ErrorCode.METHOD_NOT_ALLOWED, "this path takes " + String.join(", ", allowed))
+    throw new ApiException(
+            ErrorCode.METHOD_NOT_ALLOWED, "this path takes " + String.join(", ", allowed))
         .with("Allow", String.join(", ", allowed));
   }
 
-  private static @Nullable Map<String, String> parameters(List<String> template, List<String> parts) {
+  private static @Nullable Map<String, String> parameters(
+      List<String> template, List<String> parts) {
     if (template.size() != parts.size()) {
       return null;
     }

@@ -15,8 +15,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the fields of one JSON object one by one and notes what is wrong with each. What was never asked for when {@link
- * #done} is called is unknown. A field that is null counts as absent, except the ones that are kept raw.
+ * Takes the fields of one JSON object one by one and notes what is wrong with each. What was never
+ * asked for when {@link #done} is called is unknown. A field that is null counts as absent, except
+ * the ones that are kept raw.
  */
 final class Fields {
 
@@ -246,7 +247,8 @@ final class Fields {
     for (int i = 0; i < texts.size(); i++) {
       String here = at(name) + "/" + i;
       TaskId.parse(texts.get(i))
-          .ifPresentOrElse(ids::add, () -> mistakes.add(here, ErrorCode.INVALID_ID, "is not a task id"));
+          .ifPresentOrElse(
+              ids::add, () -> mistakes.add(here, ErrorCode.INVALID_ID, "is not a task id"));
     }
     return ids;
   }
@@ -258,13 +260,20 @@ final class Fields {
       return pairs;
     }
     if (object.values.size() > maxPairs) {
-      wrong(name, ErrorCode.TOO_LONG, "may have " + maxPairs + " pairs, has " + object.values.size());
+      wrong(
+          name, ErrorCode.TOO_LONG, "may have " + maxPairs + " pairs, has " + object.values.size());
       return pairs;
     }
     for (String key : object.values.keySet()) {
       String value = object.string(key);
-      if (key.isEmpty() || key.length() > maxName || !isWellFormed(key) || key.chars().anyMatch(Character::isISOControl)) {
-        object.wrong(key, ErrorCode.TOO_LONG, "names have 1 to " + maxName + " characters and no control characters");
+      if (key.isEmpty()
+          || key.length() > maxName
+          || !isWellFormed(key)
+          || key.chars().anyMatch(Character::isISOControl)) {
+        object.wrong(
+            key,
+            ErrorCode.TOO_LONG,
+            "names have 1 to " + maxName + " characters and no control characters");
       } else if (value != null && value.length() > maxValue) {
         object.wrong(key, ErrorCode.TOO_LONG, "values may have " + maxValue + " characters");
       } else if (value != null) {
@@ -346,7 +355,9 @@ final class Fields {
   private static boolean isWellFormed(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
-      if (Character.isHighSurrogate(c) && i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1))) {
+      if (Character.isHighSurrogate(c)
+          && i + 1 < text.length()
+          && Character.isLowSurrogate(text.charAt(i + 1))) {
         i++;
       } else if (Character.isSurrogate(c)) {
         return false;

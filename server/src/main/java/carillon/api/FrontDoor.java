@@ -25,7 +25,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Takes every request through the same steps: match, authenticate, allow, handle, answer, count. */
+/**
+ * Takes every request through the same steps: match, authenticate, allow, handle, answer, count.
+ */
 final class FrontDoor implements Handler, DirectHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
@@ -82,7 +84,8 @@ final class FrontDoor implements Handler, DirectHandler {
       if (progress.drains) {
         drain(request);
       } else if (answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
-        slowClients.drop(request.remotePeer().address()); // the server would wait for the rest once more
+        slowClients.drop(
+            request.remotePeer().address()); // the server would wait for the rest once more
       }
     } finally {
       slowClients.waitsFor(request.remotePeer().address());
@@ -94,7 +97,8 @@ final class FrontDoor implements Handler, DirectHandler {
       return route(request, progress);
     } catch (ApiException e) {
       progress.closes = e.closes();
-      progress.drains = e.closes() && e.code() != ErrorCode.BAD_REQUEST && e.code() != ErrorCode.REQUEST_TIMEOUT;
+      progress.drains =
+          e.closes() && e.code() != ErrorCode.BAD_REQUEST && e.code() != ErrorCode.REQUEST_TIMEOUT;
       return Problem.answer(e, progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
@@ -107,7 +111,8 @@ final class FrontDoor implements Handler, DirectHandler {
       return Problem.answer(transportProblem(e.status(), request.headers()), progress.requestId);
     } catch (RuntimeException | Error e) {
       LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
-      return Problem.answer(new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
+      return Problem.answer(
+          new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
     }
   }
 
@@ -131,10 +136,12 @@ final class FrontDoor implements Handler, DirectHandler {
     }
     query.refuseOthers(endpoint.query());
     if (body.isPresent() && !endpoint.takesBody()) {
-      throw new ApiException(ErrorCode.BODY_NOT_ALLOWED, ErrorCode.BODY_NOT_ALLOWED.meaning()).closing();
+      throw new ApiException(ErrorCode.BODY_NOT_ALLOWED, ErrorCode.BODY_NOT_ALLOWED.meaning())
+          .closing();
     }
     Call.Request wire =
-        new Call.Request(endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
+        new Call.Request(
+            endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
     return endpoint.handler().answer(new Call(wire, match.parameters(), query, caller));
   }
 
@@ -142,10 +149,14 @@ final class FrontDoor implements Handler, DirectHandler {
   private static void refuseBadFraming(ServerRequestHeaders headers) {
     List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
     List<String> encodings = all(headers, HeaderNames.TRANSFER_ENCODING);
-    boolean badLength = lengths.size() > 1 || lengths.stream().anyMatch(length -> !length.matches("[0-9]{1,18}"));
-    boolean badEncoding = encodings.size() > 1 || encodings.stream().anyMatch(each -> !each.equalsIgnoreCase("chunked"));
+    boolean badLength =
+        lengths.size() > 1 || lengths.stream().anyMatch(length -> !length.matches("[0-9]{1,18}"));
+    boolean badEncoding =
+        encodings.size() > 1
+            || encodings.stream().anyMatch(each -> !each.equalsIgnoreCase("chunked"));
     if (badLength || badEncoding || (!lengths.isEmpty() && !encodings.isEmpty())) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
+      throw new ApiException(
+              ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
           .closing();
     }
   }
@@ -161,14 +172,19 @@ final class FrontDoor implements Handler, DirectHandler {
       }
     }
     if (bytes > Limits.HEADER_BYTES || count > Limits.HEADERS) {
-      throw new ApiException(ErrorCode.HEADERS_TOO_LARGE, ErrorCode.HEADERS_TOO_LARGE.meaning()).closing();
+      throw new ApiException(ErrorCode.HEADERS_TOO_LARGE, ErrorCode.HEADERS_TOO_LARGE.meaning())
+          .closing();
     }
   }
 
   private static RequestBody body(ServerRequest request) {
     ServerRequestHeaders headers = request.headers();
     boolean chunked = headers.contains(HeaderNames.TRANSFER_ENCODING);
-    long length = all(headers, HeaderNames.CONTENT_LENGTH).stream().mapToLong(Long::parseLong).findFirst().orElse(-1);
+    long length =
+        all(headers, HeaderNames.CONTENT_LENGTH).stream()
+            .mapToLong(Long::parseLong)
+            .findFirst()
+            .orElse(-1);
     RequestBody.Head head =
         new RequestBody.Head(
             chunked || length > 0,
@@ -184,8 +200,13 @@ final class FrontDoor implements Handler, DirectHandler {
 
   private static ApiException storeProblem(StoreException e, Progress progress) {
     if (e.isUnavailable() || e.isBusy()) {
-      LOG.warn("request={} route={} the database is not available: {}", progress.requestId, progress.route, e.getMessage());
-      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy").with("Retry-After", "1");
+      LOG.warn(
+          "request={} route={} the database is not available: {}",
+          progress.requestId,
+          progress.route,
+          e.getMessage());
+      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy")
+          .with("Retry-After", "1");
     }
     LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
@@ -210,7 +231,9 @@ final class FrontDoor implements Handler, DirectHandler {
 
   private void count(ServerRequest request, Progress progress, int status) {
     Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
-    metrics.counter("carillon.api.requests", "route", progress.route, "status", String.valueOf(status)).increment();
+    metrics
+        .counter("carillon.api.requests", "route", progress.route, "status", String.valueOf(status))
+        .increment();
     metrics.timer("carillon.api.request", "route", progress.route).record(took);
     if (LOG.isDebugEnabled()) {
       LOG.debug(
@@ -239,14 +262,25 @@ final class FrontDoor implements Handler, DirectHandler {
   /** Answers what the server refuses before it becomes a request. */
   @Override
   public TransportResponse handle(
-      TransportRequest request, EventType type, Status status, ServerResponseHeaders headers, @Nullable String message) {
+      TransportRequest request,
+      EventType type,
+      Status status,
+      ServerResponseHeaders headers,
+      @Nullable String message) {
     String requestId = newRequestId();
     Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
     ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
     headers.set(HeaderNames.create(REQUEST_ID), requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    metrics.counter("carillon.api.requests", "route", "none", "status", String.valueOf(answer.status())).increment();
-    LOG.debug("request={} refused by the server: status={} {}", requestId, status.code(), Echo.of(String.valueOf(message)));
+    metrics
+        .counter(
+            "carillon.api.requests", "route", "none", "status", String.valueOf(answer.status()))
+        .increment();
+    LOG.debug(
+        "request={} refused by the server: status={} {}",
+        requestId,
+        status.code(),
+        Echo.of(String.valueOf(message)));
     return TransportResponse.builder()
         .status(Status.create(answer.status()))
         .headers(headers)
@@ -263,9 +297,12 @@ final class FrontDoor implements Handler, DirectHandler {
           case 431 -> ErrorCode.HEADERS_TOO_LARGE;
           case 503 -> ErrorCode.OVERLOADED;
           case 505 -> ErrorCode.HTTP_VERSION_NOT_SUPPORTED;
-          // The server calls a compressed body a bad request, and a request line that it stumbles over its own fault.
+          // The server calls a compressed body a bad request, and a request line that it stumbles
+          // over its own fault.
           default ->
-              headers.contains(HeaderNames.CONTENT_ENCODING) ? ErrorCode.ENCODING_NOT_SUPPORTED : ErrorCode.BAD_REQUEST;
+              headers.contains(HeaderNames.CONTENT_ENCODING)
+                  ? ErrorCode.ENCODING_NOT_SUPPORTED
+                  : ErrorCode.BAD_REQUEST;
         };
     return new ApiException(code, code.meaning());
   }

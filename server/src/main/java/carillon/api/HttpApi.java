@@ -38,7 +38,8 @@ public final class HttpApi implements AutoCloseable {
    * Starts to listen.
    *
    * @param notReady why this node should get no requests now; empty if it should
-   * @throws IllegalStateException with a message for the operator if the address cannot be listened on
+   * @throws IllegalStateException with a message for the operator if the address cannot be listened
+   *     on
    */
   public static HttpApi start(
       ApiConfig config,
@@ -96,7 +97,8 @@ public final class HttpApi implements AutoCloseable {
         .maxTcpConnections(MAX_CONNECTIONS)
         .maxPayloadSize(Limits.BATCH_BYTES)
         .connectionOptions(slowClients)
-        .contentEncoding(ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
+        .contentEncoding(
+            ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
         .addProtocol(
             Http1Config.builder()
                 .maxPrologueLength(Limits.REQUEST_LINE_BYTES)
@@ -126,7 +128,8 @@ public final class HttpApi implements AutoCloseable {
       throw new IllegalStateException(
           "cannot listen on " + config.bind() + ":" + config.port() + ": " + e.getMessage(), e);
     } catch (IOException | IllegalArgumentException e) {
-      throw new IllegalStateException("cannot listen on " + config.bind() + ": " + e.getMessage(), e);
+      throw new IllegalStateException(
+          "cannot listen on " + config.bind() + ": " + e.getMessage(), e);
     }
   }
 

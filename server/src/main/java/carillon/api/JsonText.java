@@ -20,9 +20,9 @@ import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Reads JSON as RFC 8259 has it and nothing else: no duplicate names, no comments, no NaN, bounded depth. The fields
- * named in {@link #RAW} are not turned into values but cut out of the text as they stand, so that {@code 1.0} stays
- * {@code 1.0}.
+ * Reads JSON as RFC 8259 has it and nothing else: no duplicate names, no comments, no NaN, bounded
+ * depth. The fields named in {@link #RAW} are not turned into values but cut out of the text as
+ * they stand, so that {@code 1.0} stays {@code 1.0}.
  */
 final class JsonText {
 
@@ -32,7 +32,8 @@ final class JsonText {
       JsonFactory.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
-              // Depth is the only limit that can be met here: the length of the whole text is bounded before.
+              // Depth is the only limit that can be met here: the length of the whole text is
+              // bounded before.
               StreamReadConstraints.builder()
                   .maxNestingDepth(Limits.DEPTH + 2) // a batch adds two levels of its own
                   .maxStringLength(Integer.MAX_VALUE)
@@ -70,7 +71,8 @@ final class JsonText {
     }
     // A raw NUL is never JSON; it is what UTF-16 looks like when read as UTF-8.
     if (text.startsWith("\uFEFF") || text.indexOf('\0') >= 0) {
-      throw new ApiException(ErrorCode.INVALID_ENCODING, "the body must be UTF-8 without a byte order mark");
+      throw new ApiException(
+          ErrorCode.INVALID_ENCODING, "the body must be UTF-8 without a byte order mark");
     }
     return text;
   }
@@ -90,7 +92,9 @@ final class JsonText {
           if (value instanceof JsonValue.Members object) {
             return object;
           }
-          throw new ApiException(ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; an object was expected");
+          throw new ApiException(
+              ErrorCode.OBJECT_EXPECTED,
+              "the body is " + value.kind() + "; an object was expected");
         });
   }
 
@@ -105,7 +109,10 @@ final class JsonText {
         });
   }
 
-  /** Hands over the items of the one array in {@code {"name": [...]}} one by one, so that no tree of all is built. */
+  /**
+   * Hands over the items of the one array in {@code {"name": [...]}} one by one, so that no tree of
+   * all is built.
+   */
   static void items(String text, String name, Consumer<JsonValue> each) {
     if (text.isBlank()) {
       throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
@@ -136,17 +143,23 @@ final class JsonText {
   private void readItems(String name, Consumer<JsonValue> each) {
     boolean seen = false;
     if (next() != JsonToken.START_OBJECT) {
-      throw new ApiException(ErrorCode.OBJECT_EXPECTED, "the body is not an object; {\"" + name + "\": [...]} was expected");
+      throw new ApiException(
+          ErrorCode.OBJECT_EXPECTED,
+          "the body is not an object; {\"" + name + "\": [...]} was expected");
     }
     while (next() != JsonToken.END_OBJECT) {
       String field = parser.currentName();
       if (!field.equals(name)) {
         throw Mistakes.one(
-            new FieldError("/" + Pointer.escape(field), ErrorCode.UNKNOWN_FIELD.code(), "there is no such field; did you mean " + name + "?"));
+            new FieldError(
+                "/" + Pointer.escape(field),
+                ErrorCode.UNKNOWN_FIELD.code(),
+                "there is no such field; did you mean " + name + "?"));
       }
       seen = true;
       if (next() != JsonToken.START_ARRAY) {
-        throw Mistakes.one(new FieldError("/" + name, ErrorCode.INVALID_TYPE.code(), "must be an array"));
+        throw Mistakes.one(
+            new FieldError("/" + name, ErrorCode.INVALID_TYPE.code(), "must be an array"));
       }
       while (next() != JsonToken.END_ARRAY) {
         each.accept(value(false));
@@ -154,14 +167,16 @@ final class JsonText {
     }
     end();
     if (!seen) {
-      throw Mistakes.one(new FieldError("/" + name, ErrorCode.REQUIRED_FIELD.code(), "is required"));
+      throw Mistakes.one(
+          new FieldError("/" + name, ErrorCode.REQUIRED_FIELD.code(), "is required"));
     }
   }
 
   private void end() {
     if (parser.nextToken() != null) {
       throw new ApiException(
-          ErrorCode.INVALID_JSON, "something follows the JSON at offset " + parser.currentTokenLocation().getCharOffset());
+          ErrorCode.INVALID_JSON,
+          "something follows the JSON at offset " + parser.currentTokenLocation().getCharOffset());
     }
   }
 
@@ -177,7 +192,8 @@ final class JsonText {
       }
     } else if (token == JsonToken.END_OBJECT || token == JsonToken.END_ARRAY) {
       depth--;
-    } else if (mayHoldNul && (token == JsonToken.VALUE_STRING || token == JsonToken.PROPERTY_NAME)) {
+    } else if (mayHoldNul
+        && (token == JsonToken.VALUE_STRING || token == JsonToken.PROPERTY_NAME)) {
       refuseNul(parser.getString());
     }
     return token;
@@ -237,7 +253,8 @@ final class JsonText {
   }
 
   private static ApiException tooDeep() {
-    return new ApiException(ErrorCode.TOO_DEEP, "the body is nested deeper than " + Limits.DEPTH + " levels");
+    return new ApiException(
+        ErrorCode.TOO_DEEP, "the body is nested deeper than " + Limits.DEPTH + " levels");
   }
 
   private static ApiException invalid(JacksonException e, String text) {
@@ -245,7 +262,8 @@ final class JsonText {
     // The parser has no type of its own for this; its message is the only sign.
     String message = String.valueOf(e.getOriginalMessage());
     if (message.startsWith("Duplicate")) {
-      return new ApiException(ErrorCode.DUPLICATE_FIELD, "an object has the same field twice, before offset " + offset);
+      return new ApiException(
+          ErrorCode.DUPLICATE_FIELD, "an object has the same field twice, before offset " + offset);
     }
     String where = offset >= 0 && offset <= text.length() ? " at offset " + offset : "";
     return new ApiException(ErrorCode.INVALID_JSON, "the body is not valid JSON" + where);

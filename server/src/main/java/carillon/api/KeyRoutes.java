@@ -44,7 +44,8 @@ final class KeyRoutes {
   private Answer create(Call call) {
     if (call.idempotencyKey() != null) {
       // A kept answer would be a kept secret.
-      throw new ApiException(ErrorCode.INVALID_IDEMPOTENCY_KEY, "keys are shown once: no Idempotency-Key here");
+      throw new ApiException(
+          ErrorCode.INVALID_IDEMPOTENCY_KEY, "keys are shown once: no Idempotency-Key here");
     }
     Fields fields = call.fields();
     String name = fields.required("name", fields.text("name", MAX_NAME));
@@ -73,7 +74,8 @@ final class KeyRoutes {
                     text.hash(),
                     expiresAt,
                     call.caller().who()));
-    return Answer.json(201, json(key).put("key", text.text())).with("Location", "/v1/keys/" + key.id());
+    return Answer.json(201, json(key).put("key", text.text()))
+        .with("Location", "/v1/keys/" + key.id());
   }
 
   private static List<String> types(Fields fields, @Nullable Role role) {
@@ -84,7 +86,8 @@ final class KeyRoutes {
       }
     }
     if (role != null && !role.canBeLimitedToTypes() && !types.isEmpty()) {
-      fields.wrong("types", ErrorCode.INVALID_VALUE, "only producers and workers are limited to types");
+      fields.wrong(
+          "types", ErrorCode.INVALID_VALUE, "only producers and workers are limited to types");
     }
     return types;
   }

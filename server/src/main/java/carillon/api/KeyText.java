@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * An API key as its holder has it: {@code carillon_<id>_<secret><checksum>}. The checksum lets garbage be told from keys
- * without asking the database, and lets scanners find leaked keys.
+ * An API key as its holder has it: {@code carillon_<id>_<secret><checksum>}. The checksum lets
+ * garbage be told from keys without asking the database, and lets scanners find leaked keys.
  *
  * @param id names the key without being secret
  */
@@ -19,11 +19,13 @@ record KeyText(String id, String text) {
 
   static final String PREFIX = "carillon_";
 
-  private static final String ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  private static final String ALPHABET =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   private static final int ID_CHARS = 12;
   private static final int SECRET_CHARS = 32; // 190 bits
   private static final int CHECKSUM_CHARS = 6;
-  private static final Pattern SHAPE = Pattern.compile("carillon_([0-9A-Za-z]{12})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})");
+  private static final Pattern SHAPE =
+      Pattern.compile("carillon_([0-9A-Za-z]{12})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})");
 
   static KeyText random(RandomGenerator random) {
     String id = letters(random, ID_CHARS);
@@ -38,7 +40,9 @@ record KeyText(String id, String text) {
       return Optional.empty();
     }
     String body = text.substring(0, text.length() - CHECKSUM_CHARS);
-    return checksum(body).equals(matcher.group(2)) ? Optional.of(new KeyText(matcher.group(1), text)) : Optional.empty();
+    return checksum(body).equals(matcher.group(2))
+        ? Optional.of(new KeyText(matcher.group(1), text))
+        : Optional.empty();
   }
 
   byte[] hash() {

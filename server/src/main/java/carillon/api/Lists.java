@@ -7,7 +7,9 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Pages of lists: {@code {items, nextCursor}}, with cursors that belong to one list of one tenant. */
+/**
+ * Pages of lists: {@code {items, nextCursor}}, with cursors that belong to one list of one tenant.
+ */
 final class Lists {
 
   private final Cursors cursors;

@@ -43,7 +43,8 @@ final class Mistakes {
   }
 
   private ApiException asException() {
-    // What cannot be read at all comes before what is too large, and that before what makes no sense.
+    // What cannot be read at all comes before what is too large, and that before what makes no
+    // sense.
     FieldError first =
         errors.stream().min(Comparator.comparingInt(error -> codeOf(error).status())).orElseThrow();
     String more = errors.size() == 1 ? "" : ", and " + (errors.size() - 1) + " more";
@@ -53,7 +54,11 @@ final class Mistakes {
   private static ErrorCode codeOf(FieldError error) {
     // Rules for targets use finer codes than we list, and some of ours for other things.
     return ErrorCode.named(error.code())
-        .filter(code -> !error.pointer().contains("/target/") || code.status() == 422 || code == ErrorCode.UNKNOWN_FIELD)
+        .filter(
+            code ->
+                !error.pointer().contains("/target/")
+                    || code.status() == 422
+                    || code == ErrorCode.UNKNOWN_FIELD)
         .orElse(ErrorCode.TARGET_NOT_ALLOWED);
   }
 }

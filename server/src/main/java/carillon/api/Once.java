@@ -11,7 +11,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer kept. */
+/**
+ * Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer
+ * kept.
+ */
 final class Once {
 
   private final DatabaseGate database;
@@ -33,10 +36,13 @@ final class Once {
    */
   Optional<Answer> attempt(Call call, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
     String key = call.idempotencyKey();
-    return key == null ? database.inTransaction(work) : database.use(() -> attempt(call, key, bodyHash, work));
+    return key == null
+        ? database.inTransaction(work)
+        : database.use(() -> attempt(call, key, bodyHash, work));
   }
 
-  private Optional<Answer> attempt(Call call, String key, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
+  private Optional<Answer> attempt(
+      Call call, String key, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
     AtomicReference<@Nullable Answer> made = new AtomicReference<>();
     Replies.Result result =
         replies.once(
@@ -50,13 +56,18 @@ final class Once {
             });
     return switch (result) {
       case Replies.Result.Answered(var reply, var repeated) ->
-          Optional.of(repeated ? repeat(reply) : Optional.ofNullable(made.get()).orElseGet(() -> repeat(reply)));
+          Optional.of(
+              repeated
+                  ? repeat(reply)
+                  : Optional.ofNullable(made.get()).orElseGet(() -> repeat(reply)));
       case Replies.Result.Nothing() -> Optional.empty();
       case Replies.Result.Mismatch() ->
           throw new ApiException(
-              ErrorCode.IDEMPOTENCY_MISMATCH, "this Idempotency-Key was used before with another body or path");
+              ErrorCode.IDEMPOTENCY_MISMATCH,
+              "this Idempotency-Key was used before with another body or path");
       case Replies.Result.Pending() ->
-          throw new ApiException(ErrorCode.IDEMPOTENCY_PENDING, "the first request with this key is still running")
+          throw new ApiException(
+                  ErrorCode.IDEMPOTENCY_PENDING, "the first request with this key is still running")
               .with("Retry-After", "1");
     };
   }
@@ -69,8 +80,7 @@ final class Once {
   }
 
   private static Replies.Reply reply(Answer answer) {
-    return new Replies.Reply(
-        answer.status(), answer.headers().get("Location"), answer.body());
+    return new Replies.Reply(answer.status(), answer.headers().get("Location"), answer.body());
   }
 
   private static Answer repeat(Replies.Reply reply) {

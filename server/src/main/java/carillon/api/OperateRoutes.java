@@ -20,7 +20,9 @@ final class OperateRoutes {
   private final Supplier<Optional<String>> notReady;
   private final PrometheusMeterRegistry metrics;
 
-  /** @param notReady why this node should get no requests now; empty if it should */
+  /**
+   * @param notReady why this node should get no requests now; empty if it should
+   */
   OperateRoutes(Supplier<Optional<String>> notReady, PrometheusMeterRegistry metrics) {
     this.notReady = notReady;
     this.metrics = metrics;
@@ -30,7 +32,8 @@ final class OperateRoutes {
     return List.of(
         Endpoint.get("/health/live", Permission.NONE, _ -> status("live")),
         Endpoint.get("/health/ready", Permission.NONE, _ -> ready()),
-        Endpoint.get("/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
+        Endpoint.get(
+            "/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
         file("/openapi.json", "openapi.json", "application/json"),
         file("/", "docs.html", "text/html; charset=utf-8"),

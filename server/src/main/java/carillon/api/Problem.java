@@ -31,10 +31,15 @@ final class Problem {
     if (!e.errors().isEmpty()) {
       ArrayNode errors = node.putArray("errors");
       for (FieldError error : e.errors()) {
-        errors.addObject().put("pointer", error.pointer()).put("code", error.code()).put("message", error.message());
+        errors
+            .addObject()
+            .put("pointer", error.pointer())
+            .put("code", error.code())
+            .put("message", error.message());
       }
     }
-    // Answers about what is not there, or to whom we do not know, are the same byte for byte whatever was asked;
+    // Answers about what is not there, or to whom we do not know, are the same byte for byte
+    // whatever was asked;
     // the id is in a header of every answer.
     if (code != ErrorCode.NOT_FOUND && code != ErrorCode.UNAUTHORIZED) {
       node.put("requestId", requestId);

@@ -14,7 +14,16 @@ import org.jspecify.annotations.Nullable;
 final class Query {
 
   private static final Set<String> CREDENTIALS =
-      Set.of("api_key", "apikey", "api-key", "access_token", "accesstoken", "token", "authorization", "bearer", "admin_key");
+      Set.of(
+          "api_key",
+          "apikey",
+          "api-key",
+          "access_token",
+          "accesstoken",
+          "token",
+          "authorization",
+          "bearer",
+          "admin_key");
 
   private final Map<String, String> values;
 
@@ -22,7 +31,9 @@ final class Query {
     this.values = values;
   }
 
-  /** @param raw without the question mark; empty if there is none */
+  /**
+   * @param raw without the question mark; empty if there is none
+   */
   static Query parse(String raw) {
     Map<String, String> values = new TreeMap<>();
     for (String pair : raw.split("&", -1)) {
@@ -34,10 +45,12 @@ final class Query {
       String value = equals < 0 ? "" : decode(pair.substring(equals + 1));
       refuseCredentials(name, value);
       if (value.indexOf('\0') >= 0) {
-        throw new ApiException(ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " contains U+0000");
+        throw new ApiException(
+            ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " contains U+0000");
       }
       if (values.put(name, value) != null) {
-        throw new ApiException(ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " is given twice");
+        throw new ApiException(
+            ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " is given twice");
       }
     }
     return new Query(values);
@@ -46,7 +59,8 @@ final class Query {
   private static void refuseCredentials(String name, String value) {
     if (CREDENTIALS.contains(name.toLowerCase(Locale.ROOT)) || value.startsWith(KeyText.PREFIX)) {
       // The value is not repeated: it may be a live key.
-      throw new ApiException(ErrorCode.CREDENTIAL_IN_URL, "send keys as Authorization: Bearer, never in the URL");
+      throw new ApiException(
+          ErrorCode.CREDENTIAL_IN_URL, "send keys as Authorization: Bearer, never in the URL");
     }
   }
 
@@ -54,15 +68,19 @@ final class Query {
     try {
       return URLDecoder.decode(part, StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {
-      throw new ApiException(ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded correctly");
+      throw new ApiException(
+          ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded correctly");
     }
   }
 
-  /** @param allowed names; one that ends in a dot allows all names that start with it */
+  /**
+   * @param allowed names; one that ends in a dot allows all names that start with it
+   */
   void refuseOthers(Set<String> allowed) {
     for (String name : values.keySet()) {
       int dot = name.indexOf('.');
-      boolean known = allowed.contains(name) || (dot > 0 && allowed.contains(name.substring(0, dot + 1)));
+      boolean known =
+          allowed.contains(name) || (dot > 0 && allowed.contains(name.substring(0, dot + 1)));
       if (!known) {
         throw new ApiException(
             ErrorCode.UNSUPPORTED_FILTER,

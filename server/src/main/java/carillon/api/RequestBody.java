@@ -10,7 +10,9 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a request: read once, never past its limit, never for ever, and remembered as a hash. */
+/**
+ * The body of a request: read once, never past its limit, never for ever, and remembered as a hash.
+ */
 final class RequestBody {
 
   static final String JSON = "application/json";
@@ -27,7 +29,11 @@ final class RequestBody {
    *
    * @param length -1 if not known in advance
    */
-  record Head(boolean present, long length, @Nullable String contentType, @Nullable String contentEncoding) {}
+  record Head(
+      boolean present,
+      long length,
+      @Nullable String contentType,
+      @Nullable String contentEncoding) {}
 
   RequestBody(Head head, Supplier<InputStream> stream) {
     this.head = head;
@@ -41,9 +47,12 @@ final class RequestBody {
   /** The media type, which must be one of these. */
   String mediaType(String... accepted) {
     if (head.contentEncoding() != null && !head.contentEncoding().equalsIgnoreCase("identity")) {
-      throw new ApiException(ErrorCode.ENCODING_NOT_SUPPORTED, "send the body without Content-Encoding").closing();
+      throw new ApiException(
+              ErrorCode.ENCODING_NOT_SUPPORTED, "send the body without Content-Encoding")
+          .closing();
     }
-    String[] parts = head.contentType() == null ? new String[] {""} : head.contentType().split(";", -1);
+    String[] parts =
+        head.contentType() == null ? new String[] {""} : head.contentType().split(";", -1);
     String type = parts[0].strip().toLowerCase(Locale.ROOT);
     boolean utf8 = true;
     for (int i = 1; i < parts.length; i++) {
@@ -56,7 +65,8 @@ final class RequestBody {
       }
     }
     throw new ApiException(
-        ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+        "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
   }
 
   /** The whole body as JSON text of at most this many bytes. */
@@ -93,7 +103,9 @@ final class RequestBody {
         }
         line.write(chunk, start, read - start);
         if (line.size() > maxLine) {
-          throw new ApiException(ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes").closing();
+          throw new ApiException(
+                  ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
+              .closing();
         }
       }
       each.read(line.toByteArray());
@@ -120,7 +132,8 @@ final class RequestBody {
   }
 
   private static ApiException tooLarge(int maxBytes) {
-    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes").closing();
+    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes")
+        .closing();
   }
 
   private static ApiException tooSlow() {
@@ -173,7 +186,10 @@ final class RequestBody {
       }
     }
 
-    /** Leaves the server's stream open: closing it would wait for the rest of a body that is not wanted. */
+    /**
+     * Leaves the server's stream open: closing it would wait for the rest of a body that is not
+     * wanted.
+     */
     @Override
     public void close() {}
   }

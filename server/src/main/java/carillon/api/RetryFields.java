@@ -39,13 +39,18 @@ final class RetryFields {
 
   private static void check(RetryPolicy policy, Fields fields) {
     if (policy.base().compareTo(policy.max()) > 0) {
-      fields.wrong("base", ErrorCode.OUT_OF_RANGE, "must not be more than max: " + policy.base() + " > " + policy.max());
+      fields.wrong(
+          "base",
+          ErrorCode.OUT_OF_RANGE,
+          "must not be more than max: " + policy.base() + " > " + policy.max());
       return;
     }
     Duration total = total(policy);
     if (policy.maxAge() == null && total.compareTo(Limits.HORIZON) > 0) {
       fields.wrong(
-          "max", ErrorCode.BEYOND_HORIZON, "the delays add up to " + total.toDays() + " days; set maxAge or shorten them");
+          "max",
+          ErrorCode.BEYOND_HORIZON,
+          "the delays add up to " + total.toDays() + " days; set maxAge or shorten them");
     }
   }
 

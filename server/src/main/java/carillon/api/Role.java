@@ -20,13 +20,16 @@ enum Role {
   ADMIN(EnumSet.allOf(Permission.class), false),
   OWNER(EnumSet.complementOf(EnumSet.of(TENANTS)), false),
   OPERATOR(
-      EnumSet.of(TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TASKS_OPERATE, TYPES_READ, TYPES_CONFIGURE, WORK), false),
+      EnumSet.of(
+          TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TASKS_OPERATE, TYPES_READ, TYPES_CONFIGURE, WORK),
+      false),
   PRODUCER(EnumSet.of(TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TYPES_READ), true),
   WORKER(EnumSet.of(WORK, TASKS_READ, TYPES_READ), true),
   VIEWER(EnumSet.of(TASKS_READ, TYPES_READ), false);
 
   @SuppressWarnings("ImmutableEnumChecker") // an EnumSet that is never given out
   private final Set<Permission> permissions;
+
   private final boolean limitedToTypes;
 
   Role(Set<Permission> permissions, boolean limitedToTypes) {

@@ -18,11 +18,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Closes connections whose clients are silent, send their headers too slowly, or do not take their answers. The server
- * has no such limits of its own: it applies no read timeout to accepted channels, and has none at all for the time that
- * a whole head or an answer takes.
+ * Closes connections whose clients are silent, send their headers too slowly, or do not take their
+ * answers. The server has no such limits of its own: it applies no read timeout to accepted
+ * channels, and has none at all for the time that a whole head or an answer takes.
  *
- * <p>It hears of a new connection as the options with which the server configures every channel that it accepts.
+ * <p>It hears of a new connection as the options with which the server configures every channel
+ * that it accepts.
  */
 final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoCloseable {
 
@@ -31,7 +32,8 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   private static final Duration PATIENCE = Duration.ofSeconds(8);
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
-  private final SocketOptions options = SocketOptions.builder().readTimeout(PATIENCE).tcpNoDelay(true).build();
+  private final SocketOptions options =
+      SocketOptions.builder().readTimeout(PATIENCE).tcpNoDelay(true).build();
   private final Map<SocketAddress, Watched> connections = new ConcurrentHashMap<>();
   private final Thread sweeper;
 

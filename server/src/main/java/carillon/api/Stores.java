@@ -1,8 +1,8 @@
 package carillon.api;
 
 import carillon.store.ApiKeys;
-import carillon.store.DeadLetters;
 import carillon.store.Db;
+import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
 import carillon.store.Replies;
 import carillon.store.Tasks;

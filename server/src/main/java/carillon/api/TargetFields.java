@@ -30,7 +30,8 @@ final class TargetFields {
     given.removeIf(kind -> !fields.has(kind));
     fields.done();
     if (given.size() != 1) {
-      parent.wrong("target", ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
+      parent.wrong(
+          "target", ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
       return null;
     }
     return switch (given.getFirst()) {
@@ -59,7 +60,8 @@ final class TargetFields {
     }
     String url = http.required("url", http.string("url"));
     String method = http.string("method");
-    Map<String, String> headers = http.pairs("headers", MAX_HEADERS, MAX_HEADER_CHARS, MAX_HEADER_CHARS);
+    Map<String, String> headers =
+        http.pairs("headers", MAX_HEADERS, MAX_HEADER_CHARS, MAX_HEADER_CHARS);
     String body = http.string("body");
     Duration timeout = http.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX);
     http.done();
@@ -69,9 +71,11 @@ final class TargetFields {
     if (url == null) {
       return null;
     }
-    Target.Http target = new Target.Http(url, method == null ? "POST" : method, headers, body, timeout);
+    Target.Http target =
+        new Target.Http(url, method == null ? "POST" : method, headers, body, timeout);
     for (HttpTargetRules.Problem problem : rules.check(target)) {
-      http.mistakes().add(new FieldError(http.at("") + problem.field(), problem.code(), problem.message()));
+      http.mistakes()
+          .add(new FieldError(http.at("") + problem.field(), problem.code(), problem.message()));
     }
     return target;
   }

@@ -18,9 +18,28 @@ final class TaskFields {
 
   private static final Set<String> READ_ONLY =
       Set.of(
-          "id", "tenant", "tenantId", "status", "state", "createdAt", "startedAt", "finishedAt", "attempt", "attempts",
-          "maxAttempts", "nextAttemptAt", "version", "fence", "output", "error", "scheduleName", "cancelRequested",
-          "leasedBy", "leaseUntil", "progress", "transitions");
+          "id",
+          "tenant",
+          "tenantId",
+          "status",
+          "state",
+          "createdAt",
+          "startedAt",
+          "finishedAt",
+          "attempt",
+          "attempts",
+          "maxAttempts",
+          "nextAttemptAt",
+          "version",
+          "fence",
+          "output",
+          "error",
+          "scheduleName",
+          "cancelRequested",
+          "leasedBy",
+          "leaseUntil",
+          "progress",
+          "transitions");
 
   private final TargetFields targets;
   private final InstantSource clock;
@@ -48,7 +67,11 @@ final class TaskFields {
     String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
     Duration uniqueFor = unique(fields);
     Map<String, String> metadata =
-        fields.pairs("metadata", Limits.METADATA_PAIRS, Limits.METADATA_NAME_CHARS, Limits.METADATA_VALUE_CHARS);
+        fields.pairs(
+            "metadata",
+            Limits.METADATA_PAIRS,
+            Limits.METADATA_NAME_CHARS,
+            Limits.METADATA_VALUE_CHARS);
     fields.done(READ_ONLY);
     if (dueAt != null && expiresAt != null && !expiresAt.isAfter(dueAt)) {
       fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be after dueAt");
@@ -113,7 +136,8 @@ final class TaskFields {
     if (payload != null
         && payload.length() > Limits.PAYLOAD_BYTES / 3
         && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
-      fields.wrong("payload", ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
+      fields.wrong(
+          "payload", ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
       return null;
     }
     return payload;

@@ -41,8 +41,12 @@ final class TaskJson {
     node.put("cancelRequested", task.cancelRequested());
     node.put("leasedBy", task.leasedBy());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
-    node.set("target", task.target() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.target()));
-    node.set("retry", task.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.retry()));
+    node.set(
+        "target",
+        task.target() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.target()));
+    node.set(
+        "retry",
+        task.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.retry()));
     node.put("concurrencyKey", task.concurrencyKey());
     node.put("scheduleName", task.scheduleName());
     node.set("metadata", Json.of(task.metadata()));
@@ -77,7 +81,8 @@ final class TaskJson {
       each.put("output", attempt.output());
     }
     ArrayNode transitions = node.putArray("transitions");
-    // The creation is not a change of state, and so not among the kept ones; the trail still starts with it.
+    // The creation is not a change of state, and so not among the kept ones; the trail still starts
+    // with it.
     transitions
         .addObject()
         .put("at", Times.format(task.createdAt()))

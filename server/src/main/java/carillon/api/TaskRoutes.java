@@ -26,7 +26,18 @@ final class TaskRoutes {
   private static final int MAX_TEXT = 200;
 
   private static final Set<String> FILTERS =
-      Set.of("type", "status", "key", "schedule", "dueAfter", "dueBefore", "error", "metadata.", "limit", "cursor", "view");
+      Set.of(
+          "type",
+          "status",
+          "key",
+          "schedule",
+          "dueAfter",
+          "dueBefore",
+          "error",
+          "metadata.",
+          "limit",
+          "cursor",
+          "view");
 
   private final Tasks tasks;
   private final TaskFields reader;
@@ -72,9 +83,12 @@ final class TaskRoutes {
               .with("Location", "/v1/tasks/" + view.id())
               .withVersion(view.version());
       case CreateResult.Existing(var view) ->
-          Answer.json(200, TaskJson.of(view)).with("Location", "/v1/tasks/" + view.id()).withVersion(view.version());
+          Answer.json(200, TaskJson.of(view))
+              .with("Location", "/v1/tasks/" + view.id())
+              .withVersion(view.version());
       case CreateResult.UnknownType(var type) ->
-          throw Mistakes.one(new FieldError("/type", ErrorCode.UNKNOWN_TYPE.code(), unknownType(type)));
+          throw Mistakes.one(
+              new FieldError("/type", ErrorCode.UNKNOWN_TYPE.code(), unknownType(type)));
     };
   }
 
@@ -84,7 +98,8 @@ final class TaskRoutes {
 
   private Answer show(Call call) {
     TaskId id = call.taskId();
-    TaskStory story = database.use(() -> tasks.story(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
+    TaskStory story =
+        database.use(() -> tasks.story(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
     if (!call.caller().mayTouch(story.task().type())) {
       throw notFound();
     }
@@ -95,7 +110,8 @@ final class TaskRoutes {
     Query query = call.query();
     Map<String, String> metadata = query.startingWith("metadata.");
     if (metadata.size() > Limits.METADATA_PAIRS) {
-      throw new ApiException(ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
+      throw new ApiException(
+          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
     }
     TaskFilter filter =
         new TaskFilter(
@@ -112,10 +128,11 @@ final class TaskRoutes {
     TaskId before = lists.start(call, TaskRoutes::position);
     Page<TaskView, TaskId> page =
         database.use(() -> tasks.list(call.tenant(), filter, limit, before, full));
-    Function<TaskView, ObjectNode> render =
-        full ? TaskJson::of : TaskJson::withoutPayload;
+    Function<TaskView, ObjectNode> render = full ? TaskJson::of : TaskJson::withoutPayload;
     return lists.answer(
-        call, page.items().stream().map(render).toList(), page.next() == null ? null : page.next().toString());
+        call,
+        page.items().stream().map(render).toList(),
+        page.next() == null ? null : page.next().toString());
   }
 
   private static @Nullable TaskId position(String text) {
@@ -132,7 +149,8 @@ final class TaskRoutes {
       case 0 -> null;
       case 1 -> caller.types().getFirst();
       default ->
-          throw new ApiException(ErrorCode.MISSING_SCOPE, "this key is limited to some types: filter by one of them");
+          throw new ApiException(
+              ErrorCode.MISSING_SCOPE, "this key is limited to some types: filter by one of them");
     };
   }
 
@@ -154,10 +172,12 @@ final class TaskRoutes {
         call,
         (tx, id, version) -> {
           ChangeResult result = tasks.cancel(tx, call.tenant(), id, call.caller().who(), version);
-          if (result instanceof ChangeResult.WrongState(var task) && task.state() == TaskState.RUNNING) {
+          if (result instanceof ChangeResult.WrongState(var task)
+              && task.state() == TaskState.RUNNING) {
             return Answer.json(202, TaskJson.of(task)).withVersion(task.version());
           }
-          return changed(result, ErrorCode.ALREADY_TERMINAL, "a task that has ended cannot be cancelled");
+          return changed(
+              result, ErrorCode.ALREADY_TERMINAL, "a task that has ended cannot be cancelled");
         });
   }
 
@@ -192,7 +212,8 @@ final class TaskRoutes {
     call.noFields();
     if (!call.caller().types().isEmpty()) {
       // A task never changes its type, so this need not be in the transaction.
-      TaskView task = database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
+      TaskView task =
+          database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
       if (!call.caller().mayTouch(task.type())) {
         throw notFound();
       }
@@ -202,13 +223,16 @@ final class TaskRoutes {
 
   private static Answer changed(ChangeResult result, ErrorCode wrongState, String why) {
     return switch (result) {
-      case ChangeResult.Changed(var task) -> Answer.json(200, TaskJson.of(task)).withVersion(task.version());
-      case ChangeResult.Unchanged(var task) -> Answer.json(200, TaskJson.of(task)).withVersion(task.version());
+      case ChangeResult.Changed(var task) ->
+          Answer.json(200, TaskJson.of(task)).withVersion(task.version());
+      case ChangeResult.Unchanged(var task) ->
+          Answer.json(200, TaskJson.of(task)).withVersion(task.version());
       case ChangeResult.NotFound() -> throw notFound();
       case ChangeResult.WrongState(var task) ->
           throw new ApiException(wrongState, "the task is " + task.state() + "; " + why);
       case ChangeResult.StaleVersion(var task) ->
-          throw new ApiException(ErrorCode.STALE_VERSION, "the task has version " + task.version() + " by now");
+          throw new ApiException(
+              ErrorCode.STALE_VERSION, "the task has version " + task.version() + " by now");
     };
   }
 
@@ -223,10 +247,15 @@ final class TaskRoutes {
             fields.time("dueAfter"),
             fields.time("dueBefore"),
             fields.text("error", MAX_TEXT),
-            fields.pairs("metadata", Limits.METADATA_PAIRS, Limits.METADATA_NAME_CHARS, Limits.METADATA_VALUE_CHARS));
+            fields.pairs(
+                "metadata",
+                Limits.METADATA_PAIRS,
+                Limits.METADATA_NAME_CHARS,
+                Limits.METADATA_VALUE_CHARS));
     fields.done();
     if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
-      throw new ApiException(ErrorCode.FILTER_REQUIRED, "say which tasks: type, key, schedule, dueAfter, ...");
+      throw new ApiException(
+          ErrorCode.FILTER_REQUIRED, "say which tasks: type, key, schedule, dueAfter, ...");
     }
     fields.mistakes().refuse();
     Caller caller = call.caller();
@@ -245,7 +274,8 @@ final class TaskRoutes {
         call,
         tx -> {
           int cancelled = tasks.cancelMatching(tx, call.tenant(), allowed, caller.who());
-          return Answer.json(200, JsonNodeFactory.instance.objectNode().put("cancelled", cancelled));
+          return Answer.json(
+              200, JsonNodeFactory.instance.objectNode().put("cancelled", cancelled));
         });
   }
 

@@ -65,7 +65,8 @@ final class TenantRoutes {
   private static String name(Call call) {
     String name = call.parameter("name");
     if (!Auth.TENANT_NAME.matcher(name).matches()) {
-      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(name) + " is not a tenant's name: " + Auth.TENANT_NAME);
+      throw new ApiException(
+          ErrorCode.INVALID_ID, Echo.of(name) + " is not a tenant's name: " + Auth.TENANT_NAME);
     }
     return name;
   }

@@ -15,9 +15,11 @@ final class Times {
 
   private static final Pattern RFC_3339 =
       Pattern.compile(
-          "([+-]?\\d{4,10})-(\\d\\d)-(\\d\\d)[Tt ](\\d\\d:\\d\\d:\\d\\d)(\\.\\d{1,32})?([Zz]|[+-]\\d\\d:\\d\\d)?");
+          "([+-]?\\d{4,10})-(\\d\\d)-(\\d\\d)[Tt"
+              + " ](\\d\\d:\\d\\d:\\d\\d)(\\.\\d{1,32})?([Zz]|[+-]\\d\\d:\\d\\d)?");
   private static final DateTimeFormatter OUT =
-      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'", Locale.ROOT).withZone(ZoneOffset.UTC);
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'", Locale.ROOT)
+          .withZone(ZoneOffset.UTC);
 
   private static final int NANO_DIGITS = 9;
   private static final int MAX_TEXT = 64;
@@ -44,7 +46,15 @@ final class Times {
       fraction = fraction.substring(0, NANO_DIGITS + 1);
     }
     String canonical =
-        year + "-" + matcher.group(2) + "-" + matcher.group(3) + "T" + matcher.group(4) + fraction + matcher.group(6);
+        year
+            + "-"
+            + matcher.group(2)
+            + "-"
+            + matcher.group(3)
+            + "T"
+            + matcher.group(4)
+            + fraction
+            + matcher.group(6);
     try {
       Instant time = OffsetDateTime.parse(canonical.toUpperCase(Locale.ROOT)).toInstant();
       int utcYear = time.atOffset(ZoneOffset.UTC).getYear();

@@ -22,7 +22,8 @@ final class TypeRoutes {
   private static final int MIN_SECRET_BYTES = 24;
   private static final int MAX_SECRET_BYTES = 64;
 
-  private static final Set<String> READ_ONLY = Set.of("name", "version", "pausedReason", "signed", "tenant");
+  private static final Set<String> READ_ONLY =
+      Set.of("name", "version", "pausedReason", "signed", "tenant");
 
   private final Types types;
   private final TargetFields targets;
@@ -44,8 +45,10 @@ final class TypeRoutes {
         Endpoint.get("/v1/types/{name}", Permission.TYPES_READ, this::show),
         Endpoint.put("/v1/types/{name}", Permission.TYPES_CONFIGURE, this::put),
         Endpoint.delete("/v1/types/{name}", Permission.TYPES_CONFIGURE, this::delete),
-        Endpoint.post("/v1/types/{name}/pause", Permission.TYPES_CONFIGURE, call -> setPaused(call, true)),
-        Endpoint.post("/v1/types/{name}/resume", Permission.TYPES_CONFIGURE, call -> setPaused(call, false)));
+        Endpoint.post(
+            "/v1/types/{name}/pause", Permission.TYPES_CONFIGURE, call -> setPaused(call, true)),
+        Endpoint.post(
+            "/v1/types/{name}/resume", Permission.TYPES_CONFIGURE, call -> setPaused(call, false)));
   }
 
   private Answer list(Call call) {
@@ -53,13 +56,17 @@ final class TypeRoutes {
     String after = lists.start(call, text -> text);
     Page<TaskType, String> page = database.use(() -> types.list(call.tenant(), limit, after));
     List<ObjectNode> visible =
-        page.items().stream().filter(type -> call.caller().mayTouch(type.name())).map(TypeRoutes::json).toList();
+        page.items().stream()
+            .filter(type -> call.caller().mayTouch(type.name()))
+            .map(TypeRoutes::json)
+            .toList();
     return lists.answer(call, visible, page.next());
   }
 
   private Answer show(Call call) {
     String name = name(call);
-    TaskType type = database.use(() -> types.find(call.tenant(), name)).orElseThrow(TypeRoutes::notFound);
+    TaskType type =
+        database.use(() -> types.find(call.tenant(), name)).orElseThrow(TypeRoutes::notFound);
     if (!call.caller().mayTouch(name)) {
       throw notFound();
     }
@@ -74,10 +81,13 @@ final class TypeRoutes {
     fields.mistakes().refuse();
     return database.use(
         () -> {
-          if (ifMatch.mustExist() && ifMatch.version() == null && types.find(call.tenant(), name).isEmpty()) {
+          if (ifMatch.mustExist()
+              && ifMatch.version() == null
+              && types.find(call.tenant(), name).isEmpty()) {
             throw new ApiException(ErrorCode.STALE_VERSION, "there is no such type");
           }
-          return changed(types.put(call.tenant(), name, settings, call.caller().who(), ifMatch.version()));
+          return changed(
+              types.put(call.tenant(), name, settings, call.caller().who(), ifMatch.version()));
         });
   }
 
@@ -114,7 +124,9 @@ final class TypeRoutes {
       // Not base64: the same answer as for a wrong length.
     }
     fields.wrong(
-        "signingSecret", ErrorCode.INVALID_VALUE, "must be whsec_ and the base64 of 24 to 64 random bytes");
+        "signingSecret",
+        ErrorCode.INVALID_VALUE,
+        "must be whsec_ and the base64 of 24 to 64 random bytes");
     return null;
   }
 
@@ -122,7 +134,8 @@ final class TypeRoutes {
     String name = name(call);
     Call.IfMatch ifMatch = call.ifMatch();
     return changed(
-        database.use(() -> types.delete(call.tenant(), name, call.caller().who(), ifMatch.version())));
+        database.use(
+            () -> types.delete(call.tenant(), name, call.caller().who(), ifMatch.version())));
   }
 
   private Answer setPaused(Call call, boolean paused) {
@@ -141,16 +154,19 @@ final class TypeRoutes {
       case Types.Result.Deleted() -> Answer.noContent();
       case Types.Result.NotFound() -> throw notFound();
       case Types.Result.StaleVersion(var type) ->
-          throw new ApiException(ErrorCode.STALE_VERSION, "the type has version " + type.version() + " by now");
+          throw new ApiException(
+              ErrorCode.STALE_VERSION, "the type has version " + type.version() + " by now");
       case Types.Result.LiveTasks() ->
-          throw new ApiException(ErrorCode.TYPE_IN_USE, "the type still has tasks that wait or run");
+          throw new ApiException(
+              ErrorCode.TYPE_IN_USE, "the type still has tasks that wait or run");
     };
   }
 
   private static String name(Call call) {
     String name = call.parameter("name");
     if (!Fields.TYPE_NAME.matcher(name).matches()) {
-      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
+      throw new ApiException(
+          ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
     }
     return name;
   }

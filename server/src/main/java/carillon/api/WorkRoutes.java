@@ -28,7 +28,9 @@ final class WorkRoutes {
   private final Once once;
   private final BooleanSupplier stopping;
 
-  /** @param stopping ends waiting for work early */
+  /**
+   * @param stopping ends waiting for work early
+   */
   WorkRoutes(PullQueue queue, Once once, BooleanSupplier stopping) {
     this.queue = queue;
     this.once = once;
@@ -43,7 +45,8 @@ final class WorkRoutes {
   }
 
   /** What a worker asks for. */
-  private record Claim(List<String> types, int max, Duration patience, String worker, @Nullable Duration lease) {}
+  private record Claim(
+      List<String> types, int max, Duration patience, String worker, @Nullable Duration lease) {}
 
   private Answer claim(Call call) throws InterruptedException {
     Claim claim = readClaim(call);
@@ -56,7 +59,13 @@ final class WorkRoutes {
               bodyHash,
               tx -> {
                 List<ClaimedTask> tasks =
-                    queue.claim(tx, call.tenant(), claim.types(), claim.max(), claim.worker(), claim.lease());
+                    queue.claim(
+                        tx,
+                        call.tenant(),
+                        claim.types(),
+                        claim.max(),
+                        claim.worker(),
+                        claim.lease());
                 return tasks.isEmpty() ? Optional.empty() : Optional.of(claimed(tasks));
               });
       Duration left = Duration.ofNanos(deadline - System.nanoTime());
@@ -72,11 +81,13 @@ final class WorkRoutes {
     List<String> types = fields.strings("types", Limits.CLAIM_TYPES);
     fields.required("types", types);
     if (fields.has("types") && types.isEmpty()) {
-      fields.wrong("types", ErrorCode.REQUIRED_FIELD, "must name 1 to " + Limits.CLAIM_TYPES + " types");
+      fields.wrong(
+          "types", ErrorCode.REQUIRED_FIELD, "must name 1 to " + Limits.CLAIM_TYPES + " types");
     }
     for (int i = 0; i < types.size(); i++) {
       if (!Fields.TYPE_NAME.matcher(types.get(i)).matches()) {
-        fields.wrong("types", ErrorCode.INVALID_VALUE, "item " + i + " must match " + Fields.TYPE_NAME);
+        fields.wrong(
+            "types", ErrorCode.INVALID_VALUE, "item " + i + " must match " + Fields.TYPE_NAME);
       }
     }
     Integer max = fields.integer("max", 1, Limits.CLAIM_TASKS);
@@ -131,7 +142,8 @@ final class WorkRoutes {
   private static @Nullable WorkReport readReport(Fields fields) {
     TaskId id = id(fields);
     Lease lease = lease(fields);
-    WorkReport.Kind kind = fields.required("outcome", fields.choice("outcome", WorkReport.Kind.class));
+    WorkReport.Kind kind =
+        fields.required("outcome", fields.choice("outcome", WorkReport.Kind.class));
     String output = output(fields);
     String error = fields.string("error");
     Duration retryAfter = fields.duration("retryAfter", Duration.ZERO, RETRY_AFTER_MAX);
@@ -140,8 +152,12 @@ final class WorkRoutes {
     if (id == null || lease == null || kind == null) {
       return null;
     }
-    // Cut, not refused: a worker that cannot report its long stack trace would be retried for nothing.
-    String kept = error == null || error.length() <= KEPT_ERROR_CHARS ? error : error.substring(0, KEPT_ERROR_CHARS);
+    // Cut, not refused: a worker that cannot report its long stack trace would be retried for
+    // nothing.
+    String kept =
+        error == null || error.length() <= KEPT_ERROR_CHARS
+            ? error
+            : error.substring(0, KEPT_ERROR_CHARS);
     return new WorkReport(id, lease, kind, output, kept, retryAfter, progress);
   }
 
@@ -153,7 +169,8 @@ final class WorkRoutes {
     }
     String output = json.startsWith("\"") ? JsonText.string(json) : json;
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {
-      fields.wrong("output", ErrorCode.OUTPUT_TOO_LARGE, "may have " + Limits.OUTPUT_BYTES + " bytes");
+      fields.wrong(
+          "output", ErrorCode.OUTPUT_TOO_LARGE, "may have " + Limits.OUTPUT_BYTES + " bytes");
       return null;
     }
     return output;
@@ -173,10 +190,12 @@ final class WorkRoutes {
     Duration length = fields.duration("lease", Limits.LEASE_MIN, Limits.LEASE_MAX);
     fields.done();
     fields.mistakes().refuse();
-    return once.run(call, tx -> renewed(renewals, queue.renew(tx, call.tenant(), renewals, length)));
+    return once.run(
+        call, tx -> renewed(renewals, queue.renew(tx, call.tenant(), renewals, length)));
   }
 
-  private static Answer renewed(List<PullQueue.Renewal> renewals, List<PullQueue.RenewResult> results) {
+  private static Answer renewed(
+      List<PullQueue.Renewal> renewals, List<PullQueue.RenewResult> results) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     ArrayNode leases = node.putArray("leases");
     for (int i = 0; i < renewals.size(); i++) {
@@ -194,7 +213,8 @@ final class WorkRoutes {
     List<Fields> items = fields.objects(name, Limits.CLAIM_TASKS);
     fields.required(name, items);
     if (items.isEmpty() && fields.mistakes().none()) {
-      fields.wrong(name, ErrorCode.REQUIRED_FIELD, "must have 1 to " + Limits.CLAIM_TASKS + " items");
+      fields.wrong(
+          name, ErrorCode.REQUIRED_FIELD, "must have 1 to " + Limits.CLAIM_TASKS + " items");
     }
     return items;
   }

@@ -6,7 +6,10 @@ import java.util.Base64;
 import java.util.Optional;
 import java.util.UUID;
 
-/** The opaque name of one claim. It needs no signature: it holds a random UUID that only the claimer was told. */
+/**
+ * The opaque name of one claim. It needs no signature: it holds a random UUID that only the claimer
+ * was told.
+ */
 final class WorkToken {
 
   private static final int BYTES = Integer.BYTES + 2 * Long.BYTES;

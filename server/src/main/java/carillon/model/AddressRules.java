@@ -20,9 +20,10 @@ import java.util.regex.Pattern;
  */
 public final class AddressRules {
 
+  private static final String LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
+
   private static final Pattern HOST_NAME =
-      Pattern.compile(
-          "(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*");
+      Pattern.compile("(?=.{1,253}$)" + LABEL + "(?:\\." + LABEL + ")*");
 
   private static final Pattern DOTTED_QUAD =
       Pattern.compile("(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\\.(?!$)|$)){4}");
@@ -88,7 +89,8 @@ public final class AddressRules {
         hosts.add(target);
       } else {
         throw new IllegalArgumentException(
-            "allowed target \"%s\" is neither a CIDR range such as 10.0.0.0/8 nor a host name; wildcards are not supported"
+            ("allowed target \"%s\" is neither a CIDR range such as 10.0.0.0/8 nor a host name;"
+                    + " wildcards are not supported")
                 .formatted(Echo.of(entry)));
       }
     }

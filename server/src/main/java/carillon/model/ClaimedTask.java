@@ -6,7 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A task in the hands of whoever runs its next attempt, with everything needed to run and to judge it.
+ * A task in the hands of whoever runs its next attempt, with everything needed to run and to judge
+ * it.
  *
  * @param attempt the number of the attempt that this claim starts, from 1
  * @param readyAt from when on it could have been claimed: the due time, or when its retry was due

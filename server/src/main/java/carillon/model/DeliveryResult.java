@@ -3,7 +3,10 @@ package carillon.model;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What came back from one attempt, whatever carried it. Status codes and client exceptions end here. */
+/**
+ * What came back from one attempt, whatever carried it. Status codes and client exceptions end
+ * here.
+ */
 public sealed interface DeliveryResult {
 
   /** The target took it. */

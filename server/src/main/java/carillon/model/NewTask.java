@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param delay instead of dueAt: that long after now, by the database's clock
  * @param payload JSON text, kept and delivered byte for byte
  * @param ttl instead of expiresAt: that long after the due time
- * @param uniqueFor while a task of the same type and key is live, or was created within this time, it is the answer
+ * @param uniqueFor while a task of the same type and key is live, or was created within this time,
+ *     it is the answer
  */
 public record NewTask(
     String type,

@@ -13,14 +13,18 @@ public sealed interface Outcome {
   /**
    * Failed for the last time.
    *
-   * @param pausesType the target is gone, so the type is paused with it where the target is the type's own
+   * @param pausesType the target is gone, so the type is paused with it where the target is the
+   *     type's own
    */
   record Dead(Failure failure, boolean pausesType) implements Outcome {}
 
   /** Goes back as it was, and the attempt does not count. */
   record Released(Failure why) implements Outcome {}
 
-  /** The state that follows, unless a cancel was requested meanwhile: then PENDING becomes CANCELLED. */
+  /**
+   * The state that follows, unless a cancel was requested meanwhile: then PENDING becomes
+   * CANCELLED.
+   */
   default TaskState nextState() {
     return switch (this) {
       case Completed _ -> TaskState.COMPLETED;

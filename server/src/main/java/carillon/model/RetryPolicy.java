@@ -14,10 +14,16 @@ import org.jspecify.annotations.Nullable;
  * @param max the longest delay. Default 1 h.
  */
 public record RetryPolicy(
-    int maxAttempts, @Nullable Duration maxAge, Backoff backoff, Duration base, Duration max, Jitter jitter) {
+    int maxAttempts,
+    @Nullable Duration maxAge,
+    Backoff backoff,
+    Duration base,
+    Duration max,
+    Jitter jitter) {
 
   public static final RetryPolicy DEFAULT =
-      new RetryPolicy(5, null, Backoff.EXPONENTIAL, Duration.ofSeconds(1), Duration.ofHours(1), Jitter.FULL);
+      new RetryPolicy(
+          5, null, Backoff.EXPONENTIAL, Duration.ofSeconds(1), Duration.ofHours(1), Jitter.FULL);
 
   /** A target may ask us to wait, but not for ever. */
   public static final Duration RETRY_AFTER_CAP = Duration.ofHours(24);
@@ -39,11 +45,13 @@ public record RetryPolicy(
   }
 
   /** What an attempt that ended with {@code result} at {@code now} means for its task. */
-  public Outcome decide(ClaimedTask task, DeliveryResult result, Instant now, RandomGenerator random) {
+  public Outcome decide(
+      ClaimedTask task, DeliveryResult result, Instant now, RandomGenerator random) {
     return switch (result) {
       case DeliveryResult.Accepted(var status, var output) -> new Outcome.Completed(status, output);
       case DeliveryResult.Interrupted() ->
-          new Outcome.Released(Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
+          new Outcome.Released(
+              Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
       case DeliveryResult.Refused(var failure) -> new Outcome.Dead(failure, false);
       case DeliveryResult.Gone(var failure) -> new Outcome.Dead(failure, task.targetIsOfType());
       case DeliveryResult.Failed(var failure, var retryAfter) ->
@@ -69,7 +77,10 @@ public record RetryPolicy(
     return new Outcome.RetryAt(readyAt, failure);
   }
 
-  /** How long to wait after the given attempt; what the target asked for is a floor that jitter never goes below. */
+  /**
+   * How long to wait after the given attempt; what the target asked for is a floor that jitter
+   * never goes below.
+   */
   Duration delay(int attempt, @Nullable Duration retryAfter, RandomGenerator random) {
     Duration spread = spread(growth(attempt), random);
     Duration floor = retryAfter == null ? Duration.ZERO : shorter(retryAfter, RETRY_AFTER_CAP);

@@ -1,8 +1,8 @@
 package carillon.model;
 
 /**
- * Who may claim from a lane. A task with a target of its own lies in a PUSH or PULL lane; the others follow their type,
- * so that changing the type's target moves no row.
+ * Who may claim from a lane. A task with a target of its own lies in a PUSH or PULL lane; the
+ * others follow their type, so that changing the type's target moves no row.
  */
 public enum Route {
   /** As the type's target says at the time of the claim. */

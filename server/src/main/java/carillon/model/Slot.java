@@ -5,7 +5,10 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 
-/** The UTC day in which a task was due when it was created. One slot is one partition of every per-task table. */
+/**
+ * The UTC day in which a task was due when it was created. One slot is one partition of every
+ * per-task table.
+ */
 public record Slot(LocalDate day) implements Comparable<Slot> {
 
   private static final DateTimeFormatter SUFFIX = DateTimeFormatter.ofPattern("yyyyMMdd");

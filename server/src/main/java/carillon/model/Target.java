@@ -14,7 +14,11 @@ public sealed interface Target {
    * @param timeout for the whole attempt; null means the type's
    */
   record Http(
-      String url, String method, Map<String, String> headers, @Nullable String body, @Nullable Duration timeout)
+      String url,
+      String method,
+      Map<String, String> headers,
+      @Nullable String body,
+      @Nullable Duration timeout)
       implements Target {
 
     public Http {

@@ -7,14 +7,15 @@ import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 
 /**
- * Names a task. A UUID of version 7 whose time is the task's due time at creation, so that the id alone says in which
- * slot the row lies.
+ * Names a task. A UUID of version 7 whose time is the task's due time at creation, so that the id
+ * alone says in which slot the row lies.
  */
 public record TaskId(UUID value) {
 
   // UUID.fromString accepts "1-1-1-1-1"; an id that we never made must not reach the database.
   private static final Pattern CANONICAL =
-      Pattern.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}");
+      Pattern.compile(
+          "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}");
 
   public static TaskId at(Instant dueAt, RandomGenerator random) {
     long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (random.nextLong() & 0xFFF);

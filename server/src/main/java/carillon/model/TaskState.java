@@ -3,7 +3,10 @@ package carillon.model;
 /** Where a task stands. Every change of state is one of the arrows below; there are no others. */
 public enum TaskState {
 
-  /** Waits for its due time. Becomes RUNNING when claimed, CANCELLED when withdrawn, EXPIRED when too late. */
+  /**
+   * Waits for its due time. Becomes RUNNING when claimed, CANCELLED when withdrawn, EXPIRED when
+   * too late.
+   */
   PENDING,
 
   /** Leased to a node or worker. Becomes COMPLETED, PENDING (again, later), DEAD or CANCELLED. */
@@ -11,7 +14,9 @@ public enum TaskState {
 
   COMPLETED,
 
-  /** Failed for the last time; kept as a dead letter. Becomes PENDING when an operator redrives it. */
+  /**
+   * Failed for the last time; kept as a dead letter. Becomes PENDING when an operator redrives it.
+   */
   DEAD,
 
   CANCELLED,

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -13,11 +14,12 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows to be waiting: per slot and lane, a time before which nothing is. A hint and nothing more:
- * what it misses, the sweep finds; what it has too much, costs an empty claim.
+ * What this process knows to be waiting: per slot and lane, a time before which nothing is. A hint
+ * and nothing more: what it misses, the sweep finds; what it has too much, costs an empty claim.
  *
- * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head of the lane, where,
- * while somebody holds an old snapshot, every entry claimed since then is still to be stepped over.
+ * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
+ * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
+ * to be stepped over.
  */
 public final class Agenda {
 
@@ -55,14 +57,16 @@ public final class Agenda {
     whenEarlier.forEach(Runnable::run);
   }
 
-  /** Whether a key was freed since this was last asked: then only a sweep finds what waited for it. */
+  /**
+   * Whether a key was freed since this was last asked: then only a sweep finds what waited for it.
+   */
   public boolean takeKeyFreed() {
     return keyFreed.getAndSet(false);
   }
 
   /**
-   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so that what is noted while
-   * a claim runs is not lost when its result is.
+   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so
+   * that what is noted while a claim runs is not lost when its result is.
    */
   public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
     List<Entry> due = new ArrayList<>();
@@ -93,7 +97,8 @@ public final class Agenda {
     Instant earliest = null;
     for (Map<Integer, Instant> entries : waiting.values()) {
       for (Map.Entry<Integer, Instant> entry : entries.entrySet()) {
-        if (lanes.test(entry.getKey()) && (earliest == null || entry.getValue().isBefore(earliest))) {
+        if (lanes.test(entry.getKey())
+            && (earliest == null || entry.getValue().isBefore(earliest))) {
           earliest = entry.getValue();
         }
       }
@@ -101,8 +106,8 @@ public final class Agenda {
     return earliest;
   }
 
-  /** How many lanes of slots have something noted. */
-  public synchronized int size() {
-    return waiting.values().stream().mapToInt(Map::size).sum();
+  /** The slots in which something is known to wait. */
+  synchronized Set<Slot> slots() {
+    return Set.copyOf(waiting.keySet());
   }
 }

@@ -35,7 +35,9 @@ public final class ApiKeys {
 
   private record Remembered(ApiKey key, String hash, Instant readAt) {}
 
-  private static final String COLUMNS = "id, tenant, name, role, types, encode(hash, 'hex') AS hash, created_at, expires_at, revoked_at";
+  private static final String COLUMNS =
+      "id, tenant, name, role, types, encode(hash, 'hex') AS hash, created_at, expires_at,"
+          + " revoked_at";
 
   private static final String CREATE =
       """
@@ -58,7 +60,15 @@ public final class ApiKeys {
       String who) {
     Audit.record(tx, tenant, who, "key.create", id, null);
     return tx.query(
-            CREATE, this::key, id, tenant, name, role, new Sql.Column("text", types.toArray()), hash, expiresAt)
+            CREATE,
+            this::key,
+            id,
+            tenant,
+            name,
+            role,
+            new Sql.Column("text", types.toArray()),
+            hash,
+            expiresAt)
         .getFirst();
   }
 
@@ -72,12 +82,16 @@ public final class ApiKeys {
       """
           .formatted(COLUMNS);
 
-  /** The key with this id and hash, neither revoked nor expired; from memory when it was read in the last 2 s. */
+  /**
+   * The key with this id and hash, neither revoked nor expired; from memory when it was read in the
+   * last 2 s.
+   */
   public Optional<ApiKey> findLive(String id, byte[] hash) {
     Instant now = clock.instant();
     Remembered known = remembered.get(id);
     if (known == null || known.readAt().plus(REMEMBERED).isBefore(now)) {
-      known = db.inTransaction(tx -> tx.queryOne(FIND, row -> remembered(row, now), id)).orElse(null);
+      known =
+          db.inTransaction(tx -> tx.queryOne(FIND, row -> remembered(row, now), id)).orElse(null);
       remember(id, known);
     }
     return Optional.ofNullable(known)
@@ -113,7 +127,8 @@ public final class ApiKeys {
 
   public Page<ApiKey, String> list(TenantId tenant, int limit, @Nullable String afterId) {
     List<ApiKey> keys =
-        db.inTransaction(tx -> tx.query(LIST, this::key, tenant, afterId == null ? "" : afterId, limit + 1));
+        db.inTransaction(
+            tx -> tx.query(LIST, this::key, tenant, afterId == null ? "" : afterId, limit + 1));
     return keys.size() <= limit
         ? new Page<>(keys, null)
         : new Page<>(keys.subList(0, limit), keys.get(limit - 1).id());

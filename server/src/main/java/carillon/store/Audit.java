@@ -15,7 +15,8 @@ final class Audit {
       VALUES (?, ?, ?, ?, ?::jsonb)
       """;
 
-  static void record(Tx tx, TenantId tenant, String who, String action, String subject, @Nullable String detail) {
+  static void record(
+      Tx tx, TenantId tenant, String who, String action, String subject, @Nullable String detail) {
     tx.update(RECORD, tenant, who, action, subject, detail);
   }
 }

@@ -18,8 +18,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tenants, types and lanes, in memory. Read again when their version in the database has changed, so what another node
- * changed is seen within one refresh (a second), and what this one changed at once.
+ * Tenants, types and lanes, in memory. Read again when their version in the database has changed,
+ * so what another node changed is seen within one refresh (a second), and what this one changed at
+ * once.
  */
 public final class Catalog {
 
@@ -117,11 +118,14 @@ public final class Catalog {
       ON CONFLICT DO NOTHING
       """;
 
-  /** The lane with these properties, made if need be; in a transaction of its own, because it locks the catalog's row. */
+  /**
+   * The lane with these properties, made if need be; in a transaction of its own, because it locks
+   * the catalog's row.
+   */
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
     Lane lane = snapshot.lanesByName().get(name);
-    if (lane == null) {
+    if (lane == null || !isKnownType(tenant, type)) { // the type may have been deleted since
       db.inTransaction(
           tx -> {
             tx.update(ADD_TYPE, tenant, type);
@@ -142,6 +146,18 @@ public final class Catalog {
       SELECT version
       FROM carillon.catalog
       """;
+
+  private static final String SECRET =
+      """
+      /* Catalog.secret */
+      SELECT secret
+      FROM carillon.catalog
+      """;
+
+  /** What the nodes of this installation, and nobody else, know. */
+  public byte[] secret() {
+    return db.inTransaction(tx -> tx.query(SECRET, row -> row.getBytes("secret")).getFirst());
+  }
 
   private static final String TENANTS =
       """
@@ -190,16 +206,21 @@ public final class Catalog {
     Map<Integer, Tenant> tenants = new HashMap<>();
     tx.query(TENANTS, Catalog::tenant).forEach(t -> tenants.put(t.id().value(), t));
     Map<TypeName, TaskType> types = new HashMap<>();
-    tx.query(TYPES, row -> Map.entry(new TypeName(row.getInt("tenant"), row.getString("name")), type(row)))
+    tx.query(
+            TYPES,
+            row -> Map.entry(new TypeName(row.getInt("tenant"), row.getString("name")), type(row)))
         .forEach(t -> types.put(t.getKey(), t.getValue()));
     Map<Integer, Lane> lanes = new HashMap<>();
     Map<LaneName, Lane> byName = new HashMap<>();
     for (Lane lane : tx.query(LANES, Catalog::lane)) {
       lanes.put(lane.id(), lane);
       byName.put(
-          new LaneName(lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()), lane);
+          new LaneName(
+              lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()),
+          lane);
     }
-    return new Snapshot(version, Map.copyOf(tenants), Map.copyOf(types), Map.copyOf(lanes), Map.copyOf(byName));
+    return new Snapshot(
+        version, Map.copyOf(tenants), Map.copyOf(types), Map.copyOf(lanes), Map.copyOf(byName));
   }
 
   static Tenant tenant(ResultSet row) throws SQLException {

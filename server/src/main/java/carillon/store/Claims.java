@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
-/** The claims whose holder has gone silent: a node without a lease, or a worker that neither reported nor renewed. */
+/**
+ * The claims whose holder has gone silent: a node without a lease, or a worker that neither
+ * reported nor renewed.
+ */
 public final class Claims {
 
   private static final String WHO = "reaper";
@@ -36,7 +39,13 @@ public final class Claims {
 
   /** A task that is RUNNING under a claim. */
   public record Held(
-      TenantId tenant, TaskId id, String type, Lease lease, int attempt, Instant dueAt, RetryPolicy retry) {}
+      TenantId tenant,
+      TaskId id,
+      String type,
+      Lease lease,
+      int attempt,
+      Instant dueAt,
+      RetryPolicy retry) {}
 
   /** A claim that has lapsed, and the tasks that it still holds. */
   public record Lapsed(UUID claim, Slot slot, List<Held> tasks) {}
@@ -80,17 +89,22 @@ public final class Claims {
 
   /** At most so many of each kind; what they hold is read, nothing is changed. */
   public List<Lapsed> lapsed(int limit) {
-    return db.inTransaction(
-        tx -> {
-          List<Lapsed> lapsed = new ArrayList<>();
-          for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
-            List<Held> held =
-                tx.query(
-                    Sql.forSlot(HELD, row.slot()), this::held, row.tenantColumn(), row.taskColumn(), row.id());
-            lapsed.add(new Lapsed(row.id(), row.slot(), held));
-          }
-          return lapsed;
-        });
+    return db.inTransaction(tx -> lapsed(tx, limit));
+  }
+
+  List<Lapsed> lapsed(Tx tx, int limit) {
+    List<Lapsed> lapsed = new ArrayList<>();
+    for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
+      List<Held> held =
+          tx.query(
+              Sql.forSlot(HELD, row.slot()),
+              this::held,
+              row.tenantColumn(),
+              row.taskColumn(),
+              row.id());
+      lapsed.add(new Lapsed(row.id(), row.slot(), held));
+    }
+    return lapsed;
   }
 
   private static Row row(ResultSet row) throws SQLException {
@@ -149,23 +163,31 @@ public final class Claims {
       """;
 
   /**
-   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster; keeps the claim only if
-   * something in it was renewed meanwhile.
+   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster;
+   * keeps the claim only if something in it was renewed meanwhile.
    */
   public Endings.Written reap(Lapsed lapsed, List<Outcome> outcomes) {
+    return db.inTransaction(tx -> reap(tx, lapsed, outcomes));
+  }
+
+  Endings.Written reap(Tx tx, Lapsed lapsed, List<Outcome> outcomes) {
     List<Endings.Ending> ends = new ArrayList<>();
     for (int i = 0; i < outcomes.size(); i++) {
       Held held = lapsed.tasks().get(i);
       ends.add(
           new Endings.Ending(
-              held.tenant(), held.id(), held.type(), held.lease(), outcomes.get(i), null, WHO, true));
+              held.tenant(),
+              held.id(),
+              held.type(),
+              held.lease(),
+              outcomes.get(i),
+              null,
+              WHO,
+              true));
     }
-    return db.inTransaction(
-        tx -> {
-          Endings.Written written = endings.finish(tx, ends);
-          tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
-          return written;
-        });
+    Endings.Written written = endings.finish(tx, ends);
+    tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
+    return written;
   }
 
   private static void retireOrKeep(Tx tx, Row row) {

@@ -7,8 +7,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Group commit. Callers hand in an item and wait until it is written; whoever gets to flush writes everything that has
- * gathered, in one transaction. No timer is needed: while one flush commits, the next batch gathers.
+ * Group commit. Callers hand in an item and wait until it is written; whoever gets to flush writes
+ * everything that has gathered, in one transaction. No timer is needed: while one flush commits,
+ * the next batch gathers.
  */
 final class Combiner<T> {
 
@@ -17,7 +18,9 @@ final class Combiner<T> {
   private final ReentrantLock flushing = new ReentrantLock();
   private List<Waiting<T>> gathered = new ArrayList<>();
 
-  /** @param flush writes all or nothing, and throws if nothing */
+  /**
+   * @param flush writes all or nothing, and throws if nothing
+   */
   Combiner(int maxBatch, Consumer<List<T>> flush) {
     this.maxBatch = maxBatch;
     this.flush = flush;
@@ -55,7 +58,8 @@ final class Combiner<T> {
 
   private void flushOnce(List<Waiting<T>> batch) {
     RuntimeException failure = tryFlush(batch);
-    boolean isAboutOneItem = failure instanceof StoreException e && !e.isUnavailable() && batch.size() > 1;
+    boolean isAboutOneItem =
+        failure instanceof StoreException e && !e.isUnavailable() && batch.size() > 1;
     if (isAboutOneItem) {
       // One bad item must not fail its neighbours.
       batch.forEach(waiting -> waiting.failure = tryFlush(List.of(waiting)));

@@ -81,6 +81,8 @@ public final class DatabaseCheck {
   }
 
   private static String firstLine(@Nullable String message) {
-    return message == null ? "no reason given" : message.lines().findFirst().orElse("no reason given");
+    return message == null
+        ? "no reason given"
+        : message.lines().findFirst().orElse("no reason given");
   }
 }

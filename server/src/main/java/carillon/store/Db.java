@@ -17,14 +17,15 @@ public final class Db implements AutoCloseable {
   private static final int MAX_TRIES = 6;
 
   /**
-   * Without these the planner flips to a sequential scan or a hash join per batch when its statistics are stale; every
-   * hot statement has an index and a plan test.
+   * Without these the planner flips to a sequential scan or a hash join per batch when its
+   * statistics are stale; every hot statement has an index and a plan test.
    */
   private static final String INDEX_PLANS =
       " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 
   private static final String TIMEOUTS =
-      "-c statement_timeout=5s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c timezone=UTC";
+      "-c statement_timeout=5s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c"
+          + " timezone=UTC";
 
   private final HikariDataSource pool;
 
@@ -39,17 +40,8 @@ public final class Db implements AutoCloseable {
    */
   public record Address(String url, String user, @Nullable String password) {}
 
-  /** For requests: lists and look-ups, planned by cost. */
-  public static Db forApi(Address address, String name, int connections) {
-    return open(address, name, connections, TIMEOUTS);
-  }
-
-  /** For the loops: batches, planned for their indexes whatever the statistics say. */
-  public static Db forEngine(Address address, String name, int connections) {
-    return open(address, name, connections, TIMEOUTS + INDEX_PLANS);
-  }
-
-  private static Db open(Address address, String name, int connections, String options) {
+  /** Opens a pool; nothing is connected before the first use. */
+  public static Db open(Address address, String name, int connections) {
     var config = new HikariConfig();
     config.setPoolName(name);
     config.setJdbcUrl(address.url());
@@ -62,10 +54,11 @@ public final class Db implements AutoCloseable {
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
-    config.addDataSourceProperty("options", options);
+    config.addDataSourceProperty("options", TIMEOUTS + INDEX_PLANS);
     config.addDataSourceProperty("ApplicationName", "carillon/" + name);
     config.addDataSourceProperty("connectTimeout", "3");
-    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver has none by default.
+    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
+    // has none by default.
     config.addDataSourceProperty("socketTimeout", "15");
     config.addDataSourceProperty("tcpKeepAlive", "true");
     config.addDataSourceProperty("prepareThreshold", "3");
@@ -73,8 +66,8 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * Runs the work in one transaction, again from the start when another transaction was in the way. So the work may run
-   * several times; what must happen once goes to {@link Tx#afterCommit}.
+   * Runs the work in one transaction, again from the start when another transaction was in the way.
+   * So the work may run several times; what must happen once goes to {@link Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
     for (int tries = 1; ; tries++) {
@@ -116,7 +109,10 @@ public final class Db implements AutoCloseable {
     }
   }
 
-  /** A pool that gave no connection in time reports no state of its own; for callers that is an unreachable server. */
+  /**
+   * A pool that gave no connection in time reports no state of its own; for callers that is an
+   * unreachable server.
+   */
   private static String stateOf(SQLException e) {
     return e.getSQLState() == null ? "08000" : e.getSQLState();
   }
@@ -126,7 +122,10 @@ public final class Db implements AutoCloseable {
     HikariPoolMXBean bean = pool.getHikariPoolMXBean();
     return bean == null
         ? new PoolStats(0, 0, 0)
-        : new PoolStats(bean.getActiveConnections(), bean.getIdleConnections(), bean.getThreadsAwaitingConnection());
+        : new PoolStats(
+            bean.getActiveConnections(),
+            bean.getIdleConnections(),
+            bean.getThreadsAwaitingConnection());
   }
 
   /** How busy a pool is. */

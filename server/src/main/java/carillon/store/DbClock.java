@@ -5,12 +5,13 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /**
- * The database's clock, as well as this node knows it. The database decides what is due; this only says when to ask, and
- * stamps what is created here.
+ * The database's clock, as well as this node knows it. The database decides what is due; this only
+ * says when to ask, and stamps what is created here.
  */
 public final class DbClock implements InstantSource {
 
-  private static final String NOW = """
+  private static final String NOW =
+      """
       /* DbClock.measure */
       SELECT clock_timestamp() AS now
       """;

@@ -39,7 +39,9 @@ public final class DeadLetters {
     }
 
     private Sql.@Nullable Column idColumn() {
-      return ids.isEmpty() ? null : new Sql.Column("uuid", ids.stream().map(TaskId::value).toArray());
+      return ids.isEmpty()
+          ? null
+          : new Sql.Column("uuid", ids.stream().map(TaskId::value).toArray());
     }
   }
 
@@ -80,15 +82,30 @@ public final class DeadLetters {
         db.inTransaction(
             tx ->
                 tx.query(
-                    LIST, this::letter, withPayload, tenant, from.diedAt(), from.id(), filter.type(), filter.type(),
-                    filter.error(), filter.error(), filter.diedAfter(), filter.diedAfter(), filter.diedBefore(),
-                    filter.diedBefore(), filter.idColumn(), filter.idColumn(), limit + 1));
+                    LIST,
+                    this::letter,
+                    withPayload,
+                    tenant,
+                    from.diedAt(),
+                    from.id(),
+                    filter.type(),
+                    filter.type(),
+                    filter.error(),
+                    filter.error(),
+                    filter.diedAfter(),
+                    filter.diedAfter(),
+                    filter.diedBefore(),
+                    filter.diedBefore(),
+                    filter.idColumn(),
+                    filter.idColumn(),
+                    limit + 1));
     if (found.size() <= limit) {
       return new Page<>(found.stream().map(Letter::task).toList(), null);
     }
     Letter last = found.get(limit - 1);
     return new Page<>(
-        found.subList(0, limit).stream().map(Letter::task).toList(), new Position(last.diedAt(), last.task().id()));
+        found.subList(0, limit).stream().map(Letter::task).toList(),
+        new Position(last.diedAt(), last.task().id()));
   }
 
   private Letter letter(ResultSet row) throws SQLException {
@@ -112,16 +129,31 @@ public final class DeadLetters {
 
   private static List<TaskId> matching(Tx tx, TenantId tenant, Filter filter) {
     return tx.query(
-        MATCHING, row -> new TaskId(Sql.uuid(row, "task")), tenant, filter.type(), filter.type(), filter.error(),
-        filter.error(), filter.diedAfter(), filter.diedAfter(), filter.diedBefore(), filter.diedBefore(),
-        filter.idColumn(), filter.idColumn(), MOST_AT_ONCE);
+        MATCHING,
+        row -> new TaskId(Sql.uuid(row, "task")),
+        tenant,
+        filter.type(),
+        filter.type(),
+        filter.error(),
+        filter.error(),
+        filter.diedAfter(),
+        filter.diedAfter(),
+        filter.diedBefore(),
+        filter.diedBefore(),
+        filter.idColumn(),
+        filter.idColumn(),
+        MOST_AT_ONCE);
   }
 
-  /** Redrives at most 10,000 in one go; with a rate (per second) they become ready one after the other. */
+  /**
+   * Redrives at most 10,000 in one go; with a rate (per second) they become ready one after the
+   * other.
+   */
   public Done redrive(
       Tx tx, TenantId tenant, Filter filter, @Nullable Integer ratePerSecond, String who) {
     List<TaskId> ids = matching(tx, tenant, filter);
-    Duration apart = ratePerSecond == null ? Duration.ZERO : Duration.ofSeconds(1).dividedBy(ratePerSecond);
+    Duration apart =
+        ratePerSecond == null ? Duration.ZERO : Duration.ofSeconds(1).dividedBy(ratePerSecond);
     Instant readyAt = clock.instant();
     int redriven = 0;
     for (TaskId id : ids) {
@@ -130,7 +162,8 @@ public final class DeadLetters {
         readyAt = readyAt.plus(apart);
       }
     }
-    Audit.record(tx, tenant, who, "dead-letter.redrive", "matching", "{\"redriven\": " + redriven + "}");
+    Audit.record(
+        tx, tenant, who, "dead-letter.redrive", "matching", "{\"redriven\": " + redriven + "}");
     return new Done(ids.size(), redriven);
   }
 

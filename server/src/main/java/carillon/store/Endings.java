@@ -22,8 +22,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Persists outcomes. Whatever ends a claim goes through the one fenced statement here: the completer's batches, workers'
- * reports and the reaper.
+ * Persists outcomes. Whatever ends a claim goes through the one fenced statement here: the
+ * completer's batches, workers' reports and the reaper.
  */
 public final class Endings {
 
@@ -40,7 +40,8 @@ public final class Endings {
   /**
    * One claim of one task about to end.
    *
-   * @param lapsed the holder did not say so, its time ran out: holds only if that is still true when written
+   * @param lapsed the holder did not say so, its time ran out: holds only if that is still true
+   *     when written
    */
   record Ending(
       TenantId tenant,
@@ -55,7 +56,14 @@ public final class Endings {
     static Ending of(Attempted attempted, String who) {
       ClaimedTask task = attempted.task();
       return new Ending(
-          task.tenant(), task.id(), task.type(), task.lease(), attempted.outcome(), null, who, false);
+          task.tenant(),
+          task.id(),
+          task.type(),
+          task.lease(),
+          attempted.outcome(),
+          null,
+          who,
+          false);
     }
 
     private @Nullable Failure failure() {
@@ -69,12 +77,16 @@ public final class Endings {
 
     private @Nullable Integer status() {
       Failure failure = failure();
-      return outcome instanceof Outcome.Completed done ? done.status() : failure == null ? null : failure.status();
+      return outcome instanceof Outcome.Completed done
+          ? done.status()
+          : failure == null ? null : failure.status();
     }
 
     private @Nullable String output() {
       Failure failure = failure();
-      return outcome instanceof Outcome.Completed done ? done.output() : failure == null ? null : failure.output();
+      return outcome instanceof Outcome.Completed done
+          ? done.output()
+          : failure == null ? null : failure.output();
     }
 
     private @Nullable Instant readyAt() {
@@ -151,11 +163,13 @@ public final class Endings {
   /**
    * What was written of a batch.
    *
-   * @param states of those that were; the others had lost their lease, and nothing was written for them
+   * @param states of those that were; the others had lost their lease, and nothing was written for
+   *     them
    */
   public record Written(Map<TaskId, TaskState> states) {}
 
-  private record Done(TaskId id, Slot slot, int lane, TaskState state, @Nullable Instant readyAt, boolean keyed) {}
+  private record Done(
+      TaskId id, Slot slot, int lane, TaskState state, @Nullable Instant readyAt, boolean keyed) {}
 
   private static final String RETIRE =
       """
@@ -180,7 +194,8 @@ public final class Endings {
 
   Written finish(Tx tx, List<Ending> endings) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
-    endings.forEach(ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
+    endings.forEach(
+        ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
     bySlot.forEach(
         (slot, some) -> {
@@ -236,5 +251,4 @@ public final class Endings {
         column("bool", endings, Ending::lapsed),
         column("text", endings, Ending::type));
   }
-
 }

@@ -60,7 +60,9 @@ public final class Json {
 
   public static ObjectNode of(Map<String, String> pairs) {
     ObjectNode node = NODES.objectNode();
-    pairs.entrySet().stream().sorted(Map.Entry.comparingByKey()).forEach(e -> node.put(e.getKey(), e.getValue()));
+    pairs.entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
+        .forEach(e -> node.put(e.getKey(), e.getValue()));
     return node;
   }
 

@@ -48,7 +48,8 @@ public final class Migrations {
     int current = current();
     int goal = to.orElse(latest());
     if (goal < 0 || goal > latest()) {
-      throw new StoreException("there is no version " + goal + " of the schema: the latest is " + latest());
+      throw new StoreException(
+          "there is no version " + goal + " of the schema: the latest is " + latest());
     }
     List<Step> steps = new ArrayList<>();
     for (MigrationInfo info : known()) {
@@ -115,7 +116,8 @@ public final class Migrations {
             .validateOnMigrate(true)
             // A lock per transaction and not per session: it works behind a pooler.
             .configuration(Map.of("flyway.postgresql.transactional.lock", "true"));
-    to.ifPresent(version -> configuration.target(MigrationVersion.fromVersion(String.valueOf(version))));
+    to.ifPresent(
+        version -> configuration.target(MigrationVersion.fromVersion(String.valueOf(version))));
     return configuration.load();
   }
 
@@ -153,7 +155,9 @@ public final class Migrations {
       connection.commit();
     } catch (SQLException e) {
       throw new StoreException(
-          "taking back migration " + step.name() + " failed: " + e.getMessage(), e.getSQLState(), e);
+          "taking back migration " + step.name() + " failed: " + e.getMessage(),
+          e.getSQLState(),
+          e);
     }
   }
 

@@ -22,7 +22,13 @@ public final class Nodes {
   public void join(String id, String label, List<String> roles, String version, Duration lease) {
     db.inTransaction(
         tx ->
-            tx.update(JOIN, id, label, new Sql.Column("text", roles.toArray()), version, lease.toMillis() / 1000.0));
+            tx.update(
+                JOIN,
+                id,
+                label,
+                new Sql.Column("text", roles.toArray()),
+                version,
+                lease.toMillis() / 1000.0));
   }
 
   private static final String RENEW =

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Some of a list.
  *
- * @param next where the following page starts; null after the last one. A page may hold fewer items than were asked for
- *     and still have a next one: how far a page looks is bounded, however few match.
+ * @param next where the following page starts; null after the last one. A page may hold fewer items
+ *     than were asked for and still have a next one: how far a page looks is bounded, however few
+ *     match.
  */
 public record Page<T, C>(List<T> items, @Nullable C next) {
 

@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue as the workers of one tenant see it: an engine outside the process. Claims with the statement that engines
- * claim with, and ends with the one that they end with.
+ * The queue as the workers of one tenant see it: an engine outside the process. Claims with the
+ * statement that engines claim with, and ends with the one that they end with.
  */
 public final class PullQueue {
 
@@ -41,7 +41,12 @@ public final class PullQueue {
   private long wakeUps; // guarded by this
 
   public PullQueue(
-      Catalog catalog, WorkQueue queue, Endings endings, Claims claims, Agenda agenda, DbClock clock) {
+      Catalog catalog,
+      WorkQueue queue,
+      Endings endings,
+      Claims claims,
+      Agenda agenda,
+      DbClock clock) {
     this.catalog = catalog;
     this.queue = queue;
     this.endings = endings;
@@ -59,7 +64,9 @@ public final class PullQueue {
   private Map<Integer, Lane> lanes(TenantId tenant, List<String> types) {
     Map<Integer, Lane> lanes = new HashMap<>();
     for (Lane lane : catalog.lanes()) {
-      if (lane.tenant().equals(tenant) && types.contains(lane.type()) && catalog.isPulledNow(lane)) {
+      if (lane.tenant().equals(tenant)
+          && types.contains(lane.type())
+          && catalog.isPulledNow(lane)) {
         lanes.put(lane.id(), lane);
       }
     }
@@ -72,11 +79,17 @@ public final class PullQueue {
    * @param lease null means each type's own
    */
   public List<ClaimedTask> claim(
-      Tx tx, TenantId tenant, List<String> types, int max, String worker, @Nullable Duration lease) {
+      Tx tx,
+      TenantId tenant,
+      List<String> types,
+      int max,
+      String worker,
+      @Nullable Duration lease) {
     Map<Integer, Lane> lanes = lanes(tenant, types);
     List<Agenda.Entry> due = agenda.takeDue(clock.instant(), lanes::containsKey);
     due.sort(
-        Comparator.comparingInt((Agenda.Entry entry) -> -priority(lanes, entry)).thenComparing(Agenda.Entry::from));
+        Comparator.comparingInt((Agenda.Entry entry) -> -priority(lanes, entry))
+            .thenComparing(Agenda.Entry::from));
     List<ClaimedTask> claimed = new ArrayList<>();
     for (Agenda.Entry entry : due) {
       Lane lane = lanes.get(entry.lane());
@@ -99,10 +112,11 @@ public final class PullQueue {
   }
 
   /**
-   * Waits until a claim for these types is worth trying again: something new, something become due, or at the latest
-   * after a second, because tasks also come from other nodes.
+   * Waits until a claim for these types is worth trying again: something new, something become due,
+   * or at the latest after a second, because tasks also come from other nodes.
    */
-  public void awaitWork(TenantId tenant, List<String> types, Duration atMost) throws InterruptedException {
+  public void awaitWork(TenantId tenant, List<String> types, Duration atMost)
+      throws InterruptedException {
     queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
     Map<Integer, Lane> lanes = lanes(tenant, types);
     synchronized (this) {
@@ -120,7 +134,9 @@ public final class PullQueue {
   private synchronized void await(Duration atMost) throws InterruptedException {
     long seen = wakeUps;
     long end = System.nanoTime() + atMost.toNanos();
-    for (long left = atMost.toNanos(); left > 0 && wakeUps == seen; left = end - System.nanoTime()) {
+    for (long left = atMost.toNanos();
+        left > 0 && wakeUps == seen;
+        left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
   }
@@ -136,7 +152,10 @@ public final class PullQueue {
         AND t.claim = held.claim
       """;
 
-  /** Per report, in order: whether it was accepted. What names a lease that is not current changes nothing. */
+  /**
+   * Per report, in order: whether it was accepted. What names a lease that is not current changes
+   * nothing.
+   */
   public List<Boolean> report(Tx tx, TenantId tenant, List<WorkReport> reports, String who) {
     Map<TaskId, Claims.Held> held = new HashMap<>();
     tx.query(
@@ -157,11 +176,20 @@ public final class PullQueue {
         first.add(report);
         ends.add(
             new Endings.Ending(
-                tenant, task.id(), task.type(), task.lease(), outcome(report, task), report.progress(), who, false));
+                tenant,
+                task.id(),
+                task.type(),
+                task.lease(),
+                outcome(report, task),
+                report.progress(),
+                who,
+                false));
       }
     }
     Map<TaskId, ?> written = endings.finish(tx, ends).states();
-    return reports.stream().map(report -> first.remove(report) && written.containsKey(report.id())).toList();
+    return reports.stream()
+        .map(report -> first.remove(report) && written.containsKey(report.id()))
+        .toList();
   }
 
   private Outcome outcome(WorkReport report, Claims.Held task) {

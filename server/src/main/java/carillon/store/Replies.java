@@ -6,7 +6,10 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Answers given under an idempotency key, kept for 24 hours so that a repeat is answered alike and does nothing. */
+/**
+ * Answers given under an idempotency key, kept for 24 hours so that a repeat is answered alike and
+ * does nothing.
+ */
 public final class Replies {
 
   private static final Duration KEPT = Duration.ofHours(24);
@@ -47,15 +50,18 @@ public final class Replies {
   }
 
   /**
-   * Runs the work and keeps its answer in one transaction, unless the key was used before. An answer that is not a
-   * success is not kept, and what the work wrote is rolled back; so is work that returns nothing.
+   * Runs the work and keeps its answer in one transaction, unless the key was used before. An
+   * answer that is not a success is not kept, and what the work wrote is rolled back; so is work
+   * that returns nothing.
    */
-  public Result once(TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {
+  public Result once(
+      TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {
     try {
       return db.inTransaction(
-          tx -> isFirst(tx, tenant, key, fingerprint)
-              ? answer(tx, tenant, key, work)
-              : repeat(tx, tenant, key, fingerprint));
+          tx ->
+              isFirst(tx, tenant, key, fingerprint)
+                  ? answer(tx, tenant, key, work)
+                  : repeat(tx, tenant, key, fingerprint));
     } catch (RolledBack e) {
       return e.result;
     }
@@ -92,7 +98,8 @@ public final class Replies {
         AND key = ?
       """;
 
-  private static Result answer(Tx tx, TenantId tenant, String key, Function<Tx, Optional<Reply>> work) {
+  private static Result answer(
+      Tx tx, TenantId tenant, String key, Function<Tx, Optional<Reply>> work) {
     Reply reply = work.apply(tx).orElseThrow(() -> new RolledBack(new Result.Nothing()));
     Result answered = new Result.Answered(reply, false);
     if (reply.status() >= 300) {
@@ -117,7 +124,9 @@ public final class Replies {
             row ->
                 row.getBoolean("same")
                     ? new Result.Answered(
-                        new Reply(row.getInt("status"), row.getString("location"), row.getString("body")), true)
+                        new Reply(
+                            row.getInt("status"), row.getString("location"), row.getString("body")),
+                        true)
                     : new Result.Mismatch(),
             fingerprint,
             tenant,

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The days for which partitions exist: made ahead and on demand, dropped when nothing in them is wanted any more. */
+/**
+ * The days for which partitions exist: made ahead and on demand, dropped when nothing in them is
+ * wanted any more.
+ */
 public final class Slots {
 
   private final Db db;
@@ -23,7 +26,10 @@ public final class Slots {
       SELECT carillon.make_slot(?)
       """;
 
-  /** Makes the slot unless it is there; in a transaction of its own, so that its lock is held for a moment only. */
+  /**
+   * Makes the slot unless it is there; in a transaction of its own, so that its lock is held for a
+   * moment only.
+   */
   public void ensure(Slot slot) {
     if (!known.contains(slot)) {
       db.inTransaction(tx -> tx.query(MAKE, row -> true, slot));
@@ -42,7 +48,8 @@ public final class Slots {
 
   /** The slots in which something may be due by then. */
   public List<Slot> open(Instant by) {
-    return db.inTransaction(tx -> tx.query(OPEN, row -> new Slot(row.getObject("day", LocalDate.class)), by));
+    return db.inTransaction(
+        tx -> tx.query(OPEN, row -> new Slot(row.getObject("day", LocalDate.class)), by));
   }
 
   private static final String OPEN_EARLIER =
@@ -95,7 +102,10 @@ public final class Slots {
   /** Drops old slots in which nothing waits, runs or is a dead letter; says how many. */
   public int dropBefore(Slot oldest) {
     List<Slot> old =
-        db.inTransaction(tx -> tx.query(DROPPABLE, row -> new Slot(row.getObject("day", LocalDate.class)), oldest));
+        db.inTransaction(
+            tx ->
+                tx.query(
+                    DROPPABLE, row -> new Slot(row.getObject("day", LocalDate.class)), oldest));
     int dropped = 0;
     for (Slot slot : old) {
       dropped += db.inTransaction(tx -> drop(tx, slot)) ? 1 : 0;

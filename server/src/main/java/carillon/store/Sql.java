@@ -21,7 +21,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables. */
+/**
+ * How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables.
+ */
 final class Sql {
 
   private static final Map<SlotStatement, String> FOR_SLOT = new ConcurrentHashMap<>();
@@ -31,8 +33,9 @@ final class Sql {
   private Sql() {}
 
   /**
-   * The statement with {@code {slot}} replaced by the slot's suffix. Hot statements name the partition: through the
-   * parent they pay for all the others. The suffix is digits made from a date, never text from outside.
+   * The statement with {@code {slot}} replaced by the slot's suffix. Hot statements name the
+   * partition: through the parent they pay for all the others. The suffix is digits made from a
+   * date, never text from outside.
    */
   static String forSlot(String template, Slot slot) {
     return FOR_SLOT.computeIfAbsent(
@@ -50,7 +53,8 @@ final class Sql {
     return sql.startsWith("/* ") && end > 0 ? sql.substring(3, end).strip() : "statement";
   }
 
-  static void bind(PreparedStatement statement, int index, @Nullable Object value) throws SQLException {
+  static void bind(PreparedStatement statement, int index, @Nullable Object value)
+      throws SQLException {
     switch (value) {
       case null -> statement.setNull(index, Types.NULL);
       case Instant instant -> statement.setObject(index, instant.atOffset(ZoneOffset.UTC));
@@ -59,13 +63,15 @@ final class Sql {
       case TaskId id -> statement.setObject(index, id.value());
       case Slot slot -> statement.setObject(index, slot.day());
       case Column column ->
-          statement.setArray(index, statement.getConnection().createArrayOf(column.type, column.values));
+          statement.setArray(
+              index, statement.getConnection().createArrayOf(column.type, column.values));
       default -> statement.setObject(index, value);
     }
   }
 
   /** One column of a batch of rows. */
-  static <T> Column column(String type, List<T> rows, Function<T, ? extends @Nullable Object> value) {
+  static <T> Column column(
+      String type, List<T> rows, Function<T, ? extends @Nullable Object> value) {
     @Nullable Object[] values = new @Nullable Object[rows.size()];
     for (int i = 0; i < values.length; i++) {
       values[i] = value.apply(rows.get(i));

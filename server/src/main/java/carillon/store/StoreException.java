@@ -2,7 +2,10 @@ package carillon.store;
 
 import org.jspecify.annotations.Nullable;
 
-/** The database did not do what it was asked; says which statement and whether the same may work later. */
+/**
+ * The database did not do what it was asked; says which statement and whether the same may work
+ * later.
+ */
 public final class StoreException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -18,7 +21,9 @@ public final class StoreException extends RuntimeException {
     this(message, null, null);
   }
 
-  /** The connection was lost, refused or timed out: whether the statement took effect is not known. */
+  /**
+   * The connection was lost, refused or timed out: whether the statement took effect is not known.
+   */
   public boolean isUnavailable() {
     return sqlState != null
         && (sqlState.startsWith("08")
@@ -37,7 +42,10 @@ public final class StoreException extends RuntimeException {
     return "42P01".equals(sqlState);
   }
 
-  /** Serialization failure, deadlock, lock timeout: the transaction did nothing and may simply run again. */
+  /**
+   * Serialization failure, deadlock, lock timeout: the transaction did nothing and may simply run
+   * again.
+   */
   static boolean isTransient(@Nullable String sqlState) {
     return "40001".equals(sqlState) || "40P01".equals(sqlState) || "55P03".equals(sqlState);
   }

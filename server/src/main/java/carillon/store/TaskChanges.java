@@ -13,8 +13,9 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What people and programs do to tasks that exist. Every change locks the row first, looks at the state under that lock
- * and writes under it, so it waits for a claim in progress and is waited for by the next one.
+ * What people and programs do to tasks that exist. Every change locks the row first, looks at the
+ * state under that lock and writes under it, so it waits for a claim in progress and is waited for
+ * by the next one.
  */
 final class TaskChanges {
 
@@ -166,7 +167,8 @@ final class TaskChanges {
         AND slot = ?
       """;
 
-  // The last attempt stood on the row; it moves to its history, because the row is about to be used again.
+  // The last attempt stood on the row; it moves to its history, because the row is about to be used
+  // again.
   private static final String REDRIVE =
       """
       /* TaskChanges.redrive */
@@ -249,12 +251,21 @@ final class TaskChanges {
             return new ChangeResult.WrongState(task);
           }
           Lane lane =
-              catalog.lane(t.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst());
+              catalog.lane(
+                  t.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst());
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
           Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), lane.route());
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
           t.update(
-              PATCH, dueAt, dueAt, next.id(), patch.payload(), Sql.json(patch.retry()), patch.key(), tenant, id,
+              PATCH,
+              dueAt,
+              dueAt,
+              next.id(),
+              patch.payload(),
+              Sql.json(patch.retry()),
+              patch.key(),
+              tenant,
+              id,
               id.slot());
           Audit.record(t, tenant, who, "task.edit", id.toString(), null);
           return ready(t, tenant, id);
@@ -337,21 +348,45 @@ final class TaskChanges {
     int cancelled = 0;
     boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
     if (wantsWaiting) {
-      List<Slot> slots = tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)));
+      List<Slot> slots =
+          tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)));
       for (Slot slot : slots) {
         cancelled +=
             tx.update(
                 Sql.forSlot(CANCEL_WAITING, slot),
-                lanes, filter.key(), filter.key(), filter.schedule(), filter.schedule(), filter.dueAfter(),
-                filter.dueAfter(), filter.dueBefore(), filter.dueBefore(), filter.error(), filter.error(), metadata,
-                metadata, MOST_AT_ONCE - cancelled, who);
+                lanes,
+                filter.key(),
+                filter.key(),
+                filter.schedule(),
+                filter.schedule(),
+                filter.dueAfter(),
+                filter.dueAfter(),
+                filter.dueBefore(),
+                filter.dueBefore(),
+                filter.error(),
+                filter.error(),
+                metadata,
+                metadata,
+                MOST_AT_ONCE - cancelled,
+                who);
       }
     }
     if (filter.state() == null || filter.state() == TaskState.RUNNING) {
       tx.update(
           REQUEST_CANCEL_OF_RUNNING,
-          tenant, lanes, filter.key(), filter.key(), filter.schedule(), filter.schedule(), filter.dueAfter(),
-          filter.dueAfter(), filter.dueBefore(), filter.dueBefore(), filter.error(), filter.error(), metadata,
+          tenant,
+          lanes,
+          filter.key(),
+          filter.key(),
+          filter.schedule(),
+          filter.schedule(),
+          filter.dueAfter(),
+          filter.dueAfter(),
+          filter.dueBefore(),
+          filter.dueBefore(),
+          filter.error(),
+          filter.error(),
+          metadata,
           metadata);
     }
     Audit.record(tx, tenant, who, "task.cancel", "matching", "{\"cancelled\": " + cancelled + "}");

@@ -20,7 +20,8 @@ public record TaskFilter(
     @Nullable String error,
     Map<String, String> metadata) {
 
-  public static final TaskFilter ALL = new TaskFilter(null, null, null, null, null, null, null, Map.of());
+  public static final TaskFilter ALL =
+      new TaskFilter(null, null, null, null, null, null, null, Map.of());
 
   public TaskFilter {
     metadata = Map.copyOf(metadata);

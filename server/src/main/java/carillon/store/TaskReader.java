@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
 /** Reads tasks for showing: one, one with its story, or a page of them. */
 final class TaskReader {
 
-  /** How many rows one page looks through before it ends early, so that no filter makes a query long. */
+  /**
+   * How many rows one page looks through before it ends early, so that no filter makes a query
+   * long.
+   */
   private static final int PAGE_REACH = 20_000;
 
   /** And how many slots, for tenants with little in each. */
@@ -73,7 +76,10 @@ final class TaskReader {
       """
           .formatted(COLUMNS);
 
-  /** The task as it is after any claim in progress has ended; nobody else changes it before the transaction ends. */
+  /**
+   * The task as it is after any claim in progress has ended; nobody else changes it before the
+   * transaction ends.
+   */
   Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
     return tx.queryOne(LOCK, this::view, tenant, id, id.slot());
   }
@@ -138,11 +144,18 @@ final class TaskReader {
                 .map(
                     task -> {
                       List<TaskStory.Attempt> attempts =
-                          tx.query(ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), STORY_LENGTH);
+                          tx.query(
+                              ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), STORY_LENGTH);
                       return new TaskStory(
                           task,
                           withLast(task, attempts.reversed()),
-                          tx.query(TRANSITIONS, TaskReader::transition, tenant, id, id.slot(), STORY_LENGTH)
+                          tx.query(
+                                  TRANSITIONS,
+                                  TaskReader::transition,
+                                  tenant,
+                                  id,
+                                  id.slot(),
+                                  STORY_LENGTH)
                               .reversed());
                     }));
   }
@@ -179,7 +192,8 @@ final class TaskReader {
       LIMIT ?
       """;
 
-  // The filter looks only at rows that the inner part has reached, and the last of those always comes out, matching or
+  // The filter looks only at rows that the inner part has reached, and the last of those always
+  // comes out, matching or
   // not, to say where the next page goes on.
   private static final String PAGE =
       """
@@ -244,15 +258,36 @@ final class TaskReader {
   }
 
   private Page<TaskView, TaskId> pageByKey(
-      Tx tx, TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+      Tx tx,
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      @Nullable TaskId before,
+      boolean withPayload) {
     String state = filter.state() == null ? null : filter.state().name();
     String metadata = Sql.json(filter.metadata());
     List<TaskView> found =
         tx.query(
-            BY_KEY, this::view, withPayload, tenant, filter.key(), before == null ? LAST_ID : before,
-            lanes(tenant, filter.type()), state, state, filter.dueAfter(), filter.dueAfter(), filter.dueBefore(),
-            filter.dueBefore(), filter.error(), filter.error(), metadata, metadata, filter.schedule(),
-            filter.schedule(), limit + 1);
+            BY_KEY,
+            this::view,
+            withPayload,
+            tenant,
+            filter.key(),
+            before == null ? LAST_ID : before,
+            lanes(tenant, filter.type()),
+            state,
+            state,
+            filter.dueAfter(),
+            filter.dueAfter(),
+            filter.dueBefore(),
+            filter.dueBefore(),
+            filter.error(),
+            filter.error(),
+            metadata,
+            metadata,
+            filter.schedule(),
+            filter.schedule(),
+            limit + 1);
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
@@ -261,7 +296,12 @@ final class TaskReader {
   private record Reached(TaskView task, boolean matches) {}
 
   private Page<TaskView, TaskId> pageBySlot(
-      Tx tx, TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+      Tx tx,
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      @Nullable TaskId before,
+      boolean withPayload) {
     Slot from = before == null ? new Slot(LocalDate.of(9999, 1, 1)) : before.slot();
     List<Slot> slots =
         tx.query(SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)), from, PAGE_SLOTS);

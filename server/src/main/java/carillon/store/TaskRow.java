@@ -20,7 +20,6 @@ record TaskRow(
     @Nullable Instant expiresAt,
     NewTask asked) {
 
-
   /** As it will read back, without asking the database. */
   TaskView view(String tenantName, TaskType type) {
     return new TaskView(

@@ -58,7 +58,10 @@ public final class Tasks {
     return created.sum();
   }
 
-  /** Creates a task together with whatever else is being created at the moment; returns when it is committed. */
+  /**
+   * Creates a task together with whatever else is being created at the moment; returns when it is
+   * committed.
+   */
   public CreateResult create(TenantId tenant, NewTask task) {
     if (isUnknownType(tenant, task.type())) {
       return new CreateResult.UnknownType(task.type());
@@ -69,7 +72,10 @@ public final class Tasks {
     return new CreateResult.Created(view(row));
   }
 
-  /** Creates a task in a transaction of the caller's; needed where it is unique or the answer is kept for repeats. */
+  /**
+   * Creates a task in a transaction of the caller's; needed where it is unique or the answer is
+   * kept for repeats.
+   */
   public CreateResult create(Tx tx, TenantId tenant, NewTask task) {
     if (isUnknownType(tenant, task.type())) {
       return new CreateResult.UnknownType(task.type());
@@ -93,7 +99,10 @@ public final class Tasks {
     record UnknownType(int index, String type) implements BatchResult {}
   }
 
-  /** Creates all of them or none; the ids come in the order given. A task asked for as unique is not allowed here. */
+  /**
+   * Creates all of them or none; the ids come in the order given. A task asked for as unique is not
+   * allowed here.
+   */
   public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
@@ -134,7 +143,8 @@ public final class Tasks {
         id,
         catalog.laneFor(tenant, task.type(), priority, slice, route).id(),
         priority,
-        // Spread over a millisecond, never early: a burst at one instant must not be one key that no cursor can divide.
+        // Spread over a millisecond, never early: a burst at one instant must not be one key that
+        // no cursor can divide.
         dueAt.plus(random.nextInt(1_000), ChronoUnit.MICROS),
         dueAt,
         now,
@@ -152,7 +162,8 @@ public final class Tasks {
   }
 
   private TaskView view(TaskRow row) {
-    return row.view(catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.asked().type()));
+    return row.view(
+        catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.asked().type()));
   }
 
   private static final String INSERT =
@@ -194,7 +205,8 @@ public final class Tasks {
     tx.afterCommit(
         () -> {
           created.add(rows.size());
-          bySlot.forEach((slot, some) -> earliest(some).forEach((lane, at) -> agenda.note(slot, lane, at)));
+          bySlot.forEach(
+              (slot, some) -> earliest(some).forEach((lane, at) -> agenda.note(slot, lane, at)));
         });
   }
 
@@ -224,21 +236,33 @@ public final class Tasks {
         AND key = ?
       """;
 
-  /** The task that stands in the way of a unique one. If none does, the key is the new task's from now on. */
+  /**
+   * The task that stands in the way of a unique one. If none does, the key is the new task's from
+   * now on.
+   */
   private Optional<TaskView> existing(Tx tx, TaskRow row, Duration window) {
     TenantId tenant = row.tenant();
     String type = row.asked().type();
     String key = row.asked().key();
     TaskId holder =
         new TaskId(
-            tx.query(HOLD_KEY, r -> Sql.uuid(r, "task"), tenant, type, key, row.id(), row.createdAt().plus(window))
+            tx.query(
+                    HOLD_KEY,
+                    r -> Sql.uuid(r, "task"),
+                    tenant,
+                    type,
+                    key,
+                    row.id(),
+                    row.createdAt().plus(window))
                 .getFirst());
     Optional<TaskView> recent =
         holder.equals(row.id())
             ? Optional.empty()
-            : reader.find(tx, tenant, holder)
+            : reader
+                .find(tx, tenant, holder)
                 .filter(held -> held.createdAt().plus(window).isAfter(row.createdAt()));
-    Optional<TaskView> existing = recent.isPresent() ? recent : reader.liveByKey(tx, tenant, type, key);
+    Optional<TaskView> existing =
+        recent.isPresent() ? recent : reader.liveByKey(tx, tenant, type, key);
     if (existing.isEmpty() && !holder.equals(row.id())) {
       tx.update(HAND_KEY_ON, row.id(), tenant, type, key);
     }
@@ -260,28 +284,31 @@ public final class Tasks {
   }
 
   /**
-   * Changed: CANCELLED now. Unchanged: it was. WrongState: it has ended otherwise, or it is RUNNING and its cancel is
-   * now requested.
+   * Changed: CANCELLED now. Unchanged: it was. WrongState: it has ended otherwise, or it is RUNNING
+   * and its cancel is now requested.
    */
-  public ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+  public ChangeResult cancel(
+      Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return changes.cancel(tx, tenant, id, who, ifVersion);
   }
 
   /**
-   * Cancels waiting tasks that match, and requests it of running ones; says how many are CANCELLED. At most {@link
-   * TaskChanges#MOST_AT_ONCE} in one go.
+   * Cancels waiting tasks that match, and requests it of running ones; says how many are CANCELLED.
+   * At most {@link TaskChanges#MOST_AT_ONCE} in one go.
    */
   public int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
     return changes.cancelMatching(tx, tenant, filter, who);
   }
 
   /** Makes a waiting task due now. */
-  public ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+  public ChangeResult runNow(
+      Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return changes.runNow(tx, tenant, id, who, ifVersion);
   }
 
   /** Makes a dead task wait again with a fresh budget, its history kept. */
-  public ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+  public ChangeResult redrive(
+      Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return changes.redrive(tx, tenant, id, who, ifVersion);
   }
 

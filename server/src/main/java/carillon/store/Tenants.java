@@ -14,7 +14,10 @@ public final class Tenants {
     this.catalog = catalog;
   }
 
-  /** From memory, which another node's change reaches within a second: this is asked with every request. */
+  /**
+   * From memory, which another node's change reaches within a second: this is asked with every
+   * request.
+   */
   public Optional<Tenant> find(String name) {
     return catalog.tenant(name);
   }
@@ -38,7 +41,8 @@ public final class Tenants {
     Tenant saved =
         db.inTransaction(
             tx -> {
-              Tenant tenant = tx.query(PUT, Catalog::tenant, name, strict, paused, weight).getFirst();
+              Tenant tenant =
+                  tx.query(PUT, Catalog::tenant, name, strict, paused, weight).getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
               return tenant;
             });

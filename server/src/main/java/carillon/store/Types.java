@@ -98,7 +98,8 @@ public final class Types {
   /** By name, after the given one. */
   public Page<TaskType, String> list(TenantId tenant, int limit, @Nullable String after) {
     List<TaskType> types =
-        db.inTransaction(tx -> tx.query(LIST, Catalog::type, tenant, after == null ? "" : after, limit + 1));
+        db.inTransaction(
+            tx -> tx.query(LIST, Catalog::type, tenant, after == null ? "" : after, limit + 1));
     return types.size() <= limit
         ? new Page<>(types, null)
         : new Page<>(types.subList(0, limit), types.get(limit - 1).name());
@@ -235,7 +236,9 @@ public final class Types {
         AND name = ?
       """;
 
-  /** Pauses or resumes; engines and workers of this process see it at once, others within a second. */
+  /**
+   * Pauses or resumes; engines and workers of this process see it at once, others within a second.
+   */
   public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) {
     if (tx.update(SET_PAUSED, paused, null, tenant, name) == 0) {
       return new Result.NotFound();

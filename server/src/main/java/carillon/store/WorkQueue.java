@@ -19,17 +19,25 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is in {@link Endings}. */
+/**
+ * The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is
+ * in {@link Endings}.
+ */
 public final class WorkQueue {
+
+  private static final int FULL_SWEEP = 10;
 
   private final Db db;
   private final Catalog catalog;
   private final Slots slots;
   private final Agenda agenda;
-  private @Nullable Long sweptAt;
+  private final AtomicInteger sweeps = new AtomicInteger();
+  private @Nullable Long sweptAt; // guarded by this
 
   public WorkQueue(Db db, Catalog catalog, Slots slots, Agenda agenda) {
     this.db = db;
@@ -72,32 +80,49 @@ public final class WorkQueue {
       FROM head
       """;
 
-  /** Sweeps unless somebody in this process did so within the interval; says whether it did. */
-  public boolean sweepAfter(Duration interval, Instant openBy) {
+  /** Sweeps unless somebody in this process did so within the interval. */
+  public void sweepAfter(Duration interval, Instant openBy) {
     synchronized (this) {
       long now = System.nanoTime();
       if (sweptAt != null && now - sweptAt < interval.toNanos()) {
-        return false;
+        return;
       }
       sweptAt = now;
     }
     sweep(openBy);
-    return true;
   }
 
-  /** Notes in the agenda whatever waits in the slots that are open by then. */
+  /**
+   * Notes in the agenda whatever waits in the slots that are open by then. A past slot in which
+   * nothing waits is looked at every tenth time only: what comes back to it is noted by the process
+   * that puts it there.
+   */
   public void sweep(Instant openBy) {
+    Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
+    Set<Slot> known = agenda.slots();
+    boolean isFull = sweeps.getAndIncrement() % FULL_SWEEP == 0;
     for (Slot slot : slots.open(openBy)) {
-      db.inTransaction(
-              tx ->
-                  tx.query(
-                      Sql.forSlot(SWEEP, slot),
-                      row -> new Agenda.Entry(slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
-          .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
+      if (isFull || slot.compareTo(yesterday) >= 0 || known.contains(slot)) {
+        sweepSlot(slot);
+      }
     }
   }
 
-  /** Claims due tasks of one slot: locks them, skipping what others are claiming, and makes them RUNNING. */
+  private void sweepSlot(Slot slot) {
+    db.inTransaction(
+            tx ->
+                tx.query(
+                    Sql.forSlot(SWEEP, slot),
+                    row ->
+                        new Agenda.Entry(
+                            slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
+        .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
+  }
+
+  /**
+   * Claims due tasks of one slot: locks them, skipping what others are claiming, and makes them
+   * RUNNING.
+   */
   private static final String CLAIM_DUE =
       """
       /* WorkQueue.claimDue */
@@ -124,6 +149,15 @@ public final class WorkQueue {
               LIMIT line.quota
               FOR UPDATE OF t SKIP LOCKED
           ) t
+      ), next AS MATERIALIZED (
+          SELECT line.lane,
+                 (SELECT t.ready_at
+                  FROM carillon.task_{slot} t
+                  WHERE t.lane = line.lane
+                    AND t.ready_at > (SELECT clock_timestamp())
+                  ORDER BY t.ready_at
+                  LIMIT 1) AS next_at
+          FROM line
       ), keyed AS ( -- who gets the key among those that want it now, here or in another claim
           INSERT INTO carillon.running_key (tenant, type, key, task)
           SELECT due.tenant, due.type, due.concurrency_key, due.id
@@ -163,16 +197,9 @@ public final class WorkQueue {
           SELECT tenant, id, slot, started_at, 'PENDING', 'RUNNING', fence, ?
           FROM taken
       )
-      SELECT line.lane AS line_lane,
-             (SELECT t.ready_at
-              FROM carillon.task_{slot} t
-              WHERE t.lane = line.lane
-                AND t.ready_at > clock_timestamp()
-              ORDER BY t.ready_at
-              LIMIT 1) AS next_at,
-             taken.*
-      FROM line
-      LEFT JOIN taken ON taken.lane = line.lane
+      SELECT next.lane AS line_lane, next.next_at, taken.*
+      FROM next
+      LEFT JOIN taken ON taken.lane = next.lane
       """;
 
   /**
@@ -187,7 +214,9 @@ public final class WorkQueue {
     return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node));
   }
 
-  /** @param node null for a worker, which then holds a lease for each task */
+  /**
+   * @param node null for a worker, which then holds a lease for each task
+   */
   Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, @Nullable String node, String who) {
     UUID claim = UUID.randomUUID();
     Map<Integer, Instant> next = new HashMap<>();
@@ -239,7 +268,6 @@ public final class WorkQueue {
           }
         });
   }
-
 
   private ClaimedTask claimed(ResultSet row, Lane lane, UUID claim) throws SQLException {
     TaskType type = catalog.type(lane.tenant(), lane.type());
@@ -299,7 +327,8 @@ public final class WorkQueue {
   /** Ends tasks that were not started in time, also where nobody claims; says how many. */
   public int expireDue(Instant now, int limit) {
     int expired = 0;
-    for (Slot slot : slots.open(now)) {
+    Set<Slot> waiting = agenda.slots();
+    for (Slot slot : slots.open(now).stream().filter(waiting::contains).toList()) {
       expired += db.inTransaction(tx -> tx.update(Sql.forSlot(EXPIRE, slot), limit));
     }
     return expired;

@@ -48,10 +48,12 @@ CREATE TABLE carillon.lane (
 -- nodes keep those in memory and read them again when the number is new.
 CREATE TABLE carillon.catalog (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    version  bigint NOT NULL
+    version  bigint NOT NULL,
+    secret   bytea NOT NULL -- the installation's: what nodes sign for one another, such as the cursors of lists
 );
 
-INSERT INTO carillon.catalog (version) VALUES (1);
+INSERT INTO carillon.catalog (version, secret)
+SELECT 1, sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea);
 
 CREATE FUNCTION carillon.catalog_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

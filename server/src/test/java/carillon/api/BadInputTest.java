@@ -43,11 +43,14 @@ class BadInputTest {
         "POST   | /v1/tasks                | {'type':'t','id':'x'}               | READ_ONLY_FIELD",
         "POST   | /v1/tasks                | {'type':'t','type':'u'}             | DUPLICATE_FIELD",
         "POST   | /v1/tasks                | {'type':'t','key':'\\u0000'}        | NUL_NOT_ALLOWED",
-        "POST   | /v1/tasks                | {'type':'t','dueAt':'2999-01-01T00:00:00Z'} | BEYOND_HORIZON",
-        "POST   | /v1/tasks/batch          | {'tasks':[{'type':'t'},{'type':'t','priority':10}]} | OUT_OF_RANGE",
+        "POST   | /v1/tasks                | {'type':'t','dueAt':'2999-01-01T00:00:00Z'} |"
+            + " BEYOND_HORIZON",
+        "POST   | /v1/tasks/batch          | {'tasks':[{'type':'t'},{'type':'t','priority':10}]} |"
+            + " OUT_OF_RANGE",
         "POST   | /v1/tasks/batch          | {'tasks':[]}                        | REQUIRED_FIELD",
         "POST   | /v1/tasks/batch          | {'tasks':[7]}                       | INVALID_TYPE",
-        "POST   | /v1/tasks/batch          | {'tasks':[{'type':'t','key':'k','unique':{'for':'1h'}}]} | INVALID_VALUE",
+        "POST   | /v1/tasks/batch          |"
+            + " {'tasks':[{'type':'t','key':'k','unique':{'for':'1h'}}]} | INVALID_VALUE",
         "POST   | /v1/tasks/cancel         | {}                                  | FILTER_REQUIRED",
         "POST   | /v1/tasks/cancel         | {'typ':'t'}                         | UNKNOWN_FIELD",
         "POST   | /v1/tasks/1-1-1-1-1/cancel | {}                                | INVALID_ID",
@@ -70,8 +73,10 @@ class BadInputTest {
         "PUT    | /v1/types/t              | {'signingSecret':'short'}           | INVALID_VALUE",
         "PUT    | /v1/types/t              | {'version':1}                       | READ_ONLY_FIELD",
         "PUT    | /v1/types/t              | {'paused':'yes'}                    | INVALID_TYPE",
-        "PUT    | /v1/types/t              | {'target':{'http':{'url':'http://169.254.169.254/'}}} | ADDRESS_NOT_ALLOWED",
-        "PUT    | /v1/types/t              | {'target':{'kafka':{'topic':'t'}}}  | TARGET_NOT_SUPPORTED",
+        "PUT    | /v1/types/t              | {'target':{'http':{'url':'http://169.254.169.254/'}}}"
+            + " | ADDRESS_NOT_ALLOWED",
+        "PUT    | /v1/types/t              | {'target':{'kafka':{'topic':'t'}}}  |"
+            + " TARGET_NOT_SUPPORTED",
         "POST   | /v1/types/nowhere/pause  | {}                                  | NOT_FOUND",
         "POST   | /v1/work/claim           | {}                                  | REQUIRED_FIELD",
         "POST   | /v1/work/claim           | {'types':[]}                        | REQUIRED_FIELD",
@@ -80,21 +85,32 @@ class BadInputTest {
         "POST   | /v1/work/claim           | {'types':['t'],'max':1000000}       | OUT_OF_RANGE",
         "POST   | /v1/work/claim           | {'types':['t'],'wait':'1h'}         | OUT_OF_RANGE",
         "POST   | /v1/work/claim           | {'types':['t'],'lease':'48h'}       | OUT_OF_RANGE",
-        "POST   | /v1/work/claim           | {'types':['t'],'lease':'-5s'}       | INVALID_DURATION",
+        "POST   | /v1/work/claim           | {'types':['t'],'lease':'-5s'}       |"
+            + " INVALID_DURATION",
         "POST   | /v1/work/report          | {'results':[]}                      | REQUIRED_FIELD",
-        "POST   | /v1/work/report          | {'results':[{'id':'ID','token':'x','outcome':'completed'}]} | INVALID_TOKEN",
-        "POST   | /v1/work/report          | {'results':[{'id':'1','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA','outcome':'completed'}]} | INVALID_ID",
-        "POST   | /v1/work/report          | {'results':[{'id':'ID','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA','outcome':'done'}]} | INVALID_VALUE",
-        "POST   | /v1/work/renew           | {'leases':[{'id':'ID','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA'}],'lease':'0s'} | OUT_OF_RANGE",
+        "POST   | /v1/work/report          |"
+            + " {'results':[{'id':'ID','token':'x','outcome':'completed'}]} | INVALID_TOKEN",
+        "POST   | /v1/work/report          |"
+            + " {'results':[{'id':'1','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA','outcome':'completed'}]}"
+            + " | INVALID_ID",
+        "POST   | /v1/work/report          |"
+            + " {'results':[{'id':'ID','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA','outcome':'done'}]} |"
+            + " INVALID_VALUE",
+        "POST   | /v1/work/renew           |"
+            + " {'leases':[{'id':'ID','token':'AAAAAAAAAAAAAAAAAAAAAAAAAAA'}],'lease':'0s'} |"
+            + " OUT_OF_RANGE",
         "POST   | /v1/keys                 | {'name':'n','role':'god'}           | INVALID_VALUE",
         "POST   | /v1/keys                 | {'role':'viewer'}                   | REQUIRED_FIELD",
-        "POST   | /v1/keys                 | {'name':'n','role':'viewer','types':['t']} | INVALID_VALUE",
-        "POST   | /v1/keys                 | {'name':'n','role':'viewer','expiresAt':'2020-01-01T00:00:00Z'} | OUT_OF_RANGE",
+        "POST   | /v1/keys                 | {'name':'n','role':'viewer','types':['t']} |"
+            + " INVALID_VALUE",
+        "POST   | /v1/keys                 |"
+            + " {'name':'n','role':'viewer','expiresAt':'2020-01-01T00:00:00Z'} | OUT_OF_RANGE",
         "PUT    | /v1/tenants/UPPER        | {}                                  | INVALID_ID",
         "PUT    | /v1/tenants/t            | {'weight':0}                        | OUT_OF_RANGE",
         "PUT    | /v1/tenants/t            | {'rate':1}                          | UNKNOWN_FIELD",
       })
-  void a_bad_body_is_refused_with_its_code(String method, String path, String json, ErrorCode code) {
+  void a_bad_body_is_refused_with_its_code(
+      String method, String path, String json, ErrorCode code) {
     api.request(method, path.replace("ID", ID))
         .as(TestApi.ADMIN_KEY)
         .json(json.replace('\'', '"').replace("\"ID\"", "\"" + ID + "\""))
@@ -156,7 +172,8 @@ class BadInputTest {
     "HEAD, /v1/work/claim, POST",
     "FOO, /v1/keys, 'GET, POST'",
   })
-  void a_method_that_is_not_there_is_answered_with_those_that_are(String method, String path, String allow) {
+  void a_method_that_is_not_there_is_answered_with_those_that_are(
+      String method, String path, String allow) {
     TestApi.Reply reply = api.request(method, path).send().expect(405);
 
     assertThat(reply.header("allow")).isEqualTo(allow);
@@ -170,13 +187,33 @@ class BadInputTest {
     api.post("/v1/tasks").json("").send().expect(ErrorCode.BODY_REQUIRED);
     api.post("/v1/tasks").json("  ").send().expect(ErrorCode.BODY_REQUIRED);
     api.post("/v1/tasks").bytes("text/plain", body).send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
-    api.post("/v1/tasks").bytes("application/json; charset=latin1", body).send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
-    api.post("/v1/tasks").bytes("application/x-ndjson", body).send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
-    api.post("/v1/tasks").json("{}").header("Content-Encoding", "gzip").send().expect(ErrorCode.ENCODING_NOT_SUPPORTED);
-    api.post("/v1/tasks").bytes("application/json", "{}".getBytes(StandardCharsets.UTF_16)).send()
+    api.post("/v1/tasks")
+        .bytes("application/json; charset=latin1", body)
+        .send()
+        .expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
+    api.post("/v1/tasks")
+        .bytes("application/x-ndjson", body)
+        .send()
+        .expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
+    api.post("/v1/tasks")
+        .json("{}")
+        .header("Content-Encoding", "gzip")
+        .send()
+        .expect(ErrorCode.ENCODING_NOT_SUPPORTED);
+    api.post("/v1/tasks")
+        .bytes("application/json", "{}".getBytes(StandardCharsets.UTF_16))
+        .send()
         .expect(ErrorCode.INVALID_ENCODING);
-    api.request("GET", "/v1/tasks").as(TestApi.ADMIN_KEY).json("{}").send().expect(ErrorCode.BODY_NOT_ALLOWED);
-    api.request("DELETE", "/v1/types/t").as(TestApi.ADMIN_KEY).json("{}").send().expect(ErrorCode.BODY_NOT_ALLOWED);
+    api.request("GET", "/v1/tasks")
+        .as(TestApi.ADMIN_KEY)
+        .json("{}")
+        .send()
+        .expect(ErrorCode.BODY_NOT_ALLOWED);
+    api.request("DELETE", "/v1/types/t")
+        .as(TestApi.ADMIN_KEY)
+        .json("{}")
+        .send()
+        .expect(ErrorCode.BODY_NOT_ALLOWED);
   }
 
   @Test
@@ -188,21 +225,34 @@ class BadInputTest {
     api.post("/v1/tasks").bytes("application/json", body).send().expect(ErrorCode.BODY_TOO_LARGE);
     api.post("/v1/tasks").chunked(body).send().expect(ErrorCode.BODY_TOO_LARGE);
     api.post("/v1/tasks").json(payload).send().expect(ErrorCode.PAYLOAD_TOO_LARGE);
-    api.post("/v1/tasks").json("{\"payload\":" + "[".repeat(100_000)).send().expect(ErrorCode.TOO_DEEP);
-    String output = "{\"results\":[{\"id\":\"%s\",\"token\":\"%s\",\"outcome\":\"completed\",\"output\":\"%s\"}]}"
-        .formatted(ID, "A".repeat(27), "x".repeat(Limits.OUTPUT_BYTES + 1));
+    api.post("/v1/tasks")
+        .json("{\"payload\":" + "[".repeat(100_000))
+        .send()
+        .expect(ErrorCode.TOO_DEEP);
+    String output =
+        "{\"results\":[{\"id\":\"%s\",\"token\":\"%s\",\"outcome\":\"completed\",\"output\":\"%s\"}]}"
+            .formatted(ID, "A".repeat(27), "x".repeat(Limits.OUTPUT_BYTES + 1));
     api.post("/v1/work/report").json(output).send().expect(ErrorCode.OUTPUT_TOO_LARGE);
   }
 
   @Test
   void a_batch_of_more_than_100000_is_refused_and_so_is_a_long_line() {
-    byte[] many = "{\"type\":\"t\"}\n".repeat(Limits.BATCH_TASKS + 1).getBytes(StandardCharsets.UTF_8);
-    byte[] line = ("{\"type\":\"t\"}\n" + " ".repeat(Limits.BODY_BYTES + 1)).getBytes(StandardCharsets.UTF_8);
+    byte[] many =
+        "{\"type\":\"t\"}\n".repeat(Limits.BATCH_TASKS + 1).getBytes(StandardCharsets.UTF_8);
+    byte[] line =
+        ("{\"type\":\"t\"}\n" + " ".repeat(Limits.BODY_BYTES + 1)).getBytes(StandardCharsets.UTF_8);
 
-    api.post("/v1/tasks/batch").bytes("application/x-ndjson", many).send().expect(ErrorCode.BATCH_TOO_LARGE);
-    api.post("/v1/tasks/batch").bytes("application/x-ndjson", line).send().expect(ErrorCode.BODY_TOO_LARGE);
     api.post("/v1/tasks/batch")
-        .json("{\"tasks\":[" + "{\"type\":\"t\"},".repeat(Limits.BATCH_TASKS) + "{\"type\":\"t\"}]}")
+        .bytes("application/x-ndjson", many)
+        .send()
+        .expect(ErrorCode.BATCH_TOO_LARGE);
+    api.post("/v1/tasks/batch")
+        .bytes("application/x-ndjson", line)
+        .send()
+        .expect(ErrorCode.BODY_TOO_LARGE);
+    api.post("/v1/tasks/batch")
+        .json(
+            "{\"tasks\":[" + "{\"type\":\"t\"},".repeat(Limits.BATCH_TASKS) + "{\"type\":\"t\"}]}")
         .send()
         .expect(ErrorCode.BATCH_TOO_LARGE);
   }
@@ -212,11 +262,22 @@ class BadInputTest {
     String batch = "{\"type\":\"t\"}\n\n{\"type\":\"t\",\"priority\":11}\n";
 
     TestApi.Reply lines =
-        api.post("/v1/tasks/batch").bytes("application/x-ndjson", batch.getBytes(StandardCharsets.UTF_8)).send();
+        api.post("/v1/tasks/batch")
+            .bytes("application/x-ndjson", batch.getBytes(StandardCharsets.UTF_8))
+            .send();
     TestApi.Reply broken =
-        api.post("/v1/tasks/batch").bytes("application/x-ndjson", "{}\n{".getBytes(StandardCharsets.UTF_8)).send();
+        api.post("/v1/tasks/batch")
+            .bytes("application/x-ndjson", "{}\n{".getBytes(StandardCharsets.UTF_8))
+            .send();
 
-    assertThat(lines.expect(ErrorCode.OUT_OF_RANGE).json().get("errors").get(0).get("pointer").asString())
+    assertThat(
+            lines
+                .expect(ErrorCode.OUT_OF_RANGE)
+                .json()
+                .get("errors")
+                .get(0)
+                .get("pointer")
+                .asString())
         .isEqualTo("/tasks/1/priority");
     assertThat(broken.expect(ErrorCode.INVALID_JSON).text("detail")).startsWith("line 2:");
   }
@@ -225,21 +286,39 @@ class BadInputTest {
   @ValueSource(strings = {"", " ", "a b", "\u00e9", "tab\there"})
   void an_idempotency_key_is_visible_ascii(String key) {
     if (key.chars().allMatch(c -> c < 0x80 && c != '\t') && !key.isBlank()) {
-      api.post("/v1/tasks").header("Idempotency-Key", key).json("{\"type\":\"t\"}").send()
+      api.post("/v1/tasks")
+          .header("Idempotency-Key", key)
+          .json("{\"type\":\"t\"}")
+          .send()
           .expect(ErrorCode.INVALID_IDEMPOTENCY_KEY);
     }
-    api.post("/v1/tasks").header("Idempotency-Key", "k".repeat(256)).json("{\"type\":\"t\"}").send()
+    api.post("/v1/tasks")
+        .header("Idempotency-Key", "k".repeat(256))
+        .json("{\"type\":\"t\"}")
+        .send()
         .expect(ErrorCode.INVALID_IDEMPOTENCY_KEY);
-    api.post("/v1/tasks").header("Idempotency-Key", "a").header("Idempotency-Key", "b").json("{\"type\":\"t\"}").send()
+    api.post("/v1/tasks")
+        .header("Idempotency-Key", "a")
+        .header("Idempotency-Key", "b")
+        .json("{\"type\":\"t\"}")
+        .send()
         .expect(ErrorCode.INVALID_IDEMPOTENCY_KEY);
   }
 
   @Test
   void if_match_is_one_tag() {
     for (String tag : List.of("7", "\"1\", \"2\"", "\"", "W/1")) {
-      api.patch("/v1/tasks/" + ID).header("If-Match", tag).json("{}").send().expect(ErrorCode.INVALID_HEADER);
+      api.patch("/v1/tasks/" + ID)
+          .header("If-Match", tag)
+          .json("{}")
+          .send()
+          .expect(ErrorCode.INVALID_HEADER);
     }
-    api.put("/v1/types/t").header("If-Match", "*").json("{}").send().expect(ErrorCode.STALE_VERSION);
+    api.put("/v1/types/t")
+        .header("If-Match", "*")
+        .json("{}")
+        .send()
+        .expect(ErrorCode.STALE_VERSION);
   }
 
   @Test
@@ -248,9 +327,18 @@ class BadInputTest {
     KeyText wrong = KeyText.random(new Random(1));
 
     for (String header :
-        List.of("Bearer", "Bearer ", "Basic YTpi", "Bearer x", "bearer " + wrong.text(), "Bearer " + wrong.text() + "x")) {
+        List.of(
+            "Bearer",
+            "Bearer ",
+            "Basic YTpi",
+            "Bearer x",
+            "bearer " + wrong.text(),
+            "Bearer " + wrong.text() + "x")) {
       TestApi.Reply reply =
-          api.request("GET", "/v1/tasks").header("Authorization", header).send().expect(ErrorCode.UNAUTHORIZED);
+          api.request("GET", "/v1/tasks")
+              .header("Authorization", header)
+              .send()
+              .expect(ErrorCode.UNAUTHORIZED);
       assertThat(reply.body()).isEqualTo(first);
       assertThat(reply.header("www-authenticate")).startsWith("Bearer");
     }

@@ -38,7 +38,14 @@ class CredentialsTest {
     String token = WorkToken.of(lease);
 
     assertThat(WorkToken.parse(token)).contains(lease);
-    for (String other : Set.of("", "x", token + "A", token.substring(1), "!".repeat(27), token.substring(0, 26) + "_")) {
+    for (String other :
+        Set.of(
+            "",
+            "x",
+            token + "A",
+            token.substring(1),
+            "!".repeat(27),
+            token.substring(0, 26) + "_")) {
       assertThat(WorkToken.parse(other)).isEmpty();
     }
   }
@@ -52,8 +59,10 @@ class CredentialsTest {
     for (String list : Set.of("2\n/v1/tasks\n{}", "1\n/v1/tasks\n{type=a}")) {
       assertThatThrownBy(() -> cursors.open(list, cursor)).isInstanceOf(ApiException.class);
     }
-    for (String other : Set.of("", "x", cursor + "AAAA", cursor.substring(2), "%%%", "A".repeat(10_000))) {
-      assertThatThrownBy(() -> cursors.open("1\n/v1/tasks\n{}", other)).isInstanceOf(ApiException.class);
+    for (String other :
+        Set.of("", "x", cursor + "AAAA", cursor.substring(2), "%%%", "A".repeat(10_000))) {
+      assertThatThrownBy(() -> cursors.open("1\n/v1/tasks\n{}", other))
+          .isInstanceOf(ApiException.class);
     }
   }
 
@@ -64,7 +73,8 @@ class CredentialsTest {
     Set<Permission> everybody = EnumSet.of(Permission.NONE, Permission.ANY);
     Set<Permission> viewer = with(everybody, Permission.TASKS_READ, Permission.TYPES_READ);
     Set<Permission> producer = with(viewer, Permission.TASKS_CREATE, Permission.TASKS_CANCEL);
-    Set<Permission> operator = with(producer, Permission.WORK, Permission.TASKS_OPERATE, Permission.TYPES_CONFIGURE);
+    Set<Permission> operator =
+        with(producer, Permission.WORK, Permission.TASKS_OPERATE, Permission.TYPES_CONFIGURE);
     table.put(Role.VIEWER, viewer);
     table.put(Role.PRODUCER, producer);
     table.put(Role.WORKER, with(viewer, Permission.WORK));

@@ -30,17 +30,55 @@ class FuzzTest {
 
   private static final List<String> PATHS =
       List.of(
-          "/v1/tasks", "/v1/tasks/batch", "/v1/tasks/cancel", "/v1/work/claim", "/v1/work/report", "/v1/work/renew",
-          "/v1/types/t", "/v1/types/t/pause", "/v1/keys", "/v1/tenants/t", "/v1/dead-letters/redrive",
-          "/v1/dead-letters/purge", "/v1/tasks?type=t&status=PENDING&limit=5&key=k&metadata.a=b&error=x",
-          "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304", "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/cancel");
+          "/v1/tasks",
+          "/v1/tasks/batch",
+          "/v1/tasks/cancel",
+          "/v1/work/claim",
+          "/v1/work/report",
+          "/v1/work/renew",
+          "/v1/types/t",
+          "/v1/types/t/pause",
+          "/v1/keys",
+          "/v1/tenants/t",
+          "/v1/dead-letters/redrive",
+          "/v1/dead-letters/purge",
+          "/v1/tasks?type=t&status=PENDING&limit=5&key=k&metadata.a=b&error=x",
+          "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304",
+          "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/cancel");
 
-  private static final List<String> METHODS = List.of("GET", "POST", "POST", "POST", "PUT", "PATCH", "DELETE");
+  private static final List<String> METHODS =
+      List.of("GET", "POST", "POST", "POST", "PUT", "PATCH", "DELETE");
 
   private static final List<String> SPICES =
       List.of(
-          "\"", "{", "}", "[", "]", ",", "null", "-1", "1e999", "\\u0000", "\\ud800", "\u0000", "%00", "%", "'", "--",
-          "\u20ac", "9999999999999999999", "true", "\r\n", " ", "..", "/", "\ufeff", "\"a\":1,", "\u007f", "&", "=");
+          "\"",
+          "{",
+          "}",
+          "[",
+          "]",
+          ",",
+          "null",
+          "-1",
+          "1e999",
+          "\\u0000",
+          "\\ud800",
+          "\u0000",
+          "%00",
+          "%",
+          "'",
+          "--",
+          "\u20ac",
+          "9999999999999999999",
+          "true",
+          "\r\n",
+          " ",
+          "..",
+          "/",
+          "\ufeff",
+          "\"a\":1,",
+          "\u007f",
+          "&",
+          "=");
 
   private final Random random = new Random(SEED);
 
@@ -52,7 +90,9 @@ class FuzzTest {
         String request = request();
         String answer = exchange(api, request);
         // Nothing at all is a fair answer to what is not HTTP.
-        assertThat(answer).as(request).matches(text -> text.isEmpty() || text.matches("HTTP/1.1 [234]\\d\\d.*"));
+        assertThat(answer)
+            .as(request)
+            .matches(text -> text.isEmpty() || text.matches("HTTP/1.1 [234]\\d\\d.*"));
       }
       api.get("/health/live").send().expect(200);
     }
@@ -72,8 +112,18 @@ class FuzzTest {
         };
     int length = body.getBytes(StandardCharsets.UTF_8).length;
     return pick(METHODS)
-        + " " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer " + TestApi.ADMIN_KEY
-        + "\r\nContent-Type: " + type + "\r\n" + extra + "Content-Length: " + length + "\r\n\r\n" + body;
+        + " "
+        + path
+        + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "
+        + TestApi.ADMIN_KEY
+        + "\r\nContent-Type: "
+        + type
+        + "\r\n"
+        + extra
+        + "Content-Length: "
+        + length
+        + "\r\n\r\n"
+        + body;
   }
 
   private String mutate(String text) {
@@ -84,7 +134,9 @@ class FuzzTest {
         case 0 -> mutated.deleteCharAt(at);
         case 1 -> mutated.insert(at, pick(SPICES));
         case 2 -> mutated.setCharAt(at, (char) random.nextInt(1, 300));
-        default -> mutated.insert(at, mutated.substring(at, Math.min(mutated.length(), at + random.nextInt(1, 20))));
+        default ->
+            mutated.insert(
+                at, mutated.substring(at, Math.min(mutated.length(), at + random.nextInt(1, 20))));
       }
     }
     return mutated.toString();

@@ -64,14 +64,25 @@ class JsonTextTest {
 
       assertThat(e.code()).isEqualTo(ErrorCode.TOO_DEEP);
     }
-    assertThat(JsonText.object("{\"payload\":" + "[".repeat(63) + "]".repeat(63) + "}").fields()).hasSize(1);
+    assertThat(JsonText.object("{\"payload\":" + "[".repeat(63) + "]".repeat(63) + "}").fields())
+        .hasSize(1);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "1.0", "-0", "1e5", "1E+05", "123456789012345678901234567890.10", "\"a\\u0041\\/\"", "true", "null", "[ ]",
-        "{ \"b\" : [1.0, {\"payload\": 2}] }", "\"\u00e9\ud83d\ude00\"", "[\"output\", \"\\\"\"]"
+        "1.0",
+        "-0",
+        "1e5",
+        "1E+05",
+        "123456789012345678901234567890.10",
+        "\"a\\u0041\\/\"",
+        "true",
+        "null",
+        "[ ]",
+        "{ \"b\" : [1.0, {\"payload\": 2}] }",
+        "\"\u00e9\ud83d\ude00\"",
+        "[\"output\", \"\\\"\"]"
       })
   void a_payload_is_the_very_text_that_was_sent(String payload) {
     for (String text :
@@ -79,7 +90,8 @@ class JsonTextTest {
             "{\"payload\":" + payload + "}",
             "{ \"type\": \"t\", \"payload\" :\n\t" + payload + " ,\"key\":\"k\"}",
             "{\"key\":\"" + "x".repeat(100_000) + "\",\"payload\":" + payload + "\n}")) {
-      assertThat(JsonText.object(text).fields().get("payload")).isEqualTo(new JsonValue.Raw(payload));
+      assertThat(JsonText.object(text).fields().get("payload"))
+          .isEqualTo(new JsonValue.Raw(payload));
     }
   }
 
@@ -97,7 +109,8 @@ class JsonTextTest {
 
     JsonText.items("{\"tasks\": [{\"payload\": 1.0}, {\"payload\": [2]}]}", "tasks", items::add);
 
-    assertThat(items).extracting(item -> ((JsonValue.Members) item).fields().get("payload"))
+    assertThat(items)
+        .extracting(item -> ((JsonValue.Members) item).fields().get("payload"))
         .containsExactly(new JsonValue.Raw("1.0"), new JsonValue.Raw("[2]"));
   }
 
@@ -114,7 +127,8 @@ class JsonTextTest {
         "{\"tasks\": [],\"tasks\": []} | DUPLICATE_FIELD",
       })
   void what_is_not_one_array_of_tasks_is_refused(String text, ErrorCode code) {
-    ApiException e = catchThrowableOfType(ApiException.class, () -> JsonText.items(text, "tasks", _ -> {}));
+    ApiException e =
+        catchThrowableOfType(ApiException.class, () -> JsonText.items(text, "tasks", _ -> {}));
 
     assertThat(e.code()).isEqualTo(code);
   }

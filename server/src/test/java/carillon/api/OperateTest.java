@@ -56,7 +56,10 @@ class OperateTest {
     List<String> described = new ArrayList<>();
     openApi()
         .get("paths")
-        .forEachEntry((path, item) -> item.forEachEntry((method, _) -> described.add(method.toUpperCase(Locale.ROOT) + " " + path)));
+        .forEachEntry(
+            (path, item) ->
+                item.forEachEntry(
+                    (method, _) -> described.add(method.toUpperCase(Locale.ROOT) + " " + path)));
 
     assertThat(described)
         .containsExactlyInAnyOrderElementsOf(
@@ -66,7 +69,11 @@ class OperateTest {
   @Test
   void parameters_and_roles_are_described_as_they_are_checked() {
     for (Endpoint endpoint : endpoints()) {
-      JsonNode operation = openApi().get("paths").get(endpoint.path()).get(endpoint.method().toLowerCase(Locale.ROOT));
+      JsonNode operation =
+          openApi()
+              .get("paths")
+              .get(endpoint.path())
+              .get(endpoint.method().toLowerCase(Locale.ROOT));
       TreeSet<String> names = new TreeSet<>();
       if (operation.has("parameters")) {
         for (JsonNode parameter : operation.get("parameters")) {
@@ -82,7 +89,10 @@ class OperateTest {
         assertThat(roles)
             .as(endpoint.toString())
             .containsExactlyElementsOf(
-                Arrays.stream(Role.values()).filter(role -> role.may(endpoint.permission())).map(Role::label).toList());
+                Arrays.stream(Role.values())
+                    .filter(role -> role.may(endpoint.permission()))
+                    .map(Role::label)
+                    .toList());
       }
     }
   }
@@ -91,12 +101,19 @@ class OperateTest {
   void every_error_code_is_described() {
     List<String> described = new ArrayList<>();
     for (JsonNode code : openApi().get("x-error-codes")) {
-      described.add(code.get("code").asString() + " " + code.get("status").asInt() + " " + code.get("meaning").asString());
+      described.add(
+          code.get("code").asString()
+              + " "
+              + code.get("status").asInt()
+              + " "
+              + code.get("meaning").asString());
     }
 
     assertThat(described)
         .containsExactlyInAnyOrderElementsOf(
-            Arrays.stream(ErrorCode.values()).map(e -> e.code() + " " + e.status() + " " + e.meaning()).toList());
+            Arrays.stream(ErrorCode.values())
+                .map(e -> e.code() + " " + e.status() + " " + e.meaning())
+                .toList());
   }
 
   @Test
@@ -118,7 +135,8 @@ class OperateTest {
     api.request("GET", "/health/ready").send().expect(200);
     api.notReady.set(Optional.of("draining"));
     try {
-      TestApi.Reply reply = api.request("GET", "/health/ready").send().expect(ErrorCode.UNAVAILABLE);
+      TestApi.Reply reply =
+          api.request("GET", "/health/ready").send().expect(ErrorCode.UNAVAILABLE);
 
       assertThat(reply.text("detail")).isEqualTo("draining");
       assertThat(reply.header("retry-after")).isEqualTo("1");
@@ -135,14 +153,16 @@ class OperateTest {
 
     String metrics = api.request("GET", "/metrics").send().expect(200).body();
 
-    assertThat(metrics).contains("carillon_api_requests_total{route=\"/v1/tasks/{id}\",status=\"404\"}");
+    assertThat(metrics)
+        .contains("carillon_api_requests_total{route=\"/v1/tasks/{id}\",status=\"404\"}");
     assertThat(metrics).contains("carillon_api_request_seconds_count{route=\"/v1/tasks/{id}\"}");
     assertThat(metrics).doesNotContain("some-secret-path").doesNotContain("0192f0c1");
   }
 
   @Test
   void limits_are_listed() {
-    assertThat(api.get("/v1/limits").send().expect(200).json().get("payloadBytes").asInt()).isEqualTo(262_144);
+    assertThat(api.get("/v1/limits").send().expect(200).json().get("payloadBytes").asInt())
+        .isEqualTo(262_144);
   }
 
   @Test

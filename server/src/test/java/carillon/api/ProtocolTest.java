@@ -68,17 +68,26 @@ class ProtocolTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 3~~{}x       | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 2~~{}        | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 3~Transfer-Encoding: chunked~~0~~ | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: gzip, chunked~~0~~          | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: chunked~Transfer-Encoding: chunked~~0~~ | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: -1~~                           | 400 | bad_request",
-        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 99999999999999999999~~         | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 3~~{}x       | 400 |"
+            + " bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 2~Content-Length: 2~~{}        | 400 |"
+            + " bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 3~Transfer-Encoding: chunked~~0~~ | 400 |"
+            + " bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: gzip, chunked~~0~~          | 400 |"
+            + " bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Transfer-Encoding: chunked~Transfer-Encoding: chunked~~0~~"
+            + " | 400 | bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: -1~~                           | 400 |"
+            + " bad_request",
+        "POST /v1/tasks HTTP/1.1~Host: x~Content-Length: 99999999999999999999~~         | 400 |"
+            + " bad_request",
         "G\u00ebT /v1/tasks HTTP/1.1~Host: x~~ | 400 | bad_request",
         "GET /v1/tasks?key=%zz HTTP/1.1~Host: x~~ | 400 | bad_request",
-        "GET /v1/tasks HTTP/1.1~~                                                       | 400 | bad_request",
-        "GET /v1/tasks HTTP/1.1~Host: x~Bad Header: y~~                                 | 400 | bad_request",
+        "GET /v1/tasks HTTP/1.1~~                                                       | 400 |"
+            + " bad_request",
+        "GET /v1/tasks HTTP/1.1~Host: x~Bad Header: y~~                                 | 400 |"
+            + " bad_request",
       })
   void a_request_that_can_be_read_in_two_ways_is_refused_and_the_connection_closed(
       String text, int status, String code) throws IOException {
@@ -92,7 +101,10 @@ class ProtocolTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "GET /v1/tasks HTTP/1.1\nHost: x\n\n", "GET /v1/tasks\r\n\r\n", "HELLO\r\n\r\n", "GET / HTTP/9.9\r\nHost: x\r\n\r\n"
+        "GET /v1/tasks HTTP/1.1\nHost: x\n\n",
+        "GET /v1/tasks\r\n\r\n",
+        "HELLO\r\n\r\n",
+        "GET / HTTP/9.9\r\nHost: x\r\n\r\n"
       })
   void what_is_not_http_1_1_at_all_is_closed_without_a_word(String text) throws IOException {
     assertThat(exchange(text)).isEmpty();
@@ -107,15 +119,18 @@ class ProtocolTest {
 
   @Test
   void more_than_a_hundred_headers_are_refused() throws IOException {
-    String answer = exchange("GET /health/live HTTP/1.1\r\nHost: x\r\n" + "X-A: b\r\n".repeat(100) + "\r\n");
+    String answer =
+        exchange("GET /health/live HTTP/1.1\r\nHost: x\r\n" + "X-A: b\r\n".repeat(100) + "\r\n");
 
     assertThat(answer).startsWith("HTTP/1.1 431");
   }
 
   @Test
   void a_long_url_and_long_headers_are_refused() throws IOException {
-    String url = exchange("GET /v1/tasks?key=" + "a".repeat(16_000) + " HTTP/1.1\r\nHost: x\r\n\r\n");
-    String header = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-A: " + "a".repeat(64_000) + "\r\n\r\n");
+    String url =
+        exchange("GET /v1/tasks?key=" + "a".repeat(16_000) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    String header =
+        exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-A: " + "a".repeat(64_000) + "\r\n\r\n");
 
     assertThat(url).startsWith("HTTP/1.1 414").contains("uri_too_long");
     assertThat(header).startsWith("HTTP/1.1 431").contains("headers_too_large");
@@ -133,10 +148,18 @@ class ProtocolTest {
 
   @Test
   void a_chunked_body_that_is_not_one_is_refused() throws IOException {
-    String head = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON + "Transfer-Encoding: chunked\r\n\r\n";
+    String head =
+        "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n"
+            + AUTH
+            + JSON
+            + "Transfer-Encoding: chunked\r\n\r\n";
 
-    assertThat(exchange(head + "zz\r\n{}\r\n0\r\n\r\n")).startsWith("HTTP/1.1 400").contains("bad_request");
-    assertThat(exchange(head + "-5\r\n{}\r\n0\r\n\r\n")).startsWith("HTTP/1.1 400").contains("bad_request");
+    assertThat(exchange(head + "zz\r\n{}\r\n0\r\n\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("bad_request");
+    assertThat(exchange(head + "-5\r\n{}\r\n0\r\n\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("bad_request");
   }
 
   @Test
@@ -165,11 +188,18 @@ class ProtocolTest {
         List.of(
             () -> timeUntilClosed("", ""),
             () -> timeUntilClosed("", "GET /v1/tasks HTTP/1.1\r\n"),
-            () -> timeUntilClosed("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-Slow: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+            () ->
+                timeUntilClosed(
+                    "GET /v1/tasks HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+                    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
             () -> timeUntilClosed("GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n", ""),
             () ->
                 timeUntilClosed(
-                    "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON + "Content-Length: 100\r\n\r\n{", ""));
+                    "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n"
+                        + AUTH
+                        + JSON
+                        + "Content-Length: 100\r\n\r\n{",
+                    ""));
     List<Future<Duration>> times = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       clients.forEach(client -> times.add(threads.submit(client)));
@@ -185,7 +215,8 @@ class ProtocolTest {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(atOnce.getBytes(StandardCharsets.ISO_8859_1));
-      socket.setSoTimeout(slowly.isEmpty() ? 30_000 : 1_000); // waiting for the end is the pause between two bytes
+      socket.setSoTimeout(
+          slowly.isEmpty() ? 30_000 : 1_000); // waiting for the end is the pause between two bytes
       for (byte next : slowly.getBytes(StandardCharsets.ISO_8859_1)) {
         if (isClosedAfter(socket, next)) {
           break;

@@ -32,7 +32,10 @@ class TaskApiTest {
 
     TestApi.Reply created =
         api.post("/v1/tasks")
-            .json("{\"type\":\"echo\",\"key\":\"k1\",\"delay\":\"1h\",\"payload\":" + payload + ",\"metadata\":{\"a\":\"b\"}}")
+            .json(
+                "{\"type\":\"echo\",\"key\":\"k1\",\"delay\":\"1h\",\"payload\":"
+                    + payload
+                    + ",\"metadata\":{\"a\":\"b\"}}")
             .send()
             .expect(202);
     TestApi.Reply shown = api.get("/v1/tasks/" + created.text("id")).send().expect(200);
@@ -51,29 +54,49 @@ class TaskApiTest {
   @Test
   void the_same_idempotency_key_makes_one_task() {
     String body = "{\"type\":\"once\"}";
-    TestApi.Reply first = api.post("/v1/tasks").header("Idempotency-Key", "i-1").json(body).send().expect(202);
-    TestApi.Reply again = api.post("/v1/tasks").header("Idempotency-Key", "i-1").json(body).send().expect(202);
+    TestApi.Reply first =
+        api.post("/v1/tasks").header("Idempotency-Key", "i-1").json(body).send().expect(202);
+    TestApi.Reply again =
+        api.post("/v1/tasks").header("Idempotency-Key", "i-1").json(body).send().expect(202);
 
     assertThat(again.body()).isEqualTo(first.body());
     assertThat(again.header("location")).isEqualTo(first.header("location"));
     assertThat(again.header("etag")).isEqualTo(first.header("etag"));
     assertThat(first.header("idempotency-replayed")).isNull();
     assertThat(again.header("idempotency-replayed")).isEqualTo("true");
-    api.post("/v1/tasks").header("Idempotency-Key", "i-1").json("{\"type\":\"other\"}").send()
+    api.post("/v1/tasks")
+        .header("Idempotency-Key", "i-1")
+        .json("{\"type\":\"other\"}")
+        .send()
         .expect(ErrorCode.IDEMPOTENCY_MISMATCH);
-    api.post("/v1/tasks/cancel").header("Idempotency-Key", "i-1").json(body).send()
+    api.post("/v1/tasks/cancel")
+        .header("Idempotency-Key", "i-1")
+        .json(body)
+        .send()
         .expect(ErrorCode.IDEMPOTENCY_MISMATCH);
     api.key("other", "owner");
     TestApi.Reply elsewhere =
-        api.post("/v1/tasks").header("Idempotency-Key", "i-1").header("Carillon-Tenant", "other").json(body).send();
+        api.post("/v1/tasks")
+            .header("Idempotency-Key", "i-1")
+            .header("Carillon-Tenant", "other")
+            .json(body)
+            .send();
     assertThat(elsewhere.expect(202).text("id")).isNotEqualTo(first.text("id"));
   }
 
   @Test
   void a_refused_request_leaves_its_idempotency_key_free() {
-    api.post("/v1/tasks").header("Idempotency-Key", "i-2").json("{\"type\":\"\"}").send().expect(422);
+    api.post("/v1/tasks")
+        .header("Idempotency-Key", "i-2")
+        .json("{\"type\":\"\"}")
+        .send()
+        .expect(422);
 
-    api.post("/v1/tasks").header("Idempotency-Key", "i-2").json("{\"type\":\"t\"}").send().expect(202);
+    api.post("/v1/tasks")
+        .header("Idempotency-Key", "i-2")
+        .json("{\"type\":\"t\"}")
+        .send()
+        .expect(202);
   }
 
   @Test
@@ -89,12 +112,15 @@ class TaskApiTest {
   void a_batch_is_accepted_in_both_forms_and_in_order() {
     TestApi.Reply object =
         api.post("/v1/tasks/batch")
-            .json("{\"tasks\":[{\"type\":\"b\",\"key\":\"b0\"},{\"type\":\"b\",\"key\":\"b1\",\"payload\":1.0}]}")
+            .json(
+                "{\"tasks\":[{\"type\":\"b\",\"key\":\"b0\"},{\"type\":\"b\",\"key\":\"b1\",\"payload\":1.0}]}")
             .send()
             .expect(202);
     TestApi.Reply lines =
         api.post("/v1/tasks/batch")
-            .bytes("application/x-ndjson", "{\"type\":\"b\"}\r\n\n{\"type\":\"b\"}".getBytes(StandardCharsets.UTF_8))
+            .bytes(
+                "application/x-ndjson",
+                "{\"type\":\"b\"}\r\n\n{\"type\":\"b\"}".getBytes(StandardCharsets.UTF_8))
             .send()
             .expect(202);
 
@@ -137,12 +163,21 @@ class TaskApiTest {
   void a_waiting_task_is_patched_by_who_knows_its_version() {
     String path = "/v1/tasks/" + api.task("{\"type\":\"p\",\"delay\":\"1h\"}");
 
-    TestApi.Reply patched = api.patch(path).header("If-Match", "\"1\"").json("{\"priority\":9}").send().expect(200);
+    TestApi.Reply patched =
+        api.patch(path).header("If-Match", "\"1\"").json("{\"priority\":9}").send().expect(200);
 
     assertThat(patched.json().get("priority").asInt()).isEqualTo(9);
     assertThat(patched.header("etag")).isNotEqualTo("\"1\"");
-    api.patch(path).header("If-Match", "\"1\"").json("{\"priority\":1}").send().expect(ErrorCode.STALE_VERSION);
-    api.patch(path).header("If-Match", "W/\"2\"").json("{\"priority\":1}").send().expect(ErrorCode.STALE_VERSION);
+    api.patch(path)
+        .header("If-Match", "\"1\"")
+        .json("{\"priority\":1}")
+        .send()
+        .expect(ErrorCode.STALE_VERSION);
+    api.patch(path)
+        .header("If-Match", "W/\"2\"")
+        .json("{\"priority\":1}")
+        .send()
+        .expect(ErrorCode.STALE_VERSION);
     api.patch(path).header("If-Match", "*").json("{\"payload\":[1.50]}").send().expect(200);
     assertThat(api.get(path).send().body()).contains("\"payload\":[1.50]");
   }
@@ -164,7 +199,8 @@ class TaskApiTest {
     api.task("{\"type\":\"many\",\"key\":\"a\",\"delay\":\"2h\"}");
     api.task("{\"type\":\"many\",\"key\":\"b\",\"delay\":\"1h\"}");
 
-    TestApi.Reply reply = api.post("/v1/tasks/cancel").json("{\"type\":\"many\",\"key\":\"a\"}").send().expect(200);
+    TestApi.Reply reply =
+        api.post("/v1/tasks/cancel").json("{\"type\":\"many\",\"key\":\"a\"}").send().expect(200);
 
     assertThat(reply.json().get("cancelled").asInt()).isEqualTo(2);
   }
@@ -185,9 +221,16 @@ class TaskApiTest {
     assertThat(created.json().get("signed").asBoolean()).isTrue();
     assertThat(created.body()).doesNotContain(secret);
     assertThat(api.get("/v1/types/hook").send().body()).doesNotContain(secret);
-    assertThat(api.post("/v1/types/hook/pause").send().expect(200).json().get("paused").asBoolean()).isTrue();
-    assertThat(api.post("/v1/types/hook/resume").send().expect(200).json().get("paused").asBoolean()).isFalse();
-    api.put("/v1/types/hook").header("If-Match", "\"1\"").json("{}").send().expect(ErrorCode.STALE_VERSION);
+    assertThat(api.post("/v1/types/hook/pause").send().expect(200).json().get("paused").asBoolean())
+        .isTrue();
+    assertThat(
+            api.post("/v1/types/hook/resume").send().expect(200).json().get("paused").asBoolean())
+        .isFalse();
+    api.put("/v1/types/hook")
+        .header("If-Match", "\"1\"")
+        .json("{}")
+        .send()
+        .expect(ErrorCode.STALE_VERSION);
     api.put("/v1/types/hook").json("{}").send().expect(200);
     String task = api.task("{\"type\":\"hook\",\"delay\":\"1h\"}");
     api.delete("/v1/types/hook").send().expect(ErrorCode.TYPE_IN_USE);
@@ -201,9 +244,15 @@ class TaskApiTest {
   void a_strict_tenant_takes_configured_types_only() {
     api.put("/v1/tenants/strict").json("{\"strict\":true}").send().expect(200);
 
-    api.post("/v1/tasks").header("Carillon-Tenant", "strict").json("{\"type\":\"t\"}").send()
+    api.post("/v1/tasks")
+        .header("Carillon-Tenant", "strict")
+        .json("{\"type\":\"t\"}")
+        .send()
         .expect(ErrorCode.UNKNOWN_TYPE);
-    api.post("/v1/tasks/batch").header("Carillon-Tenant", "strict").json("{\"tasks\":[{\"type\":\"t\"}]}").send()
+    api.post("/v1/tasks/batch")
+        .header("Carillon-Tenant", "strict")
+        .json("{\"tasks\":[{\"type\":\"t\"}]}")
+        .send()
         .expect(ErrorCode.UNKNOWN_TYPE);
   }
 }

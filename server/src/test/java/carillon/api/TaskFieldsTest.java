@@ -21,7 +21,9 @@ class TaskFieldsTest {
   private static final Instant NOW = Instant.parse("2026-06-01T00:00:00Z");
 
   private final TaskFields reader =
-      new TaskFields(new TargetFields(new HttpTargetRules(AddressRules.PUBLIC_ONLY)), InstantSource.fixed(NOW));
+      new TaskFields(
+          new TargetFields(new HttpTargetRules(AddressRules.PUBLIC_ONLY)),
+          InstantSource.fixed(NOW));
 
   private NewTask read(String json) {
     Fields fields = Fields.of(JsonText.object(json));
@@ -50,7 +52,12 @@ class TaskFieldsTest {
                 Duration.ofMinutes(5),
                 9,
                 "{\"a\": 1.0}",
-                new Target.Http("https://example.com/x", "POST", Map.of("X-A", "b"), null, Duration.ofSeconds(10)),
+                new Target.Http(
+                    "https://example.com/x",
+                    "POST",
+                    Map.of("X-A", "b"),
+                    null,
+                    Duration.ofSeconds(10)),
                 new RetryPolicy(
                     3,
                     null,
@@ -67,7 +74,8 @@ class TaskFieldsTest {
 
   @Test
   void null_is_nothing_except_as_a_payload() {
-    NewTask task = read("{\"type\":\"t\",\"key\":null,\"dueAt\":null,\"retry\":null,\"payload\":null}");
+    NewTask task =
+        read("{\"type\":\"t\",\"key\":null,\"dueAt\":null,\"retry\":null,\"payload\":null}");
 
     assertThat(task.key()).isNull();
     assertThat(task.payload()).isEqualTo("null");
@@ -102,12 +110,17 @@ class TaskFieldsTest {
         "{'type':'t','dueAt':'tomorrow'}                     | /dueAt           | INVALID_TIME",
         "{'type':'t','dueAt':1767225600}                     | /dueAt           | INVALID_TIME",
         "{'type':'t','dueAt':'2026-01-01T00:00:00'}          | /dueAt           | ZONE_REQUIRED",
-        "{'type':'t','dueAt':'+294277-01-01T00:00:00Z'}      | /dueAt           | TIME_OUT_OF_RANGE",
-        "{'type':'t','dueAt':'+1000000000-01-01T00:00:00Z'}  | /dueAt           | TIME_OUT_OF_RANGE",
-        "{'type':'t','dueAt':'0000-01-01T00:00:00Z'}         | /dueAt           | TIME_OUT_OF_RANGE",
-        "{'type':'t','dueAt':'-4713-01-01T00:00:00Z'}        | /dueAt           | TIME_OUT_OF_RANGE",
+        "{'type':'t','dueAt':'+294277-01-01T00:00:00Z'}      | /dueAt           |"
+            + " TIME_OUT_OF_RANGE",
+        "{'type':'t','dueAt':'+1000000000-01-01T00:00:00Z'}  | /dueAt           |"
+            + " TIME_OUT_OF_RANGE",
+        "{'type':'t','dueAt':'0000-01-01T00:00:00Z'}         | /dueAt           |"
+            + " TIME_OUT_OF_RANGE",
+        "{'type':'t','dueAt':'-4713-01-01T00:00:00Z'}        | /dueAt           |"
+            + " TIME_OUT_OF_RANGE",
         "{'type':'t','dueAt':'2028-06-02T00:00:00Z'}         | /dueAt           | BEYOND_HORIZON",
-        "{'type':'t','dueAt':'9999-12-31T23:59:59-18:00'}    | /dueAt           | TIME_OUT_OF_RANGE",
+        "{'type':'t','dueAt':'9999-12-31T23:59:59-18:00'}    | /dueAt           |"
+            + " TIME_OUT_OF_RANGE",
         "{'type':'t','delay':'731d'}                         | /delay           | BEYOND_HORIZON",
         "{'type':'t','delay':'99999999999999999999d'}        | /delay           | BEYOND_HORIZON",
         "{'type':'t','delay':'-1s'}                          | /delay           | INVALID_DURATION",
@@ -116,7 +129,8 @@ class TaskFieldsTest {
         "{'type':'t','delay':'1s','dueAt':'2026-06-01T01:00:00Z'} | /delay      | EXCLUSIVE_FIELDS",
         "{'type':'t','ttl':'1s','expiresAt':'2026-06-01T01:00:00Z'} | /ttl      | EXCLUSIVE_FIELDS",
         "{'type':'t','ttl':'0s'}                             | /ttl             | OUT_OF_RANGE",
-        "{'type':'t','dueAt':'2026-06-02T00:00:00Z','expiresAt':'2026-06-01T01:00:00Z'} | /expiresAt | OUT_OF_RANGE",
+        "{'type':'t','dueAt':'2026-06-02T00:00:00Z','expiresAt':'2026-06-01T01:00:00Z'} |"
+            + " /expiresAt | OUT_OF_RANGE",
         "{'type':'t','unique':{'for':'1h'}}                  | /unique          | KEY_REQUIRED",
         "{'type':'t','key':'k','unique':{}}                  | /unique/for      | REQUIRED_FIELD",
         "{'type':'t','key':'k','unique':true}                | /unique          | INVALID_TYPE",
@@ -130,7 +144,8 @@ class TaskFieldsTest {
         "{'type':'t','retry':{'base':'0s'}}                  | /retry/base      | OUT_OF_RANGE",
         "{'type':'t','retry':{'base':'2h'}}                  | /retry/base      | OUT_OF_RANGE",
         "{'type':'t','retry':{'max':'31d'}}                  | /retry/max       | OUT_OF_RANGE",
-        "{'type':'t','retry':{'maxAttempts':100,'max':'30d','base':'30d'}} | /retry/max | BEYOND_HORIZON",
+        "{'type':'t','retry':{'maxAttempts':100,'max':'30d','base':'30d'}} | /retry/max |"
+            + " BEYOND_HORIZON",
         "{'type':'t','retry':{'attempts':3}}                 | /retry/attempts  | UNKNOWN_FIELD",
         "{'type':'t','metadata':[]}                          | /metadata        | INVALID_TYPE",
         "{'type':'t','metadata':{'a':1}}                     | /metadata/a      | INVALID_TYPE",
@@ -138,17 +153,25 @@ class TaskFieldsTest {
         "{'type':'t','metadata':{'':'x'}}                    | /metadata/       | TOO_LONG",
         "{'type':'t','target':{}}                            | /target          | EXCLUSIVE_FIELDS",
         "{'type':'t','target':{'pull':{},'discard':{}}}      | /target          | EXCLUSIVE_FIELDS",
-        "{'type':'t','target':{'kafka':{'topic':'x'}}}       | /target/kafka    | TARGET_NOT_SUPPORTED",
-        "{'type':'t','target':{'rabbitmq':{'exchange':'x'}}} | /target/rabbitmq | TARGET_NOT_SUPPORTED",
+        "{'type':'t','target':{'kafka':{'topic':'x'}}}       | /target/kafka    |"
+            + " TARGET_NOT_SUPPORTED",
+        "{'type':'t','target':{'rabbitmq':{'exchange':'x'}}} | /target/rabbitmq |"
+            + " TARGET_NOT_SUPPORTED",
         "{'type':'t','target':{'pull':{'x':1}}}              | /target/pull/x   | UNKNOWN_FIELD",
         "{'type':'t','target':{'http':{}}}                   | /target/http/url | REQUIRED_FIELD",
         "{'type':'t','target':{'http':{'url':'ftp://x.com'}}} | /target/http/url | SCHEME_OR_HOST",
-        "{'type':'t','target':{'http':{'url':'http://127.0.0.1/'}}} | /target/http/url | ADDRESS_NOT_ALLOWED",
-        "{'type':'t','target':{'http':{'url':'http://u:p@x.com/'}}} | /target/http/url | USERINFO_NOT_ALLOWED",
-        "{'type':'t','target':{'http':{'url':'http://x.com:22/'}}} | /target/http/url | PORT_NOT_ALLOWED",
-        "{'type':'t','target':{'http':{'url':'http://x.com/','method':'TRACE'}}} | /target/http/method | TARGET_NOT_ALLOWED",
-        "{'type':'t','target':{'http':{'url':'http://x.com/','timeout':'24h'}}} | /target/http/timeout | OUT_OF_RANGE",
-        "{'type':'t','target':{'http':{'url':'http://x.com/','headers':{'Host':'y'}}}} | /target/http/headers/Host | RESERVED_HEADER",
+        "{'type':'t','target':{'http':{'url':'http://127.0.0.1/'}}} | /target/http/url |"
+            + " ADDRESS_NOT_ALLOWED",
+        "{'type':'t','target':{'http':{'url':'http://u:p@x.com/'}}} | /target/http/url |"
+            + " USERINFO_NOT_ALLOWED",
+        "{'type':'t','target':{'http':{'url':'http://x.com:22/'}}} | /target/http/url |"
+            + " PORT_NOT_ALLOWED",
+        "{'type':'t','target':{'http':{'url':'http://x.com/','method':'TRACE'}}} |"
+            + " /target/http/method | TARGET_NOT_ALLOWED",
+        "{'type':'t','target':{'http':{'url':'http://x.com/','timeout':'24h'}}} |"
+            + " /target/http/timeout | OUT_OF_RANGE",
+        "{'type':'t','target':{'http':{'url':'http://x.com/','headers':{'Host':'y'}}}} |"
+            + " /target/http/headers/Host | RESERVED_HEADER",
       })
   void a_mistake_is_named_by_pointer_and_code(String json, String pointer, ErrorCode code) {
     ApiException e = catchThrowableOfType(ApiException.class, () -> read(json.replace('\'', '"')));
@@ -160,9 +183,12 @@ class TaskFieldsTest {
   @Test
   void several_mistakes_are_named_at_once_and_the_gravest_decides() {
     ApiException e =
-        catchThrowableOfType(ApiException.class, () -> read("{\"priority\": 11, \"dueAt\": \"x\", \"priorty\": 1}"));
+        catchThrowableOfType(
+            ApiException.class, () -> read("{\"priority\": 11, \"dueAt\": \"x\", \"priorty\": 1}"));
 
-    assertThat(e.errors()).extracting(FieldError::pointer).containsExactly("/type", "/dueAt", "/priority", "/priorty");
+    assertThat(e.errors())
+        .extracting(FieldError::pointer)
+        .containsExactly("/type", "/dueAt", "/priority", "/priorty");
     assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_FIELD);
     assertThat(e.errors().getLast().message()).contains("did you mean priority?");
   }
@@ -171,11 +197,18 @@ class TaskFieldsTest {
   void lengths_are_limited() {
     assertMistake("{\"type\":\"t\",\"key\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
     assertMistake("{\"type\":\"" + "t".repeat(101) + "\"}", ErrorCode.INVALID_VALUE);
-    assertMistake("{\"type\":\"t\",\"concurrencyKey\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
-    assertMistake("{\"type\":\"t\",\"metadata\":{\"" + "k".repeat(65) + "\":\"\"}}", ErrorCode.TOO_LONG);
-    assertMistake("{\"type\":\"t\",\"metadata\":{\"k\":\"" + "v".repeat(513) + "\"}}", ErrorCode.TOO_LONG);
-    assertMistake("{\"type\":\"t\",\"payload\":\"" + "p".repeat(262_143) + "\"}", ErrorCode.PAYLOAD_TOO_LARGE);
-    assertMistake("{\"type\":\"t\",\"payload\":\"" + "\u20ac".repeat(87_381) + "\"}", ErrorCode.PAYLOAD_TOO_LARGE);
+    assertMistake(
+        "{\"type\":\"t\",\"concurrencyKey\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
+    assertMistake(
+        "{\"type\":\"t\",\"metadata\":{\"" + "k".repeat(65) + "\":\"\"}}", ErrorCode.TOO_LONG);
+    assertMistake(
+        "{\"type\":\"t\",\"metadata\":{\"k\":\"" + "v".repeat(513) + "\"}}", ErrorCode.TOO_LONG);
+    assertMistake(
+        "{\"type\":\"t\",\"payload\":\"" + "p".repeat(262_143) + "\"}",
+        ErrorCode.PAYLOAD_TOO_LARGE);
+    assertMistake(
+        "{\"type\":\"t\",\"payload\":\"" + "\u20ac".repeat(87_381) + "\"}",
+        ErrorCode.PAYLOAD_TOO_LARGE);
     StringBuilder pairs = new StringBuilder("\"k\":\"\"");
     for (int i = 0; i < 16; i++) {
       pairs.append(",\"k").append(i).append("\":\"\"");

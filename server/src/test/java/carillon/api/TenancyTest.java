@@ -34,7 +34,12 @@ class TenancyTest {
     String a = api.key("a-corp", "owner");
     String b = api.key("b-corp", "owner");
     String task =
-        api.request("POST", "/v1/tasks").as(a).json("{\"type\":\"t\",\"delay\":\"1h\"}").send().expect(202).text("id");
+        api.request("POST", "/v1/tasks")
+            .as(a)
+            .json("{\"type\":\"t\",\"delay\":\"1h\"}")
+            .send()
+            .expect(202)
+            .text("id");
     api.request("PUT", "/v1/types/private").as(a).json("{}").send().expect(201);
     List<String[]> calls =
         List.of(
@@ -49,10 +54,13 @@ class TenancyTest {
       String nobodys = send(b, call[0], call[1].replace(task, NOBODY), call[2]);
       assertThat(theirs).as(call[0] + call[1]).isEqualTo(nobodys).startsWith("404");
     }
-    assertThat(send(b, "GET", "/v1/types/private", "")).isEqualTo(send(b, "GET", "/v1/types/nothing", "")).startsWith("404");
+    assertThat(send(b, "GET", "/v1/types/private", ""))
+        .isEqualTo(send(b, "GET", "/v1/types/nothing", ""))
+        .startsWith("404");
     assertThat(send(b, "GET", "/v1/tasks", "")).doesNotContain(task);
     assertThat(send(b, "POST", "/v1/tasks/cancel", "{\"type\":\"t\"}")).contains("\"cancelled\":0");
-    assertThat(send(b, "POST", "/v1/dead-letters/redrive", "{\"ids\":[\"" + task + "\"]}")).contains("\"matched\":0");
+    assertThat(send(b, "POST", "/v1/dead-letters/redrive", "{\"ids\":[\"" + task + "\"]}"))
+        .contains("\"matched\":0");
     assertThat(send(a, "GET", "/v1/tasks/" + task, "")).contains("\"version\":1,");
   }
 
@@ -64,7 +72,11 @@ class TenancyTest {
       api.request("POST", "/v1/tasks").as(a).json("{\"type\":\"t\"}").send().expect(202);
     }
     TestApi.Reply claim =
-        api.request("POST", "/v1/work/claim").as(a).json("{\"types\":[\"t\"],\"wait\":\"5s\"}").send().expect(200);
+        api.request("POST", "/v1/work/claim")
+            .as(a)
+            .json("{\"types\":[\"t\"],\"wait\":\"5s\"}")
+            .send()
+            .expect(200);
     var task = claim.json().get("tasks").get(0);
     String report =
         "{\"results\":[{\"id\":\"%s\",\"token\":\"%s\",\"outcome\":\"completed\"}]}"
@@ -87,16 +99,32 @@ class TenancyTest {
     String owner = api.key("e-corp", "owner");
     String admin = api.key("f-corp", "admin");
 
-    api.request("GET", "/v1/tasks").as(owner).header("Carillon-Tenant", "e-corp").send().expect(200);
-    api.request("GET", "/v1/tasks").as(owner).header("Carillon-Tenant", "f-corp").send()
+    api.request("GET", "/v1/tasks")
+        .as(owner)
+        .header("Carillon-Tenant", "e-corp")
+        .send()
+        .expect(200);
+    api.request("GET", "/v1/tasks")
+        .as(owner)
+        .header("Carillon-Tenant", "f-corp")
+        .send()
         .expect(ErrorCode.TENANT_NOT_ALLOWED);
-    api.request("GET", "/v1/tasks").as(owner).header("Carillon-Tenant", "no-such").send()
+    api.request("GET", "/v1/tasks")
+        .as(owner)
+        .header("Carillon-Tenant", "no-such")
+        .send()
         .expect(ErrorCode.TENANT_NOT_ALLOWED);
-    api.request("GET", "/v1/tasks").as(admin).header("Carillon-Tenant", "e-corp").send().expect(200);
+    api.request("GET", "/v1/tasks")
+        .as(admin)
+        .header("Carillon-Tenant", "e-corp")
+        .send()
+        .expect(200);
     api.get("/v1/tasks").header("Carillon-Tenant", "no-such").send().expect(ErrorCode.NOT_FOUND);
     api.get("/v1/tasks").header("Carillon-Tenant", "../x").send().expect(ErrorCode.NOT_FOUND);
     api.request("GET", "/v1/tasks").as(owner).header("X-Tenant-Id", "default").send().expect(200);
-    assertThat(api.get("/v1/tenants").send().expect(200).body()).contains("e-corp").contains("default");
+    assertThat(api.get("/v1/tenants").send().expect(200).body())
+        .contains("e-corp")
+        .contains("default");
   }
 
   /** Which of the calls each role may make: everything else is 403. */
@@ -120,7 +148,9 @@ class TenancyTest {
           (call, permission) -> {
             String[] parts = call.split(" ", -1);
             String answer = send(key, parts[0], parts[1], parts[0].equals("GET") ? "" : "{}");
-            assertThat(answer.startsWith("403")).as(role + " " + call + " " + answer).isEqualTo(!role.may(permission));
+            assertThat(answer.startsWith("403"))
+                .as(role + " " + call + " " + answer)
+                .isEqualTo(!role.may(permission));
           });
     }
   }
@@ -131,13 +161,22 @@ class TenancyTest {
     String worker = api.key("g-corp", "worker", "mine", "mine2");
     String owner = api.key("g-corp", "owner");
     String other =
-        api.request("POST", "/v1/tasks").as(owner).json("{\"type\":\"theirs\"}").send().expect(202).text("id");
+        api.request("POST", "/v1/tasks")
+            .as(owner)
+            .json("{\"type\":\"theirs\"}")
+            .send()
+            .expect(202)
+            .text("id");
 
     assertThat(send(producer, "POST", "/v1/tasks", "{\"type\":\"mine\"}")).startsWith("202");
     for (String answer :
         List.of(
             send(producer, "POST", "/v1/tasks", "{\"type\":\"theirs\"}"),
-            send(producer, "POST", "/v1/tasks/batch", "{\"tasks\":[{\"type\":\"mine\"},{\"type\":\"theirs\"}]}"),
+            send(
+                producer,
+                "POST",
+                "/v1/tasks/batch",
+                "{\"tasks\":[{\"type\":\"mine\"},{\"type\":\"theirs\"}]}"),
             send(producer, "POST", "/v1/tasks/cancel", "{\"type\":\"theirs\"}"),
             send(producer, "GET", "/v1/tasks?type=theirs", ""),
             send(worker, "GET", "/v1/tasks", ""),
@@ -154,13 +193,21 @@ class TenancyTest {
   void a_key_is_shown_once_makes_no_stronger_one_and_ends_when_revoked() {
     String owner = api.key("h-corp", "owner");
 
-    assertThat(send(owner, "POST", "/v1/keys", "{\"name\":\"x\",\"role\":\"admin\"}")).contains("role_too_strong");
+    assertThat(send(owner, "POST", "/v1/keys", "{\"name\":\"x\",\"role\":\"admin\"}"))
+        .contains("role_too_strong");
     TestApi.Reply made =
-        api.request("POST", "/v1/keys").as(owner).json("{\"name\":\"x\",\"role\":\"viewer\"}").send().expect(201);
+        api.request("POST", "/v1/keys")
+            .as(owner)
+            .json("{\"name\":\"x\",\"role\":\"viewer\"}")
+            .send()
+            .expect(201);
     String key = made.text("key");
     assertThat(send(key, "GET", "/v1/tasks", "")).startsWith("200");
-    assertThat(send(owner, "GET", "/v1/keys", "")).contains(made.text("id")).doesNotContain(key.substring(22));
-    assertThat(api.world.value("SELECT string_agg(api_key::text, '') FROM carillon.api_key")).doesNotContain(key.substring(22));
+    assertThat(send(owner, "GET", "/v1/keys", ""))
+        .contains(made.text("id"))
+        .doesNotContain(key.substring(22));
+    assertThat(api.world.value("SELECT string_agg(api_key::text, '') FROM carillon.api_key"))
+        .doesNotContain(key.substring(22));
 
     assertThat(send(owner, "DELETE", "/v1/keys/" + made.text("id"), "")).startsWith("204");
 

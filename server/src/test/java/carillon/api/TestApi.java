@@ -34,7 +34,8 @@ final class TestApi implements AutoCloseable {
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
   final HttpApi api;
 
-  private final HttpClient client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
+  private final HttpClient client =
+      HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
   private TestApi(int databaseRequests) {
     this.api =
@@ -91,7 +92,8 @@ final class TestApi implements AutoCloseable {
     private Request(String method, String path) {
       this.method = method;
       this.builder =
-          HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + path)).timeout(Duration.ofSeconds(30));
+          HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + path))
+              .timeout(Duration.ofSeconds(30));
     }
 
     Request as(String key) {
@@ -120,7 +122,9 @@ final class TestApi implements AutoCloseable {
 
     Reply send() {
       try {
-        return new Reply(client.send(builder.method(method, body).build(), HttpResponse.BodyHandlers.ofString()));
+        return new Reply(
+            client.send(
+                builder.method(method, body).build(), HttpResponse.BodyHandlers.ofString()));
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       } catch (InterruptedException e) {
@@ -201,7 +205,8 @@ final class TestApi implements AutoCloseable {
   /** A key of the given role in a tenant, which is made if needed. */
   String key(String tenant, String role, String... types) {
     put("/v1/tenants/" + tenant).json("{}").send().expect(200);
-    String list = types.length == 0 ? "" : ", \"types\": [\"" + String.join("\", \"", types) + "\"]";
+    String list =
+        types.length == 0 ? "" : ", \"types\": [\"" + String.join("\", \"", types) + "\"]";
     return post("/v1/keys")
         .header("Carillon-Tenant", tenant)
         .json("{\"name\": \"test\", \"role\": \"%s\"%s}".formatted(role, list))

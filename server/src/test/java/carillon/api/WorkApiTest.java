@@ -27,7 +27,8 @@ class WorkApiTest {
   }
 
   private static JsonNode claim(String type) {
-    String body = "{\"types\":[\"%s\"],\"max\":10,\"wait\":\"5s\",\"worker\":\"w\"}".formatted(type);
+    String body =
+        "{\"types\":[\"%s\"],\"max\":10,\"wait\":\"5s\",\"worker\":\"w\"}".formatted(type);
     return api.post("/v1/work/claim").json(body).send().expect(200).json().get("tasks");
   }
 
@@ -58,13 +59,18 @@ class WorkApiTest {
     assertThat(task.get("payload").toString()).isEqualTo("{\"n\":1.0}");
     assertThat(task.get("attempt").asInt()).isEqualTo(1);
     assertThat(task.get("fence").asInt()).isPositive();
-    assertThat(result(api.post("/v1/work/renew").json(renew).send().expect(200), "leases")).isEqualTo("renewed");
-    assertThat(result(report(task, "completed", ",\"output\":{\"ok\": true}"), "results")).isEqualTo("accepted");
+    assertThat(result(api.post("/v1/work/renew").json(renew).send().expect(200), "leases"))
+        .isEqualTo("renewed");
+    assertThat(result(report(task, "completed", ",\"output\":{\"ok\": true}"), "results"))
+        .isEqualTo("accepted");
     assertThat(result(report(task, "failed", ""), "results")).isEqualTo("stale");
-    assertThat(result(api.post("/v1/work/renew").json(renew).send().expect(200), "leases")).isEqualTo("stale");
+    assertThat(result(api.post("/v1/work/renew").json(renew).send().expect(200), "leases"))
+        .isEqualTo("stale");
     assertThat(show(task).text("status")).isEqualTo("COMPLETED");
     assertThat(show(task).text("output")).isEqualTo("{\"ok\": true}");
-    api.post("/v1/tasks/" + task.get("id").asString() + "/cancel").send().expect(ErrorCode.ALREADY_TERMINAL);
+    api.post("/v1/tasks/" + task.get("id").asString() + "/cancel")
+        .send()
+        .expect(ErrorCode.ALREADY_TERMINAL);
   }
 
   @Test
@@ -72,11 +78,13 @@ class WorkApiTest {
     api.task("{\"type\":\"running\"}");
     JsonNode task = claim("running").get(0);
 
-    TestApi.Reply cancel = api.post("/v1/tasks/" + task.get("id").asString() + "/cancel").send().expect(202);
+    TestApi.Reply cancel =
+        api.post("/v1/tasks/" + task.get("id").asString() + "/cancel").send().expect(202);
 
     assertThat(cancel.json().get("cancelRequested").asBoolean()).isTrue();
     assertThat(cancel.text("status")).isEqualTo("RUNNING");
-    assertThat(result(report(task, "failed", ",\"error\":\"stopped\""), "results")).isEqualTo("accepted");
+    assertThat(result(report(task, "failed", ",\"error\":\"stopped\""), "results"))
+        .isEqualTo("accepted");
     assertThat(show(task).text("status")).isEqualTo("CANCELLED");
   }
 
@@ -85,7 +93,8 @@ class WorkApiTest {
     String id = api.task("{\"type\":\"dies\",\"retry\":{\"maxAttempts\":1}}");
     report(claim("dies").get(0), "failed", ",\"error\":\"boom\"");
 
-    JsonNode letters = api.get("/v1/dead-letters?type=dies&error=boom").send().expect(200).json().get("items");
+    JsonNode letters =
+        api.get("/v1/dead-letters?type=dies&error=boom").send().expect(200).json().get("items");
     assertThat(letters).hasSize(1);
     assertThat(letters.get(0).get("error").get("message").asString()).isEqualTo("boom");
     assertThat(letters.get(0).get("error").get("kind").asString()).isEqualTo("worker");
@@ -102,7 +111,14 @@ class WorkApiTest {
             .json();
     assertThat(redriven.get("redriven").asInt()).isEqualTo(1);
     report(claim("dies").get(0), "dead", "");
-    assertThat(api.post("/v1/dead-letters/purge").json("{\"type\":\"dies\"}").send().expect(200).json().get("purged").asInt())
+    assertThat(
+            api.post("/v1/dead-letters/purge")
+                .json("{\"type\":\"dies\"}")
+                .send()
+                .expect(200)
+                .json()
+                .get("purged")
+                .asInt())
         .isEqualTo(1);
     api.get("/v1/tasks/" + id).send().expect(ErrorCode.NOT_FOUND);
   }
@@ -126,7 +142,12 @@ class WorkApiTest {
       for (int i = 0; i < 50; i++) {
         Future<?> _ =
             threads.submit(
-                () -> narrow.post("/v1/work/claim").json("{\"types\":[\"none\"],\"wait\":\"3s\"}").send().expect(200));
+                () ->
+                    narrow
+                        .post("/v1/work/claim")
+                        .json("{\"types\":[\"none\"],\"wait\":\"3s\"}")
+                        .send()
+                        .expect(200));
       }
 
       narrow.get("/v1/tasks").send().expect(200);
@@ -139,8 +160,10 @@ class WorkApiTest {
     api.task("{\"type\":\"again\"}");
     String body = "{\"types\":[\"again\"],\"wait\":\"5s\"}";
 
-    TestApi.Reply first = api.post("/v1/work/claim").header("Idempotency-Key", "c-1").json(body).send().expect(200);
-    TestApi.Reply again = api.post("/v1/work/claim").header("Idempotency-Key", "c-1").json(body).send().expect(200);
+    TestApi.Reply first =
+        api.post("/v1/work/claim").header("Idempotency-Key", "c-1").json(body).send().expect(200);
+    TestApi.Reply again =
+        api.post("/v1/work/claim").header("Idempotency-Key", "c-1").json(body).send().expect(200);
 
     assertThat(first.json().get("tasks")).hasSize(1);
     assertThat(again.body()).isEqualTo(first.body());

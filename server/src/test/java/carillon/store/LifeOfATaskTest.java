@@ -37,11 +37,15 @@ class LifeOfATaskTest {
     ClaimedTask claimed = world.claimOne("node");
 
     world.endings.finish(
-        List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))), Set.of(claimed.lease().claim()), "node");
+        List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))),
+        Set.of(claimed.lease().claim()),
+        "node");
 
     TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
     assertThat(story.task().state()).isEqualTo(TaskState.COMPLETED);
-    assertThat(story.attempts()).singleElement().satisfies(a -> assertThat(a.output()).isEqualTo("ok"));
+    assertThat(story.attempts())
+        .singleElement()
+        .satisfies(a -> assertThat(a.output()).isEqualTo("ok"));
     assertThat(story.transitions())
         .extracting(TaskStory.Transition::to)
         .containsExactly(TaskState.RUNNING, TaskState.COMPLETED);
@@ -55,7 +59,9 @@ class LifeOfATaskTest {
     Failure failure = Failure.of(FailureKind.STATUS, "404 Not Found");
 
     world.endings.finish(
-        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))), Set.of(claimed.lease().claim()), "node");
+        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
+        Set.of(claimed.lease().claim()),
+        "node");
 
     var all = new DeadLetters.Filter(null, null, null, null, List.of());
     assertThat(world.deadLetters.list(World.TENANT, all, 10, null, true).items())
@@ -70,7 +76,9 @@ class LifeOfATaskTest {
     assertThat(again.attempt()).isEqualTo(1);
     assertThat(again.lease().fence()).isEqualTo(2);
     world.endings.finish(
-        List.of(new Attempted(again, new Outcome.Completed(null, null))), Set.of(again.lease().claim()), "node");
+        List.of(new Attempted(again, new Outcome.Completed(null, null))),
+        Set.of(again.lease().claim()),
+        "node");
     assertThat(world.tasks.story(World.TENANT, id).orElseThrow().attempts())
         .extracting(TaskStory.Attempt::outcome)
         .containsExactly("DEAD", "COMPLETED");

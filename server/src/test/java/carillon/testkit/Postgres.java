@@ -35,7 +35,8 @@ public final class Postgres {
           Statement statement = connection.createStatement()) {
         statement.execute("CREATE DATABASE carillon_template");
       }
-      Migrations.open(url(server, "carillon_template"), "postgres", "postgres").apply(OptionalInt.empty());
+      Migrations.open(url(server, "carillon_template"), "postgres", "postgres")
+          .apply(OptionalInt.empty());
       return server;
     } catch (IOException e) {
       throw new UncheckedIOException(e);

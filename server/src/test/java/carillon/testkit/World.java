@@ -39,13 +39,17 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The store of one process on a database of its own, with the shortest way to say what a test needs. */
+/**
+ * The store of one process on a database of its own, with the shortest way to say what a test
+ * needs.
+ */
 public final class World implements AutoCloseable {
 
   public static final TenantId TENANT = TenantId.DEFAULT;
 
   public final Db.Address address;
   public final Db db;
+  private final Db catalogDb; // apart, as in Wiring
   public final Catalog catalog;
   public final Slots slots;
   public final Agenda agenda = new Agenda();
@@ -62,11 +66,15 @@ public final class World implements AutoCloseable {
   public final PullQueue pullQueue;
   public final Nodes nodes;
 
+  private final Connection beside;
+
   private World(Db.Address address) {
     this.address = address;
-    this.db = Db.forEngine(address, "test", 24);
-    this.catalog = new Catalog(db);
-    this.slots = new Slots(db);
+    this.beside = Postgres.connect(address);
+    this.db = Db.open(address, "test", 24);
+    this.catalogDb = Db.open(address, "catalog", 2);
+    this.catalog = new Catalog(catalogDb);
+    this.slots = new Slots(catalogDb);
     catalog.refresh();
     clock.measure(db);
     this.tasks = new Tasks(db, catalog, slots, clock, agenda);
@@ -87,6 +95,11 @@ public final class World implements AutoCloseable {
     return new World(Postgres.freshDatabase());
   }
 
+  /** On a database that exists. */
+  public static World on(Db.Address address) {
+    return new World(address);
+  }
+
   /** Another process on the same database. */
   public World beside() {
     return new World(address);
@@ -95,6 +108,12 @@ public final class World implements AutoCloseable {
   @Override
   public void close() {
     db.close();
+    catalogDb.close();
+    try {
+      beside.close();
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A task as plain as can be, due now. */
@@ -147,7 +166,9 @@ public final class World implements AutoCloseable {
 
   /** Claims the one task that is due, waiting for the spread of its ready time if need be. */
   public ClaimedTask claimOne(String node) {
-    for (Instant end = Instant.now().plusSeconds(5); Instant.now().isBefore(end); Thread.onSpinWait()) {
+    for (Instant end = Instant.now().plusSeconds(5);
+        Instant.now().isBefore(end);
+        Thread.onSpinWait()) {
       List<ClaimedTask> claimed = claim(node, 1);
       if (!claimed.isEmpty()) {
         return claimed.getFirst();
@@ -161,9 +182,8 @@ public final class World implements AutoCloseable {
   }
 
   /** Runs a statement beside the program. */
-  public int sql(String statement) {
-    try (Connection connection = Postgres.connect(address);
-        Statement s = connection.createStatement()) {
+  public synchronized int sql(String statement) {
+    try (Statement s = beside.createStatement()) {
       return s.execute(statement) ? 0 : s.getUpdateCount();
     } catch (SQLException e) {
       throw new IllegalStateException(e);
@@ -171,9 +191,8 @@ public final class World implements AutoCloseable {
   }
 
   /** The one value of a query. */
-  public String value(String query) {
-    try (Connection connection = Postgres.connect(address);
-        Statement s = connection.createStatement();
+  public synchronized String value(String query) {
+    try (Statement s = beside.createStatement();
         ResultSet row = s.executeQuery(query)) {
       row.next();
       return String.valueOf(row.getString(1));

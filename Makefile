@@ -1,0 +1,40 @@
+# What one does with Carillon. Everything else is behind ./carillon --help.
+
+sources := $(shell find pom.xml */pom.xml */src/main 2>/dev/null)
+built := server/target/.built
+
+.PHONY: help build run test bench fmt fmt-check clean
+
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+build: $(built) ## build the program; nothing to do when nothing changed
+
+# Directories are among the sources, so a deleted file counts. Stamped with the time before the build: what is saved
+# while it runs is built the next time.
+$(built): $(sources)
+	@mkdir -p server/target
+	@touch server/target/.building
+	@echo "Building ..."
+	@tools/mvn package -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
+	  { grep -E '^(\[(WARNING|ERROR)\] .|No )' server/target/build.log >&2; exit 1; }
+	@tools/java-cds
+	@mv server/target/.building $(built)
+
+run: build ## start one node on an embedded PostgreSQL, data in ./data
+	@exec ./carillon server
+
+test: fmt-check ## check the formatting and run all tests
+	@tools/mvn verify
+
+bench: build ## run the benchmarks
+	@if [ -x bench/run ]; then exec bench/run; else echo "There are no benchmarks yet (bench/run)." >&2; exit 2; fi
+
+fmt: ## format all Java files
+	@tools/fmt
+
+fmt-check: ## fail if a Java file is not formatted
+	@tools/fmt --check
+
+clean: ## remove what was built; data stays
+	@rm -rf target */target

@@ -1,0 +1,108 @@
+package carillon.app;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that can be set, checked and complete. Made by {@link ConfigLoader}; the keys are in
+ * {@link Setting}.
+ *
+ * @param node who this node is and what it does
+ * @param http where it listens
+ * @param database where the tasks are kept
+ * @param engine how hard it works
+ * @param access who may call it and whom it may call
+ * @param log what it writes to stderr
+ */
+public record Config(
+    Node node, Http http, Database database, Engine engine, Access access, Log log) {
+
+  /** What a node does; each role scales on its own. */
+  public enum Role {
+    API,
+    ENGINE
+  }
+
+  /** How log lines are written. */
+  public enum LogFormat {
+    TEXT,
+    JSON
+  }
+
+  /**
+   * Who this node is.
+   *
+   * @param id its name in the cluster. Default: host name + random.
+   * @param roles what it does. Default api and engine.
+   * @param lease how long it is believed alive without a heartbeat. Default 10 s.
+   * @param dataDir embedded database and generated secrets. Default {@code ./data}.
+   */
+  public record Node(String id, Set<Role> roles, Duration lease, Path dataDir) {
+    public Node {
+      roles = Set.copyOf(roles);
+    }
+  }
+
+  /**
+   * Where the API, the dashboard and the metrics are.
+   *
+   * @param bind address to listen on. Default 127.0.0.1.
+   * @param port 0 picks a free one. Default 8080.
+   */
+  public record Http(String bind, int port) {}
+
+  /**
+   * Where the tasks are kept.
+   *
+   * @param url an existing server; null means embedded. Default null.
+   * @param poolSize connections that the API and the engine share. Default 12.
+   */
+  public record Database(@Nullable DatabaseUrl url, int poolSize) {
+    public boolean isEmbedded() {
+      return url == null;
+    }
+  }
+
+  /**
+   * How hard the engine works.
+   *
+   * @param concurrency deliveries that may run at once on this node. Default 512.
+   * @param drainTimeout how long those may finish on shutdown. Default 10 s.
+   * @param retention how long ended tasks are kept. Default 30 d.
+   */
+  public record Engine(int concurrency, Duration drainTimeout, Duration retention) {}
+
+  /**
+   * Who may call us, and whom we may call.
+   *
+   * @param adminKey the bootstrap admin key as given; null means {@link AdminKey} keeps one.
+   *     Default null.
+   * @param allowTargets CIDRs and host names that HTTP targets may reach beyond public addresses.
+   *     Default loopback while the database is embedded, else none.
+   */
+  public record Access(@Nullable String adminKey, List<String> allowTargets) {
+    public Access {
+      allowTargets = List.copyOf(allowTargets);
+    }
+
+    @Override
+    public String toString() {
+      return "Access[adminKey="
+          + (adminKey == null ? "null" : "***")
+          + ", allowTargets="
+          + allowTargets
+          + "]";
+    }
+  }
+
+  /**
+   * What is written to stderr.
+   *
+   * @param format for people or for machines. Default text.
+   * @param level the least serious level of our own lines. Default info.
+   */
+  public record Log(LogFormat format, String level) {}
+}

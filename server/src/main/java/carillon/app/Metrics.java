@@ -1,0 +1,159 @@
+package carillon.app;
+
+import carillon.engine.EngineEvent;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.store.Db;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.DoubleSupplier;
+import java.util.stream.LongStream;
+
+/** Counts what the engine does, in the words of {@code /metrics}. */
+final class Metrics implements Consumer<EngineEvent> {
+
+  private static final List<String> RESULTS =
+      List.of("accepted", "failed", "refused", "gone", "interrupted");
+
+  private static final Duration[] LATENESS_BUCKETS =
+      LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
+          .mapToObj(Duration::ofMillis)
+          .toArray(Duration[]::new);
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Counter claimed = counter("claimer.claimed", "tasks claimed by this node");
+  private final Counter fenced =
+      counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
+  private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
+  private final Map<EngineEvent.Ending, Counter> outcomes = new EnumMap<>(EngineEvent.Ending.class);
+  private final Map<String, Counter> deliveries = new HashMap<>();
+  private final Timer delivery =
+      Timer.builder("carillon.delivery").description("how long attempts took").register(registry);
+  private final Timer lateness =
+      Timer.builder("carillon.lateness")
+          .description("from the time a task could start to the time it did")
+          .serviceLevelObjectives(LATENESS_BUCKETS)
+          .register(registry);
+
+  Metrics() {
+    for (String result : RESULTS) {
+      deliveries.put(
+          result,
+          Counter.builder("carillon.deliveries")
+              .description("attempts, by what came back")
+              .tag("result", result)
+              .register(registry));
+    }
+    for (EngineEvent.Ending ending : EngineEvent.Ending.values()) {
+      outcomes.put(
+          ending,
+          Counter.builder("carillon.outcomes")
+              .description("how claims of tasks ended")
+              .tag("outcome", ending.name().toLowerCase(Locale.ROOT))
+              .register(registry));
+    }
+  }
+
+  PrometheusMeterRegistry registry() {
+    return registry;
+  }
+
+  private Counter counter(String name, String description) {
+    return Counter.builder("carillon." + name).description(description).register(registry);
+  }
+
+  void gauge(String name, String description, DoubleSupplier value) {
+    Gauge.builder("carillon." + name, value::getAsDouble)
+        .description(description)
+        .register(registry);
+  }
+
+  /** A count that is kept elsewhere. */
+  void count(String name, String description, DoubleSupplier value) {
+    FunctionCounter.builder("carillon." + name, value, DoubleSupplier::getAsDouble)
+        .description(description)
+        .register(registry);
+  }
+
+  void pool(String name, Db db) {
+    poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
+    poolGauge("pool.idle", name, "connections that wait for use", () -> db.stats().idle());
+    poolGauge(
+        "pool.pending", name, "callers that wait for a connection", () -> db.stats().pending());
+  }
+
+  private void poolGauge(String name, String pool, String description, DoubleSupplier value) {
+    Gauge.builder("carillon." + name, value::getAsDouble)
+        .description(description)
+        .tag("pool", pool)
+        .register(registry);
+  }
+
+  @Override
+  public void accept(EngineEvent event) {
+    switch (event) {
+      case EngineEvent.Claimed(var tasks) -> {
+        claimed.increment(tasks.size());
+        tasks.forEach(this::late);
+      }
+      case EngineEvent.Delivered(var result, var took) -> delivered(name(result), took);
+      case EngineEvent.Ended(var endings, int lost) -> {
+        endings.forEach(this::ended);
+        fenced.increment(lost);
+      }
+      case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
+      case EngineEvent.Expired(int tasks) -> count(EngineEvent.Ending.EXPIRED, tasks);
+      case EngineEvent.PassFailed(var loop) ->
+          Counter.builder("carillon.loop.failures")
+              .description("passes of loops that failed")
+              .tag("loop", loop)
+              .register(registry)
+              .increment();
+    }
+  }
+
+  private void delivered(String result, Duration took) {
+    Counter deliveries = this.deliveries.get(result);
+    if (deliveries != null) {
+      deliveries.increment();
+    }
+    delivery.record(took);
+  }
+
+  private void late(ClaimedTask task) {
+    lateness.record(Duration.between(task.readyAt(), task.claimedAt()));
+  }
+
+  private void ended(EngineEvent.Ending ending) {
+    count(ending, 1);
+  }
+
+  private void count(EngineEvent.Ending ending, int tasks) {
+    Counter counter = outcomes.get(ending);
+    if (counter != null) {
+      counter.increment(tasks);
+    }
+  }
+
+  private static String name(DeliveryResult result) {
+    return switch (result) {
+      case DeliveryResult.Accepted _ -> "accepted";
+      case DeliveryResult.Failed _ -> "failed";
+      case DeliveryResult.Refused _ -> "refused";
+      case DeliveryResult.Gone _ -> "gone";
+      case DeliveryResult.Interrupted _ -> "interrupted";
+    };
+  }
+}

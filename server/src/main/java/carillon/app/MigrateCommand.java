@@ -1,0 +1,91 @@
+package carillon.app;
+
+import carillon.app.cli.CommandFailed;
+import carillon.app.cli.Console;
+import carillon.store.Migrations;
+import carillon.store.Migrations.Step;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code carillon migrate}: brings the schema forward, or back. */
+@Command(
+    name = "migrate",
+    description = "Bring the database to the newest schema, or to a given one")
+final class MigrateCommand implements Callable<Integer> {
+
+  @Option(
+      names = "--to",
+      paramLabel = "N",
+      description = "the version to go to, forward or back. Default the newest")
+  private @Nullable Integer to;
+
+  @Option(names = "--dry-run", description = "print the SQL and change nothing")
+  private boolean dryRun;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  private final Console console;
+
+  private MigrateCommand(Console console) {
+    this.console = console;
+  }
+
+  static CommandLine of(Console console) {
+    CommandLine command = new CommandLine(new MigrateCommand(console));
+    ConfigOptions.addTo(
+        command.getCommandSpec(),
+        Setting.DATABASE_URL,
+        Setting.DATA_DIR,
+        Setting.LOG_FORMAT,
+        Setting.LOG_LEVEL);
+    return command;
+  }
+
+  @Override
+  public Integer call() {
+    if (to != null && to < 0) {
+      throw new CommandFailed(
+          "--to: " + to + " is not a version; they start at 0, which is an empty schema");
+    }
+    Config config = ConfigOptions.load(spec, console);
+    Logging.configure(config.log());
+    DatabaseUrl url = config.database().url();
+    if (url != null) {
+      migrate(url);
+      return 0;
+    }
+    try (EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir())) {
+      migrate(new DatabaseUrl(postgres.jdbcUrl(), postgres.user(), postgres.password()));
+    }
+    return 0;
+  }
+
+  private void migrate(DatabaseUrl url) {
+    String user = url.user() == null ? System.getProperty("user.name") : url.user();
+    Migrations migrations = Migrations.open(url.jdbcUrl(), user, url.password());
+    OptionalInt target = to == null ? OptionalInt.empty() : OptionalInt.of(to);
+    List<Step> plan = migrations.plan(target);
+    if (plan.isEmpty()) {
+      console.out().println("at version " + migrations.current() + "; nothing to do");
+      return;
+    }
+    for (Step step : plan) {
+      String heading =
+          "%s %d %s".formatted(step.forward() ? "forward" : "back", step.version(), step.name());
+      console.out().println(dryRun ? "-- " + heading + "\n" + step.sql().strip() + "\n" : heading);
+    }
+    if (dryRun) {
+      console.out().println("-- dry run: nothing was changed");
+      return;
+    }
+    migrations.apply(target);
+    console.out().println("now at version " + migrations.current());
+  }
+}

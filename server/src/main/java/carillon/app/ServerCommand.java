@@ -1,0 +1,134 @@
+package carillon.app;
+
+import carillon.app.cli.Console;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code carillon server}: one node, until a signal ends it. */
+@Command(
+    name = "server",
+    description = {
+      "Run a node: the API, the dashboard and the engine.",
+      "",
+      "Each option is also a variable, --data-dir CARILLON_DATA_DIR, and a key of carillon.yaml,"
+          + " data-dir. The option stands above the variable, the variable above the file."
+    })
+final class ServerCommand implements Callable<Integer> {
+
+  /** Given to a start that a signal interrupted, on top of the drain timeout. */
+  private static final int START_GRACE_SECONDS = 20;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  private final Console console;
+  private final Function<Config, Running> start;
+
+  private ServerCommand(Console console, Function<Config, Running> start) {
+    this.console = console;
+    this.start = start;
+  }
+
+  static CommandLine of(Console console, Function<Config, Running> start) {
+    CommandLine command = new CommandLine(new ServerCommand(console, start));
+    ConfigOptions.addTo(command.getCommandSpec(), Setting.values());
+    return command;
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Config config = ConfigOptions.load(spec, console);
+    Logging.configure(config.log());
+    Logger log = LoggerFactory.getLogger(ServerCommand.class);
+    log.info("starting with {}", config);
+
+    CompletableFuture<Running> started = new CompletableFuture<>();
+    Thread hook = new Thread(() -> stop(started, config, log), "shutdown");
+    Runtime.getRuntime().addShutdownHook(hook);
+    try {
+      AdminKey key = AdminKey.of(config);
+      Running running = start.apply(config);
+      greet(running.url(), key);
+      started.complete(running);
+    } catch (RuntimeException e) {
+      log.debug("the start failed", e);
+      started.completeExceptionally(e);
+      throw e;
+    }
+    new CountDownLatch(1).await(); // the hook ends the program
+    return 0;
+  }
+
+  /**
+   * Runs on SIGTERM and SIGINT, also while starting; the status of a failed start is left as it is.
+   */
+  private static void stop(CompletableFuture<Running> started, Config config, Logger log) {
+    if (started.isCompletedExceptionally()) {
+      return;
+    }
+    int status = 0;
+    try {
+      long patience = config.engine().drainTimeout().toSeconds() + START_GRACE_SECONDS;
+      log.info("stopping");
+      started.get(patience, TimeUnit.SECONDS).close();
+      log.info("stopped");
+    } catch (ExecutionException _) {
+      return;
+    } catch (TimeoutException | InterruptedException | RuntimeException e) {
+      log.error("not stopped in order", e);
+      status = 1;
+    }
+    // Otherwise the status would be that of the signal, 143 or 130.
+    Runtime.getRuntime().halt(status);
+  }
+
+  private void greet(URI url, AdminKey key) {
+    String base = url.toString().replaceAll("/$", "");
+    Path file = key.file();
+    String shownKey = key.isNew() ? key.value() : file == null ? "as given" : "in " + shown(file);
+    String bearer = file == null ? "$CARILLON_ADMIN_KEY" : "$(cat '" + shown(file) + "')";
+    console
+        .out()
+        .print(
+            """
+
+            %s
+
+              Dashboard  %s/
+              API docs   %s/docs
+              Admin key  %s%s
+
+              Try it:
+                curl %s/v1/tasks -H "Authorization: Bearer %s" \\
+                  -H 'Content-Type: application/json' -d '{"type": "hello", "delay": "5s", "target": {"discard": {}}}'
+
+            """
+                .formatted(
+                    console.bold("Carillon " + Main.version() + " is running."),
+                    base,
+                    base,
+                    key.isNew() ? console.bold(shownKey) : shownKey,
+                    key.isNew() && file != null ? "  (new; kept in " + shown(file) + ")" : "",
+                    base,
+                    bearer));
+    console.out().flush();
+  }
+
+  private String shown(Path file) {
+    return file.startsWith(console.directory())
+        ? console.directory().relativize(file).toString()
+        : file.toString();
+  }
+}

@@ -1,0 +1,87 @@
+package carillon.app;
+
+import carillon.app.cli.Text;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Every key of the configuration. The flag is {@code --key}, the variable {@code CARILLON_KEY}. */
+enum Setting {
+  PORT("port", "8080", "PORT", "API, dashboard and metrics; 0 picks a free one and prints it"),
+  BIND("bind", "127.0.0.1", "ADDRESS", "address to listen on"),
+  DATABASE_URL(
+      "database-url",
+      null,
+      "URL",
+      "postgresql://user:password@host:port/db or a JDBC URL; without it an embedded PostgreSQL is"
+          + " used"),
+  DATA_DIR("data-dir", "./data", "DIR", "embedded database and generated secrets"),
+  ROLES("roles", "api,engine", "LIST", "what this node does: api, engine or both"),
+  NODE_ID(
+      "node-id", null, "NAME", "name in the cluster; by default the host name and a random part"),
+  NODE_LEASE(
+      "node-lease", "10s", "DURATION", "how long the node is believed alive without a heartbeat"),
+  ADMIN_KEY(
+      "admin-key",
+      null,
+      "KEY",
+      "the bootstrap admin key; by default generated once and kept in the data directory"),
+  ALLOW_TARGETS(
+      "allow-targets",
+      null,
+      "LIST",
+      "CIDRs and host names that HTTP targets may reach beyond public addresses; by default"
+          + " loopback while the database is embedded"),
+  CONCURRENCY("concurrency", "512", "N", "deliveries that may run at once on this node"),
+  DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long deliveries may finish on shutdown"),
+  RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
+  POOL_SIZE("pool-size", "12", "N", "database connections that the API and the engine share"),
+  LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
+  LOG_LEVEL(
+      "log-level",
+      "info",
+      "LEVEL",
+      "least serious level logged: error, warn, info, debug or trace");
+
+  /** A value that is in a file of its own, so that a secret is in no process list and no image. */
+  static final String FILE_SUFFIX = "-file";
+
+  final String key;
+  final @Nullable String defaultText;
+  final String label;
+  final String meaning;
+
+  Setting(String key, @Nullable String defaultText, String label, String meaning) {
+    this.key = key;
+    this.defaultText = defaultText;
+    this.label = label;
+    this.meaning = meaning;
+  }
+
+  /** Secrets are never shown, and may be given by the name of a file that holds them. */
+  boolean isSecret() {
+    return this == DATABASE_URL || this == ADMIN_KEY;
+  }
+
+  String flag() {
+    return "--" + key;
+  }
+
+  String variable() {
+    return variableOf(key);
+  }
+
+  static String variableOf(String key) {
+    return "CARILLON_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
+  }
+
+  static Optional<Setting> of(String key) {
+    return Arrays.stream(values()).filter(setting -> setting.key.equals(key)).findFirst();
+  }
+
+  /** The known key that looks most like the given one. */
+  static String nearest(String unknown) {
+    return Text.nearest(unknown, Arrays.stream(values()).map(setting -> setting.key).toList());
+  }
+}

@@ -1,0 +1,245 @@
+package carillon.app;
+
+import carillon.api.ApiConfig;
+import carillon.api.HttpApi;
+import carillon.api.Stores;
+import carillon.app.cli.CommandFailed;
+import carillon.cluster.Heartbeat;
+import carillon.delivery.HttpDeliverer;
+import carillon.engine.Engine;
+import carillon.engine.EngineConfig;
+import carillon.engine.EngineEvent;
+import carillon.engine.Loop;
+import carillon.model.AddressRules;
+import carillon.model.HttpTargetRules;
+import carillon.store.Agenda;
+import carillon.store.ApiKeys;
+import carillon.store.Catalog;
+import carillon.store.Claims;
+import carillon.store.DatabaseCheck;
+import carillon.store.Db;
+import carillon.store.DbClock;
+import carillon.store.DeadLetters;
+import carillon.store.Endings;
+import carillon.store.Migrations;
+import carillon.store.Nodes;
+import carillon.store.PullQueue;
+import carillon.store.Replies;
+import carillon.store.Slots;
+import carillon.store.Tasks;
+import carillon.store.Tenants;
+import carillon.store.Types;
+import carillon.store.UniqueTasks;
+import carillon.store.WorkQueue;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Consumer;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Constructs everything from the configuration: the map of the system, and the place to start
+ * reading.
+ */
+final class Wiring {
+
+  /** The loops that use the engine's pool: one connection each. */
+  private static final int ENGINE_CONNECTIONS = 4;
+
+  private static final Duration REFRESH = Duration.ofSeconds(1);
+
+  private Wiring() {}
+
+  /** Starts what the node's roles ask for; if anything fails, what was started is stopped again. */
+  static Running start(Config config) {
+    Shutdown shutdown = new Shutdown();
+    try {
+      return start(config, shutdown);
+    } catch (RuntimeException e) {
+      shutdown.run();
+      throw e;
+    }
+  }
+
+  private static Running start(Config config, Shutdown shutdown) {
+    Db.Address address = database(config, shutdown);
+    DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
+    Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());
+
+    Metrics metrics = new Metrics();
+    Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
+    int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
+    Db apiDb = pool(address, "api", apiConnections, metrics, shutdown);
+    Db engineDb = pool(address, "engine", ENGINE_CONNECTIONS, metrics, shutdown);
+    // Apart from the others: both are needed by transactions that hold a connection already.
+    Db catalogDb = pool(address, "catalog", 2, metrics, shutdown);
+    // And this one so that nothing can keep a live node from saying so.
+    Db heartbeatDb = pool(address, "heartbeat", 1, metrics, shutdown);
+
+    DbClock clock = new DbClock(InstantSource.system());
+    clock.measure(heartbeatDb);
+    Catalog catalog = new Catalog(catalogDb);
+    catalog.refresh();
+    Slots slots = new Slots(catalogDb);
+    Agenda agenda = new Agenda();
+    WorkQueue queue = new WorkQueue(engineDb, catalog, slots, agenda);
+    Endings endings = new Endings(engineDb, catalog, agenda);
+    Claims claims = new Claims(engineDb, catalog, endings);
+    Tasks tasks = new Tasks(apiDb, catalog, slots, clock, agenda);
+    Replies replies = new Replies(apiDb);
+    HttpTargetRules targetRules =
+        new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
+
+    Loop refreshing =
+        new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
+    shutdown.add(refreshing);
+    Heartbeat heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
+    shutdown.add(heartbeat::leave);
+    shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
+
+    if (config.node().roles().contains(Config.Role.ENGINE)) {
+      var deliverer = new HttpDeliverer(targetRules, clock, Main.version());
+      shutdown.add(deliverer);
+      Engine engine =
+          Engine.start(
+              new Engine.Store(
+                  queue,
+                  endings,
+                  claims,
+                  new Nodes(engineDb),
+                  slots,
+                  replies,
+                  new UniqueTasks(engineDb),
+                  catalog,
+                  agenda,
+                  clock),
+              deliverer,
+              heartbeat::lease,
+              new EngineConfig(
+                  config.engine().concurrency(),
+                  config.engine().drainTimeout(),
+                  config.engine().retention()),
+              metrics);
+      shutdown.add(engine::stop);
+      metrics.gauge("in.flight", "tasks claimed here and not yet ended", engine::inFlight);
+      metrics.gauge("seats", "tasks that may be in flight here at once", engine::seats);
+    }
+    metrics.count("tasks.created", "tasks created by this node", tasks::created);
+    metrics.gauge(
+        "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
+    new BacklogGauge(queue, clock).register(metrics);
+
+    Stores stores =
+        new Stores(
+            apiDb,
+            tasks,
+            new DeadLetters(apiDb, catalog, clock, agenda),
+            new Types(apiDb, catalog),
+            new Tenants(apiDb, catalog),
+            new ApiKeys(apiDb, catalog, clock),
+            replies,
+            new PullQueue(catalog, queue, endings, claims, agenda, clock));
+    HttpApi api =
+        HttpApi.start(
+            api(config, catalog, apiConnections),
+            stores,
+            targetRules,
+            () -> notReady(heartbeat),
+            metrics.registry(),
+            clock);
+    shutdown.add(api); // stops first: nothing new comes in while the engine drains
+    return new Node(
+        URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
+  }
+
+  private record Node(URI url, Shutdown shutdown) implements Running {
+    @Override
+    public void close() {
+      shutdown.run();
+    }
+  }
+
+  private static Db.Address database(Config config, Shutdown shutdown) {
+    DatabaseUrl url = config.database().url();
+    if (url != null) {
+      String user = url.user() == null ? System.getProperty("user.name") : url.user();
+      return new Db.Address(url.jdbcUrl(), user, url.password());
+    }
+    EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir());
+    shutdown.add(postgres);
+    return new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password());
+  }
+
+  private static void refuse(String reason) {
+    throw new CommandFailed(reason);
+  }
+
+  private static Db pool(
+      Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
+    Db db = Db.open(address, name, connections);
+    shutdown.add(db);
+    metrics.pool(name, db);
+    return db;
+  }
+
+  private static Heartbeat.Member member(Config config) {
+    List<String> roles =
+        config.node().roles().stream()
+            .map(role -> role.name().toLowerCase(Locale.ROOT))
+            .sorted()
+            .toList();
+    return new Heartbeat.Member(config.node().id(), roles, Main.version(), config.node().lease());
+  }
+
+  private static ApiConfig api(Config config, Catalog catalog, int connections) {
+    return new ApiConfig(
+        config.http().bind(),
+        config.http().port(),
+        sha256(AdminKey.of(config).value()),
+        new SecretKeySpec(catalog.secret(), "HmacSHA256"),
+        connections,
+        Duration.ofSeconds(5));
+  }
+
+  private static String sha256(String text) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+
+  private static Optional<String> notReady(Heartbeat heartbeat) {
+    return heartbeat.lease().isTrusted(System.nanoTime())
+        ? Optional.empty()
+        : Optional.of("the database has not answered for a while");
+  }
+
+  private static Duration pass(Runnable work, Duration then) {
+    work.run();
+    return then;
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toNanos() / 1e9;
+  }
+
+  /** What people can type into a browser: a wildcard address is not that. */
+  private static String host(String bind) {
+    return switch (bind) {
+      case "0.0.0.0", "::", "[::]" -> "localhost";
+      default -> bind.contains(":") && !bind.startsWith("[") ? "[" + bind + "]" : bind;
+    };
+  }
+}

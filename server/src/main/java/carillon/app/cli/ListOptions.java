@@ -1,0 +1,20 @@
+package carillon.app.cli;
+
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of every command that lists something. */
+final class ListOptions {
+
+  @Option(
+      names = "--limit",
+      paramLabel = "N",
+      description = "at most this many, 1 to 1000. Default 100")
+  @Nullable Integer limit;
+
+  @Option(
+      names = "--cursor",
+      paramLabel = "CURSOR",
+      description = "go on where the last list ended")
+  @Nullable String cursor;
+}

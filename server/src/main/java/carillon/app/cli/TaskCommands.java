@@ -1,0 +1,337 @@
+package carillon.app.cli;
+
+import carillon.client.Carillon;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** {@code carillon task ...} */
+@Command(name = "task", description = "Create, find and steer tasks")
+public final class TaskCommands {
+
+  private static final String TASKS = "/v1/tasks";
+
+  private TaskCommands() {}
+
+  /** The command with its subcommands. */
+  public static CommandLine of(Console console) {
+    return new CommandLine(new TaskCommands())
+        .addSubcommand(new Create(console))
+        .addSubcommand(new Get(console))
+        .addSubcommand(new Find(console))
+        .addSubcommand(new Cancel(console))
+        .addSubcommand(new Run(console))
+        .addSubcommand(new Redrive(console));
+  }
+
+  @Command(name = "create", description = "Create a task")
+  static final class Create extends ApiCommand {
+
+    @Parameters(paramLabel = "TYPE", description = "its type; made on first use")
+    private String type = "";
+
+    @Option(
+        names = "--payload",
+        paramLabel = "JSON|@FILE|-",
+        description = "any JSON, a file of it, or standard input")
+    private @Nullable String payload;
+
+    @ArgGroup(exclusive = true)
+    private @Nullable When when;
+
+    @ArgGroup(exclusive = true)
+    private @Nullable Where where;
+
+    @Option(names = "--method", paramLabel = "METHOD", description = "with --http. Default POST")
+    private @Nullable String method;
+
+    @Option(
+        names = "--header",
+        paramLabel = "NAME=VALUE",
+        description = "with --http; can be repeated")
+    private Map<String, String> headers = new LinkedHashMap<>();
+
+    @Option(
+        names = "--timeout",
+        paramLabel = "DURATION",
+        description = "with --http: deadline of one attempt")
+    private @Nullable String timeout;
+
+    @Option(
+        names = "--key",
+        paramLabel = "KEY",
+        description = "business key, to find and cancel it by")
+    private @Nullable String key;
+
+    @Option(
+        names = "--priority",
+        paramLabel = "0..9",
+        description = "higher is more urgent. Default 5")
+    private @Nullable Integer priority;
+
+    @Option(names = "--max-attempts", paramLabel = "N", description = "attempts before it is dead")
+    private @Nullable Integer maxAttempts;
+
+    @Option(
+        names = "--ttl",
+        paramLabel = "DURATION",
+        description = "not started by then, it expires")
+    private @Nullable String ttl;
+
+    @Option(
+        names = "--unique-for",
+        paramLabel = "DURATION",
+        description = "no second task of this type and key within")
+    private @Nullable String uniqueFor;
+
+    @Option(
+        names = "--concurrency-key",
+        paramLabel = "KEY",
+        description = "one task with this key runs at a time")
+    private @Nullable String concurrencyKey;
+
+    @Option(
+        names = "--metadata",
+        paramLabel = "NAME=VALUE",
+        description = "shown and searchable; can be repeated")
+    private Map<String, String> metadata = new LinkedHashMap<>();
+
+    @Option(
+        names = "--idempotency-key",
+        paramLabel = "KEY",
+        description = "repeating the call creates nothing new")
+    private @Nullable String idempotencyKey;
+
+    /** When it is due; now unless given. */
+    static final class When {
+      @Option(
+          names = "--due",
+          paramLabel = "TIME",
+          description = "when, such as 2027-03-28T09:00:00+02:00")
+      private @Nullable String due;
+
+      @Option(names = "--in", paramLabel = "DURATION", description = "in how long, such as 30s")
+      private @Nullable String in;
+    }
+
+    /** Where it goes; the type's own target unless given. */
+    static final class Where {
+      @Option(names = "--http", paramLabel = "URL", description = "call this URL")
+      private @Nullable String http;
+
+      @Option(names = "--discard", description = "complete at once")
+      private boolean discard;
+
+      /** What is left when the others were not given. */
+      @SuppressWarnings("unused")
+      @Option(names = "--pull", description = "wait for a worker to pull it")
+      private boolean pull;
+    }
+
+    Create(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      ObjectNode task = JSON.createObjectNode().put("type", type);
+      set(task, "payload", payload == null ? null : readJson("--payload", payload));
+      set(task, "dueAt", when == null ? null : when.due);
+      set(task, "delay", when == null ? null : when.in);
+      set(task, "target", target());
+      set(task, "key", key);
+      set(task, "priority", priority);
+      set(task, "retry", maxAttempts == null ? null : Map.of("maxAttempts", maxAttempts));
+      set(task, "ttl", ttl);
+      set(task, "unique", uniqueFor == null ? null : Map.of("for", uniqueFor));
+      set(task, "concurrencyKey", concurrencyKey);
+      set(task, "metadata", metadata.isEmpty() ? null : metadata);
+      return idempotencyKey == null
+          ? carillon.post(TASKS, task)
+          : carillon.post(TASKS, task, idempotencyKey);
+    }
+
+    private @Nullable ObjectNode target() {
+      String url = where == null ? null : where.http;
+      if (url == null) {
+        if (method != null || timeout != null || !headers.isEmpty()) {
+          throw new CommandFailed("--method, --header and --timeout need --http");
+        }
+        return where == null ? null : empty(where.discard ? "discard" : "pull");
+      }
+      ObjectNode http = JSON.createObjectNode().put("url", url);
+      set(http, "method", method);
+      set(http, "headers", headers.isEmpty() ? null : headers);
+      set(http, "timeout", timeout);
+      ObjectNode target = JSON.createObjectNode();
+      target.set("http", http);
+      return target;
+    }
+
+    private static ObjectNode empty(String kind) {
+      ObjectNode target = JSON.createObjectNode();
+      target.set(kind, JSON.createObjectNode());
+      return target;
+    }
+  }
+
+  @Command(name = "get", description = "Show a task with its attempts and its history")
+  static final class Get extends ApiCommand {
+
+    @Parameters(paramLabel = "ID")
+    private String id = "";
+
+    Get(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      return carillon.get(path(TASKS + "/", id, ""));
+    }
+  }
+
+  @Command(name = "list", description = "List tasks")
+  static final class Find extends ApiCommand {
+
+    @Option(names = "--type", paramLabel = "TYPE")
+    private @Nullable String type;
+
+    @Option(
+        names = "--status",
+        paramLabel = "STATUS",
+        description = "PENDING, RUNNING, COMPLETED, DEAD ...")
+    private @Nullable String status;
+
+    @Option(names = "--key", paramLabel = "KEY", description = "business key")
+    private @Nullable String key;
+
+    @Option(names = "--schedule", paramLabel = "NAME")
+    private @Nullable String schedule;
+
+    @Option(names = "--due-after", paramLabel = "TIME")
+    private @Nullable String dueAfter;
+
+    @Option(names = "--due-before", paramLabel = "TIME")
+    private @Nullable String dueBefore;
+
+    @Option(names = "--error", paramLabel = "TEXT", description = "its last error contains this")
+    private @Nullable String error;
+
+    @Option(names = "--metadata", paramLabel = "NAME=VALUE", description = "can be repeated")
+    private Map<String, String> metadata = new LinkedHashMap<>();
+
+    @Mixin private final ListOptions page = new ListOptions();
+
+    Find(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      String path =
+          query(
+              TASKS,
+              "type",
+              type,
+              "status",
+              status,
+              "key",
+              key,
+              "schedule",
+              schedule,
+              "dueAfter",
+              dueAfter,
+              "dueBefore",
+              dueBefore,
+              "error",
+              error,
+              "limit",
+              page.limit,
+              "cursor",
+              page.cursor);
+      for (Map.Entry<String, String> pair : metadata.entrySet()) {
+        String parameter = query("", "metadata." + pair.getKey(), pair.getValue()).substring(1);
+        path = path + (path.contains("?") ? "&" : "?") + parameter;
+      }
+      return carillon.get(path);
+    }
+
+    @Override
+    void show(JsonNode answer) {
+      new Table(console).list(answer, "id", "type", "key", "status", "dueAt", "attempt", "error");
+    }
+  }
+
+  @Command(name = "cancel", description = "Cancel a task by id, or tasks by type and key")
+  static final class Cancel extends ApiCommand {
+
+    @Parameters(paramLabel = "ID", arity = "0..1")
+    private @Nullable String id;
+
+    @Option(names = "--type", paramLabel = "TYPE")
+    private @Nullable String type;
+
+    @Option(names = "--key", paramLabel = "KEY", description = "business key")
+    private @Nullable String key;
+
+    Cancel(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      boolean byFilter = type != null || key != null;
+      if (id != null && !byFilter) {
+        return carillon.post(path(TASKS + "/", id, "/cancel"), null);
+      }
+      if (id != null || !byFilter) {
+        throw new CommandFailed("give either the ID of a task, or --type and --key");
+      }
+      ObjectNode filter = JSON.createObjectNode();
+      set(filter, "type", type);
+      set(filter, "key", key);
+      return carillon.post(TASKS + "/cancel", filter);
+    }
+  }
+
+  @Command(name = "run", description = "Make a task due now")
+  static final class Run extends ApiCommand {
+
+    @Parameters(paramLabel = "ID")
+    private String id = "";
+
+    Run(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      return carillon.post(path(TASKS + "/", id, "/run"), null);
+    }
+  }
+
+  @Command(name = "redrive", description = "Give a dead task a fresh budget of attempts")
+  static final class Redrive extends ApiCommand {
+
+    @Parameters(paramLabel = "ID")
+    private String id = "";
+
+    Redrive(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      return carillon.post(path(TASKS + "/", id, "/redrive"), null);
+    }
+  }
+}

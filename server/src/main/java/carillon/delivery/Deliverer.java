@@ -1,0 +1,17 @@
+package carillon.delivery;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+
+/** Carries out attempts, one per call. */
+public interface Deliverer {
+
+  /**
+   * Makes one attempt and waits for its end. Does not throw; what went wrong is in the result.
+   *
+   * <p>Call it on a virtual thread: there, an interrupt ends the attempt, which is then answered
+   * with {@link DeliveryResult.Interrupted}. A platform thread that waits for a socket does not
+   * notice an interrupt before the deadline.
+   */
+  DeliveryResult deliver(ClaimedTask task);
+}

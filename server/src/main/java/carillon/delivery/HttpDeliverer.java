@@ -1,0 +1,195 @@
+package carillon.delivery;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.HttpTargetRules;
+import carillon.model.Target;
+import carillon.model.TargetUrl;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import org.apache.hc.core5.http.ClassicHttpRequest;
+import org.apache.hc.core5.http.ClassicHttpResponse;
+import org.apache.hc.core5.http.Header;
+import org.apache.hc.core5.http.HttpException;
+import org.apache.hc.core5.http.MessageConstraintException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Sends tasks to their HTTP targets. */
+public final class HttpDeliverer implements Deliverer, AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(HttpDeliverer.class);
+
+  private static final Duration SWEEP_PERIOD = Duration.ofSeconds(5);
+
+  private final HttpTargetRules rules;
+  private final InstantSource clock;
+  private final Requests requests;
+  private final Resolver resolver;
+  private final Connections connections;
+
+  /** One thread for every deadline: it only ever closes sockets, which does not block. */
+  private final ScheduledThreadPoolExecutor timer;
+
+  /**
+   * @param version what the target sees in User-Agent
+   */
+  public HttpDeliverer(HttpTargetRules rules, InstantSource clock, String version) {
+    this(rules, clock, version, InetAddress::getAllByName, null);
+  }
+
+  /**
+   * @param tls whom to trust; null means whom the JDK trusts
+   */
+  HttpDeliverer(
+      HttpTargetRules rules,
+      InstantSource clock,
+      String version,
+      Resolver.Lookup lookup,
+      @Nullable SSLContext tls) {
+    this.rules = rules;
+    this.clock = clock;
+    this.requests = new Requests(version);
+    this.resolver = new Resolver(rules.addresses(), lookup);
+    this.connections = new Connections((tls == null ? defaultTls() : tls).getSocketFactory());
+    this.timer =
+        new ScheduledThreadPoolExecutor(
+            1, Thread.ofPlatform().daemon().name("delivery-deadline").factory());
+    timer.setRemoveOnCancelPolicy(true);
+    long period = SWEEP_PERIOD.toMillis();
+    var _ = timer.scheduleWithFixedDelay(connections::sweep, period, period, TimeUnit.MILLISECONDS);
+  }
+
+  @Override
+  public DeliveryResult deliver(ClaimedTask task) {
+    if (!(task.target() instanceof Target.Http target)) {
+      throw new IllegalArgumentException("task " + task.id() + " has no HTTP target");
+    }
+    Duration timeout = target.timeout() != null ? target.timeout() : task.timeout();
+    var deadline = new Deadline(timeout);
+    ScheduledFuture<?> alarm;
+    try {
+      alarm = timer.schedule(deadline::pass, timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      return new DeliveryResult.Interrupted();
+    }
+    try {
+      return attempt(task, target, deadline);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return new DeliveryResult.Interrupted();
+    } catch (IOException | HttpException e) {
+      return whyNoAnswer(e, deadline, timeout);
+    } catch (RuntimeException e) {
+      // What a target sends must not end the thread that has to write down what became of it.
+      log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
+      return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
+    } finally {
+      alarm.cancel(false);
+    }
+  }
+
+  private DeliveryResult attempt(ClaimedTask task, Target.Http target, Deadline deadline)
+      throws InterruptedException, IOException, HttpException {
+    var problem = rules.checkUrl(target.url());
+    if (problem.isPresent()) {
+      return failed(FailureKind.ADDRESS_NOT_ALLOWED, problem.get().message());
+    }
+    TargetUrl url = TargetUrl.parse(target.url()).orElseThrow();
+    return switch (resolver.resolve(url, deadline.left())) {
+      case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
+          throw new ConnectException("the name was not resolved in time");
+      case Resolver.Resolution.Unknown() ->
+          failed(FailureKind.DNS, "the name of the target could not be resolved");
+      case Resolver.Resolution.Denied() ->
+          failed(
+              FailureKind.ADDRESS_NOT_ALLOWED,
+              "the name of the target resolves to an address that deliveries may not reach");
+      case Resolver.Resolution.Vetted(var addresses) -> {
+        ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
+        Connection connection = connections.to(url, addresses, task.tenant(), deadline);
+        yield ask(connection, request, deadline).verdict(clock.instant());
+      }
+    };
+  }
+
+  private Answer ask(Connection connection, ClassicHttpRequest request, Deadline deadline)
+      throws IOException, HttpException {
+    boolean reusable = false;
+    boolean whole = false;
+    try {
+      ClassicHttpResponse response = connection.exchange(request);
+      var body = new KeptBody();
+      whole = connection.readBody(response, body);
+      reusable = whole && connection.mayBeReused(request, response);
+      return new Answer(response.getCode(), retryAfter(response), body.text());
+    } finally {
+      boolean inTime = deadline.release();
+      if (reusable && inTime) {
+        connections.keep(connection);
+      } else if (whole) {
+        connection.close();
+      } else {
+        connection.abort();
+      }
+    }
+  }
+
+  private static List<String> retryAfter(ClassicHttpResponse response) {
+    return Arrays.stream(response.getHeaders("Retry-After")).map(Header::getValue).toList();
+  }
+
+  /** Tells the tenant the class of the failure only: details would let it map our network. */
+  private static DeliveryResult whyNoAnswer(Exception e, Deadline deadline, Duration timeout) {
+    if (Thread.currentThread().isInterrupted()) {
+      return new DeliveryResult.Interrupted();
+    }
+    if (deadline.hasPassed()) {
+      return failed(FailureKind.TIMEOUT, "no answer within " + timeout.toMillis() + " ms");
+    }
+    return switch (e) {
+      case SSLException _ -> failed(FailureKind.TLS, "no TLS connection could be made");
+      case ConnectException _ -> failed(FailureKind.CONNECTION, "no connection could be made");
+      case HttpException _ -> failed(FailureKind.PROTOCOL, "the answer is not valid HTTP/1.1");
+      case MessageConstraintException _ ->
+          failed(FailureKind.PROTOCOL, "the head of the answer is too long");
+      default ->
+          failed(FailureKind.CONNECTION, "the connection broke before the target had answered");
+    };
+  }
+
+  private static DeliveryResult failed(FailureKind kind, String message) {
+    return new DeliveryResult.Failed(Failure.of(kind, message), null);
+  }
+
+  private static SSLContext defaultTls() {
+    try {
+      return SSLContext.getDefault();
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("the JDK's default TLS settings cannot be loaded", e);
+    }
+  }
+
+  /** Lets go of idle connections. Attempts that still run keep their deadlines. */
+  @Override
+  public void close() {
+    timer.shutdown();
+    resolver.close();
+    connections.close();
+  }
+}

@@ -1,0 +1,95 @@
+package carillon.delivery;
+
+import carillon.model.ClaimedTask;
+import carillon.model.HttpTargetRules;
+import carillon.model.Target;
+import carillon.model.TargetUrl;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.HexFormat;
+import java.util.concurrent.ThreadLocalRandom;
+import org.apache.hc.core5.http.ClassicHttpRequest;
+import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
+import org.apache.hc.core5.http.message.BasicClassicHttpRequest;
+
+/** Writes the request of one attempt. */
+final class Requests {
+
+  private static final DateTimeFormatter MILLIS =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
+
+  private final String userAgent;
+
+  Requests(String version) {
+    this.userAgent = "Carillon/" + version;
+  }
+
+  ClassicHttpRequest of(ClaimedTask task, Target.Http target, TargetUrl url, Instant now) {
+    var request = new BasicClassicHttpRequest(target.method(), url.path());
+    request.setHeader("Host", url.authority());
+    request.setHeader("User-Agent", userAgent);
+    byte[] body = bodyOf(task, target);
+    if (HttpTargetRules.sendsBody(target.method())) {
+      request.setHeader("Content-Length", body.length);
+    }
+    if (body.length > 0) {
+      request.setHeader("Content-Type", "application/json");
+      request.setEntity(new ByteArrayEntity(body, null));
+    }
+    target
+        .headers()
+        .forEach(
+            (name, value) -> {
+              // Refused when the target was registered, unless the rules were others then.
+              if (!HttpTargetRules.isReserved(name)) {
+                request.setHeader(name, value);
+              }
+            });
+    sign(request, task, body, now);
+    describe(request, task);
+    return request;
+  }
+
+  private static byte[] bodyOf(ClaimedTask task, Target.Http target) {
+    String text = target.body() != null ? target.body() : task.payload();
+    return text == null || !HttpTargetRules.sendsBody(target.method())
+        ? new byte[0]
+        : text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** The id stays the same over all attempts, so that receivers can drop what they have seen. */
+  private static void sign(ClassicHttpRequest request, ClaimedTask task, byte[] body, Instant now) {
+    String id = task.id().toString();
+    request.setHeader("webhook-id", id);
+    request.setHeader("webhook-timestamp", now.getEpochSecond());
+    if (!task.signingSecrets().isEmpty()) {
+      request.setHeader(
+          "webhook-signature", Signature.of(id, now.getEpochSecond(), body, task.signingSecrets()));
+    }
+  }
+
+  private static void describe(ClassicHttpRequest request, ClaimedTask task) {
+    request.setHeader("Carillon-Task-Id", task.id());
+    request.setHeader("Carillon-Task-Type", task.type());
+    request.setHeader("Carillon-Attempt", task.attempt());
+    request.setHeader("Carillon-Fence", task.lease().fence());
+    request.setHeader("Carillon-Due-At", MILLIS.format(task.dueAt()));
+    request.setHeader("traceparent", traceparent(task));
+    request.setHeader("Accept-Encoding", "identity");
+  }
+
+  /** All attempts of a task are one trace, and each is a span of it. */
+  private static String traceparent(ClaimedTask task) {
+    var hex = HexFormat.of();
+    // A span of only zeros is invalid.
+    long span = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    return "00-"
+        + hex.toHexDigits(task.id().value().getMostSignificantBits())
+        + hex.toHexDigits(task.id().value().getLeastSignificantBits())
+        + "-"
+        + hex.toHexDigits(span)
+        + "-01";
+  }
+}

@@ -1,0 +1,99 @@
+package carillon.engine;
+
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One named thread that repeats a pass until closed. The only catch-all in the engine. */
+public final class Loop implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Loop.class);
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+
+  private final String name;
+  private final Supplier<Duration> pass;
+  private final Consumer<String> whenFailed;
+  private final Semaphore wakeUps = new Semaphore(0);
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /**
+   * @param pass does one round of work and says how long to wait before the next; zero means go
+   *     again at once
+   * @param whenFailed told this loop's name after a pass that threw
+   */
+  public Loop(String name, Supplier<Duration> pass, Consumer<String> whenFailed) {
+    this.name = name;
+    this.pass = pass;
+    this.whenFailed = whenFailed;
+    this.thread = Thread.ofPlatform().name(name).daemon(true).unstarted(this::run);
+  }
+
+  public Loop start() {
+    thread.start();
+    return this;
+  }
+
+  /** Ends the current wait. A wake-up during a pass is kept for the wait after it. */
+  public void wake() {
+    if (wakeUps.availablePermits() == 0) {
+      wakeUps.release();
+    }
+  }
+
+  private void run() {
+    while (!closed) {
+      try {
+        await(passOnce());
+      } catch (InterruptedException e) {
+        return; // only close() interrupts
+      }
+    }
+  }
+
+  private Duration passOnce() {
+    try {
+      return pass.get();
+    } catch (RuntimeException e) {
+      if (closed) {
+        return Duration.ZERO;
+      }
+      whenFailed.accept(name);
+      log.warn("pass failed loop={} error={}", name, e.toString());
+      log.debug("pass failed loop={}", name, e);
+      // Spread, so that nodes that lost the same database do not all come back at once.
+      return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));
+    }
+  }
+
+  private void await(Duration atMost) throws InterruptedException {
+    if (atMost.isPositive()) {
+      boolean _ = wakeUps.tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);
+    }
+    wakeUps.drainPermits();
+  }
+
+  /** Lets the pass in progress end, and waits for it. */
+  @Override
+  public void close() {
+    closed = true;
+    wake();
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+        thread.interrupt();
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

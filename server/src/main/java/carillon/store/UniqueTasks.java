@@ -1,0 +1,29 @@
+package carillon.store;
+
+/** The keys that tasks asked for as unique have held; forgotten once their time is over. */
+public final class UniqueTasks {
+
+  private final Db db;
+
+  public UniqueTasks(Db db) {
+    this.db = db;
+  }
+
+  // A live task that outlasts its window is still found by its key.
+  private static final String FORGET =
+      """
+      /* UniqueTasks.forgetOld */
+      DELETE FROM carillon.unique_task
+      WHERE (tenant, type, key) IN (
+          SELECT tenant, type, key
+          FROM carillon.unique_task
+          WHERE held_until < clock_timestamp()
+          LIMIT ?
+      )
+      """;
+
+  /** Removes keys whose window is over; says how many. */
+  public int forgetOld(int limit) {
+    return db.inTransaction(tx -> tx.update(FORGET, limit));
+  }
+}

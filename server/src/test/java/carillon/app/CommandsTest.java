@@ -1,0 +1,426 @@
+package carillon.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.app.cli.Console;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CommandsTest {
+
+  @TempDir Path directory;
+
+  private final Map<String, String> environment = new HashMap<>();
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+  private String input = "";
+  private boolean isTerminal;
+  private FakeApi api;
+
+  @BeforeEach
+  void start() throws IOException {
+    api = new FakeApi();
+    environment.put("CARILLON_URL", api.url());
+    environment.put("CARILLON_KEY", "k");
+  }
+
+  @AfterEach
+  void stop() {
+    api.close();
+  }
+
+  private int run(String... args) {
+    Console console =
+        new Console(
+            new PrintStream(out, true, StandardCharsets.UTF_8),
+            new PrintStream(err, true, StandardCharsets.UTF_8),
+            new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
+            environment,
+            directory,
+            isTerminal);
+    return Main.run(args, console);
+  }
+
+  /** Arguments as one would type them; no quoting. */
+  private int type(String line) {
+    return run(line.split(" "));
+  }
+
+  private String out() {
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  private String err() {
+    return err.toString(StandardCharsets.UTF_8);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tsak                        | unknown command \"tsak\"; did you mean task?",
+        "--verison                   | unknown option \"--verison\"; did you mean --version?",
+        "task                        | Missing required subcommand; see carillon task --help",
+        "task lst                    | unknown command \"lst\"; did you mean list?",
+        "task get                    | Missing required parameter: 'ID'; see carillon task get"
+            + " --help",
+        "task get a b                | unknown argument \"b\"",
+        "task list --statsu DEAD     | unknown option \"--statsu\"; did you mean --status?",
+        "task list --limit x         | Invalid value for option '--limit': 'x' is not an int; see"
+            + " carillon task list --help",
+        "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
+        "task create t --payload @no | --payload: @no cannot be read: no such file",
+        "task create t --method GET  | --method, --header and --timeout need --http",
+        "task cancel                 | give either the ID of a task, or --type and --key",
+        "type put t [1]              | the settings must be a JSON object",
+        "dead-letter purge           | give either --all, or at least one of --type, --error and"
+            + " --id",
+        "dead-letter redrive --all --type t | give either --all, or at least one of --type, --error"
+            + " and --id",
+        "key create                  | Missing required option: '--role=ROLE'; see carillon key"
+            + " create --help",
+        "server --prot 1             | unknown option \"--prot\"; did you mean --port?",
+        "server --port x             | --port: \"x\" is not a number from 0 to 65535",
+        "server --config none        | cannot be read: no such file",
+        "migrate --to -1             | --to: -1 is not a version; they start at 0, which is an"
+            + " empty schema",
+        "top --interval soon         | --interval: \"soon\" is not a duration such as",
+        "task get 1 --url ftp://x    | --url: \"ftp://x\" is not a URL such as"
+            + " http://127.0.0.1:8080",
+        "task get 1 --url ht_tp:|x   | --url: ",
+        "task get 1 --api-key-file x | the key file ",
+      })
+  void a_mistake_is_one_line_and_status_2(String line, String expected) {
+    assertThat(type(line)).isEqualTo(2);
+
+    assertThat(out()).isEmpty();
+    assertThat(err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
+    assertThat(api.asked()).isEmpty();
+  }
+
+  @Test
+  void due_and_in_exclude_each_other() {
+    assertThat(type("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
+
+    assertThat(err()).contains("mutually exclusive").hasLineCount(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--help",
+        "server --help",
+        "migrate --help",
+        "task --help",
+        "task create --help",
+        "task get --help",
+        "task list --help",
+        "task cancel --help",
+        "task run --help",
+        "task redrive --help",
+        "type --help",
+        "type get --help",
+        "type list --help",
+        "type put --help",
+        "type delete --help",
+        "type pause --help",
+        "type resume --help",
+        "key --help",
+        "key create --help",
+        "key list --help",
+        "key revoke --help",
+        "dead-letter --help",
+        "dead-letter list --help",
+        "dead-letter redrive --help",
+        "dead-letter purge --help",
+        "top --help"
+      })
+  void every_command_explains_itself(String line) {
+    assertThat(type(line)).isZero();
+
+    assertThat(out()).startsWith("Usage: carillon");
+    assertThat(err()).isEmpty();
+  }
+
+  @Test
+  void the_version_is_told() {
+    assertThat(type("--version")).isZero();
+
+    assertThat(out()).startsWith("carillon ").hasLineCount(1);
+  }
+
+  @Test
+  void no_command_at_all_shows_what_there_is() {
+    assertThat(run()).isEqualTo(2);
+
+    assertThat(err()).contains("Usage: carillon").contains("dead-letter");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "task get a/b                          | GET /v1/tasks/a%2Fb                               "
+            + "      |",
+        "task list                             | GET /v1/tasks                                     "
+            + "      |",
+        "task list --type a&b --status DEAD --limit 5 | GET"
+            + " /v1/tasks?type=a%26b&status=DEAD&limit=5     |",
+        "task list --metadata a=b --metadata c=d | GET /v1/tasks?metadata.a=b&metadata.c=d         "
+            + "      |",
+        "task cancel 1                         | POST /v1/tasks/1/cancel                           "
+            + "      |",
+        "task cancel --type t --key k          | POST /v1/tasks/cancel                             "
+            + "      | {\"type\":\"t\",\"key\":\"k\"}",
+        "task run 1                            | POST /v1/tasks/1/run                              "
+            + "      |",
+        "task redrive 1                        | POST /v1/tasks/1/redrive                          "
+            + "      |",
+        "task create t                         | POST /v1/tasks                                    "
+            + "      | {\"type\":\"t\"}",
+        "task create t --in 5s --discard       | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"delay\":\"5s\",\"target\":{\"discard\":{}}}",
+        "task create t --pull --priority 9     | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"target\":{\"pull\":{}},\"priority\":9}",
+        "task create t --http http://x --method PUT --header a=b | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"target\":{\"http\":{\"url\":\"http://x\",\"method\":\"PUT\",\"headers\":{\"a\":\"b\"}}}}",
+        "task create t --payload [1] --key k --due D | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"payload\":[1],\"dueAt\":\"D\",\"key\":\"k\"}",
+        "task create t --max-attempts 3 --unique-for 1h --metadata a=b | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"retry\":{\"maxAttempts\":3},\"unique\":{\"for\":\"1h\"},\"metadata\":{\"a\":\"b\"}}",
+        "type get t                            | GET /v1/types/t                                   "
+            + "      |",
+        "type list                             | GET /v1/types                                     "
+            + "      |",
+        "type put t --http http://x            | PUT /v1/types/t |"
+            + " {\"target\":{\"http\":{\"url\":\"http://x\"}}}",
+        "type put t {\"priority\":1}           | PUT /v1/types/t                                   "
+            + "      | {\"priority\":1}",
+        "type delete t                         | DELETE /v1/types/t                                "
+            + "      |",
+        "type pause t                          | POST /v1/types/t/pause                            "
+            + "      |",
+        "type resume t                         | POST /v1/types/t/resume                           "
+            + "      |",
+        "key create --role worker --types a,b  | POST /v1/keys |"
+            + " {\"role\":\"worker\",\"types\":[\"a\",\"b\"]}",
+        "key list                              | GET /v1/keys                                      "
+            + "      |",
+        "key revoke 7                          | DELETE /v1/keys/7                                 "
+            + "      |",
+        "dead-letter list --type t             | GET /v1/dead-letters?type=t                       "
+            + "      |",
+        "dead-letter redrive --type t --rate 5 | POST /v1/dead-letters/redrive |"
+            + " {\"type\":\"t\",\"rate\":5}",
+        "dead-letter purge --all               | POST /v1/dead-letters/purge                       "
+            + "      | {}",
+        "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
+            + "      | {\"ids\":[\"1\",\"2\"]}",
+      })
+  void each_command_is_one_call(String line, String request, @Nullable String body) {
+    api.answering(200, "{\"items\": []}");
+
+    assertThat(type(line)).as(err()).isZero();
+
+    assertThat(api.only().line()).isEqualTo(request);
+    assertThat(api.only().body()).isEqualTo(body == null ? "" : body);
+    assertThat(api.only().key()).isEqualTo("Bearer k");
+  }
+
+  @Test
+  void a_payload_comes_from_a_file_or_standard_input() throws IOException {
+    api.answering(202, "{\"id\": \"1\"}");
+    Files.writeString(directory.resolve("p.json"), "{\"a\": 1}");
+    input = "[2]";
+
+    assertThat(type("task create t --payload @p.json")).isZero();
+    assertThat(type("task create t --payload -")).isZero();
+
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::body)
+        .containsExactly(
+            "{\"type\":\"t\",\"payload\":{\"a\":1}}", "{\"type\":\"t\",\"payload\":[2]}");
+  }
+
+  @Test
+  void the_key_comes_from_the_option_the_variable_or_the_data_directory() throws IOException {
+    api.answering(200, "{}");
+    Files.createDirectories(directory.resolve("data"));
+    Files.writeString(directory.resolve("data/admin-key"), "kept\n");
+    Files.writeString(directory.resolve("file"), "filed\n");
+
+    type("type get t --api-key given");
+    type("type get t --api-key-file file");
+    type("type get t");
+    environment.remove("CARILLON_KEY");
+    environment.put("CARILLON_KEY_FILE", "file");
+    type("type get t");
+    environment.remove("CARILLON_KEY_FILE");
+    type("type get t --tenant other");
+
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::key)
+        .containsExactly("Bearer given", "Bearer filed", "Bearer k", "Bearer filed", "Bearer kept");
+    assertThat(api.asked().getFirst().tenant()).isNull();
+    assertThat(api.asked().getLast().tenant()).isEqualTo("other");
+  }
+
+  @Test
+  void without_any_key_it_says_how_to_give_one() {
+    environment.remove("CARILLON_KEY");
+
+    assertThat(type("type get t")).isEqualTo(2);
+
+    assertThat(err()).contains("no API key: give --api-key-file").hasLineCount(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "404, 1", "409, 1", "412, 1", "400, 2", "401, 2", "403, 2", "422, 2", "429, 2", "503, 2"
+  })
+  void an_error_of_the_api_is_one_line_and_a_status(int answered, int status) {
+    api.answering(
+        answered,
+        "{\"title\": \"No\", \"detail\": \"it is\\n"
+            + "not so\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is bad\"}]}");
+
+    assertThat(type("task get 1")).isEqualTo(status);
+
+    assertThat(err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
+    assertThat(out()).isEmpty();
+  }
+
+  @Test
+  void a_server_that_is_not_there_is_one_line() {
+    api.close();
+
+    assertThat(type("task get 1")).isEqualTo(2);
+
+    assertThat(err()).startsWith("carillon: no answer from http://127.0.0.1:").hasLineCount(1);
+  }
+
+  @Test
+  void something_else_behind_the_url_is_one_line() {
+    api.answering(200, "<html>");
+
+    assertThat(type("task get 1")).isEqualTo(2);
+
+    assertThat(err()).contains("is not JSON; is it a Carillon?").hasLineCount(1);
+  }
+
+  @Test
+  void a_list_is_aligned() {
+    api.answering(
+        200,
+        """
+        {"items": [
+          {"id": "1", "type": "mail", "key": null, "status": "DEAD", "dueAt": "D", "attempt": 5, "error": "no\\u001b[2J"},
+          {"id": "22", "type": "sms", "key": "k", "status": "COMPLETED", "dueAt": "D", "attempt": 1}],
+         "nextCursor": "abc"}
+        """);
+
+    assertThat(type("task list")).isZero();
+
+    assertThat(out())
+        .isEqualTo(
+            """
+            ID  TYPE  KEY  STATUS     DUE AT  ATTEMPT  ERROR
+            1   mail  -    DEAD       D       5        no\\u001b[2J
+            22  sms   k    COMPLETED  D       1        -
+            more with --cursor abc
+            """);
+  }
+
+  @Test
+  void an_empty_list_says_so() {
+    api.answering(200, "{\"items\": []}");
+
+    type("task list");
+
+    assertThat(out()).isEqualTo("none\n");
+  }
+
+  @Test
+  void one_thing_is_shown_line_by_line_with_its_lists_below() {
+    api.answering(
+        200,
+        "{\"id\": \"1\", \"dueAt\": \"D\", \"key\": null, \"payload\": {\"a\": 1}, \"attempts\":"
+            + " [{\"attempt\": 1, \"error\": \"x\"}]}");
+
+    type("task get 1");
+
+    assertThat(out())
+        .isEqualTo(
+            """
+            id        1
+            due at    D
+            payload   {"a":1}
+
+            attempts
+            ATTEMPT  ERROR
+            1        x
+            """);
+  }
+
+  @Test
+  void json_is_printed_as_it_came() {
+    api.answering(200, "{\"id\":\"1\",\"x\":null}");
+
+    type("task get 1 --json");
+
+    assertThat(out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
+  }
+
+  @Test
+  void an_answer_without_content_is_done() {
+    api.answering(204, "");
+
+    type("type delete t");
+    type("type delete t --json");
+
+    assertThat(out()).isEqualTo("done\n{}\n");
+  }
+
+  @Test
+  void colours_are_for_terminals_that_want_them() {
+    api.answering(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
+
+    type("task get 1");
+    isTerminal = true;
+    environment.put("NO_COLOR", "1");
+    type("task get 1");
+    assertThat(out()).doesNotContain("\033");
+
+    environment.remove("NO_COLOR");
+    type("task get 1");
+    assertThat(out()).contains("\033[31mDEAD\033[0m");
+  }
+
+  @Test
+  void top_shows_rates_between_two_readings() {
+    api.answering(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
+        .answering(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
+
+    assertThat(type("top --once --interval 10ms")).as(err()).isZero();
+
+    assertThat(out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::line)
+        .containsExactly("GET /metrics", "GET /metrics");
+  }
+}

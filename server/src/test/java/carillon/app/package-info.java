@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.app;
+
+import org.jspecify.annotations.NullMarked;

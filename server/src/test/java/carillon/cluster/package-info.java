@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.cluster;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,174 @@
+package carillon.delivery;
+
+import carillon.model.AddressRules;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.HttpTargetRules;
+import carillon.model.Lease;
+import carillon.model.RetryPolicy;
+import carillon.model.SigningSecret;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** An attempt to be made by a test: what is sent where, with defaults for the rest. */
+final class Attempt {
+
+  static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");
+  static final TaskId ID = TaskId.parse("0198c0de-0000-7abc-8def-0123456789ab").orElseThrow();
+  static final Duration TIMEOUT = Duration.ofSeconds(1);
+
+  private final String url;
+  private String method = "POST";
+  private final Map<String, String> headers = new HashMap<>();
+  private @Nullable String body;
+  private @Nullable Duration targetTimeout;
+  private @Nullable String payload = "{\"n\":1}";
+  private Duration timeout = TIMEOUT;
+  private int number = 1;
+  private TenantId tenant = TenantId.DEFAULT;
+  private List<SigningSecret> secrets = List.of();
+
+  private Attempt(String url) {
+    this.url = url;
+  }
+
+  static Attempt at(String url) {
+    return new Attempt(url);
+  }
+
+  /** A deliverer that may reach this machine; every name that is not an address is this machine. */
+  static HttpDeliverer deliverer() {
+    return deliverer(Attempt::everythingIsLocal);
+  }
+
+  static HttpDeliverer deliverer(Resolver.Lookup lookup) {
+    var rules = new HttpTargetRules(AddressRules.PUBLIC_ONLY.withLoopback());
+    return new HttpDeliverer(rules, InstantSource.fixed(NOW), "test", lookup, null);
+  }
+
+  static InetAddress[] everythingIsLocal(String host) throws UnknownHostException {
+    return new InetAddress[] {InetAddress.ofLiteral("127.0.0.1")};
+  }
+
+  Attempt method(String method) {
+    this.method = method;
+    return this;
+  }
+
+  Attempt header(String name, String value) {
+    headers.put(name, value);
+    return this;
+  }
+
+  Attempt body(String body) {
+    this.body = body;
+    return this;
+  }
+
+  Attempt payload(@Nullable String payload) {
+    this.payload = payload;
+    return this;
+  }
+
+  Attempt timeout(Duration timeout) {
+    this.timeout = timeout;
+    return this;
+  }
+
+  Attempt targetTimeout(Duration timeout) {
+    this.targetTimeout = timeout;
+    return this;
+  }
+
+  Attempt number(int number) {
+    this.number = number;
+    return this;
+  }
+
+  Attempt tenant(int tenant) {
+    this.tenant = new TenantId(tenant);
+    return this;
+  }
+
+  Attempt signedWith(SigningSecret... secrets) {
+    this.secrets = List.of(secrets);
+    return this;
+  }
+
+  ClaimedTask task() {
+    return new ClaimedTask(
+        tenant,
+        ID,
+        1,
+        "invoice.send",
+        5,
+        null,
+        number,
+        new Lease(7, new UUID(1, 2)),
+        Instant.parse("2026-11-15T09:59:58.007Z"),
+        Instant.parse("2026-11-15T09:59:58.007Z"),
+        NOW,
+        null,
+        payload,
+        new Target.Http(url, method, headers, body, targetTimeout),
+        false,
+        RetryPolicy.DEFAULT,
+        timeout,
+        secrets);
+  }
+
+  /** Starts the attempt as the engine does, on a virtual thread. */
+  Running startBy(Deliverer deliverer) {
+    ClaimedTask task = task();
+    var result = new FutureTask<>(() -> deliverer.deliver(task));
+    return new Running(Thread.ofVirtual().start(result), result);
+  }
+
+  DeliveryResult by(Deliverer deliverer) {
+    return startBy(deliverer).result();
+  }
+
+  Failure failureBy(Deliverer deliverer) {
+    return failureIn(by(deliverer));
+  }
+
+  FailureKind failureKindBy(Deliverer deliverer) {
+    return failureBy(deliverer).kind();
+  }
+
+  static Failure failureIn(DeliveryResult result) {
+    if (result instanceof DeliveryResult.Failed(var failure, var _)) {
+      return failure;
+    }
+    throw new AssertionError("not failed, but " + result);
+  }
+
+  /** An attempt that may still be waiting. */
+  record Running(Thread thread, FutureTask<DeliveryResult> future) {
+
+    DeliveryResult result() {
+      try {
+        return future.get(20, TimeUnit.SECONDS);
+      } catch (InterruptedException | ExecutionException | TimeoutException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+}

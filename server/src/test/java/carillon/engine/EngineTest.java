@@ -1,0 +1,329 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.NewTask;
+import carillon.model.NodeLease;
+import carillon.model.Outcome;
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.store.TaskView;
+import carillon.store.Types;
+import carillon.store.UniqueTasks;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The loops by hand: each pass is called when the test wants it. */
+class EngineTest {
+
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+  private static final RetryPolicy QUICK =
+      new RetryPolicy(
+          2,
+          null,
+          RetryPolicy.Backoff.FIXED,
+          Duration.ofMillis(1),
+          Duration.ofMillis(1),
+          RetryPolicy.Jitter.NONE);
+
+  private final List<EngineEvent> events = new CopyOnWriteArrayList<>();
+  private final FakeDeliverer deliverer = new FakeDeliverer();
+  private final Seats seats = new Seats(3);
+  private World world;
+  private Completer completer;
+  private Dispatcher dispatcher;
+  private Claimer claimer;
+  private Reaper reaper;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+    Supplier<NodeLease> lease =
+        () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
+    completer = new Completer(world.endings, lease, seats, events::add);
+    dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, events::add);
+    claimer =
+        new Claimer(
+            world.queue,
+            world.catalog,
+            world.agenda,
+            world.clock,
+            lease,
+            seats,
+            dispatcher,
+            events::add);
+    reaper = new Reaper(world.claims, world.queue, world.nodes, world.clock, events::add);
+  }
+
+  @AfterEach
+  void close() {
+    dispatcher.interrupt();
+    dispatcher.close();
+    world.close();
+  }
+
+  private static NewTask task(@Nullable Instant dueAt, Target target) {
+    return new NewTask(
+        "t", null, dueAt, null, null, "{}", target, QUICK, null, null, null, null, Map.of());
+  }
+
+  /** Claims and flushes until the task is where it should be. */
+  private TaskView runUntil(TaskId id, TaskState state) {
+    await()
+        .pollInterval(Duration.ofMillis(1))
+        .until(
+            () -> {
+              claimer.claimOnce();
+              completer.flushOnce();
+              return world.state(id) == state;
+            });
+    return world.find(id);
+  }
+
+  @Test
+  void a_due_task_is_delivered_and_completed() {
+    TaskId id = world.create(task(null, HTTP));
+
+    TaskView task = runUntil(id, TaskState.COMPLETED);
+
+    assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(id);
+    assertThat(task.output()).isEqualTo("ok");
+    assertThat(task.attempt()).isEqualTo(1);
+    assertThat(seats.taken()).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+  }
+
+  @Test
+  void a_task_is_not_claimed_before_its_time_and_the_claimer_knows_when_that_is() {
+    Instant dueAt = world.clock.instant().plusMillis(300);
+    TaskId id = world.create(task(dueAt, HTTP));
+
+    Duration wait = claimer.claimOnce();
+
+    assertThat(wait).isPositive().isLessThanOrEqualTo(Duration.ofMillis(301));
+    assertThat(deliverer.delivered()).isEmpty();
+    TaskView task = runUntil(id, TaskState.COMPLETED);
+    assertThat(task.startedAt()).isAfterOrEqualTo(dueAt);
+  }
+
+  @Test
+  void a_failure_is_retried_until_the_budget_is_used_and_every_attempt_is_kept() {
+    deliverer.answer(
+        _ -> new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "too slow"), null));
+    TaskId id = world.create(task(null, HTTP));
+
+    TaskView task = runUntil(id, TaskState.DEAD);
+
+    assertThat(task.error()).isEqualTo("too slow");
+    assertThat(world.tasks.story(World.TENANT, id).orElseThrow().attempts())
+        .extracting(
+            attempt -> attempt.attempt() + " " + attempt.outcome() + " " + attempt.failure())
+        .containsExactly("1 RETRIED TIMEOUT", "2 DEAD TIMEOUT");
+    assertThat(events)
+        .anyMatch(
+            e ->
+                e instanceof EngineEvent.Ended ended
+                    && ended.endings().contains(EngineEvent.Ending.RETRIED));
+  }
+
+  @Test
+  void no_more_runs_at_once_than_there_are_seats() {
+    deliverer.hang();
+    for (int i = 0; i < 10; i++) {
+      world.create(task(null, HTTP));
+    }
+
+    await()
+        .until(
+            () -> {
+              claimer.claimOnce();
+              return deliverer.delivered().size() == 3;
+            });
+    claimer.claimOnce();
+
+    assertThat(seats.taken()).isEqualTo(3);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING'"))
+        .isEqualTo("3");
+  }
+
+  @Test
+  void what_is_interrupted_goes_back_and_the_attempt_does_not_count() {
+    deliverer.hang();
+    TaskId id = world.create(task(null, HTTP));
+    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+
+    dispatcher.interrupt();
+    dispatcher.close();
+    completer.flushOnce();
+
+    TaskView task = world.find(id);
+    assertThat(task.state()).isEqualTo(TaskState.PENDING);
+    assertThat(task.attempt()).isZero();
+    assertThat(task.fence()).isEqualTo(1);
+    assertThat(task.failure()).isEqualTo(FailureKind.SHUTDOWN);
+  }
+
+  @Test
+  void a_paused_type_is_left_alone_until_it_is_resumed() {
+    TaskId id = world.create(task(null, HTTP));
+    pause(true);
+    claimer.claimOnce();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+
+    pause(false);
+
+    runUntil(id, TaskState.COMPLETED);
+  }
+
+  private void pause(boolean paused) {
+    Types.Result result =
+        world.db.inTransaction(tx -> world.types.setPaused(tx, World.TENANT, "t", paused, "test"));
+    assertThat(result).isInstanceOf(Types.Result.Saved.class);
+  }
+
+  @Test
+  void a_target_that_is_gone_pauses_the_type_whose_own_it_is() {
+    world.types.put(
+        World.TENANT,
+        "t",
+        new Types.Settings(HTTP, null, null, null, null, null, false, null),
+        "test",
+        null);
+    deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));
+    TaskId id = world.create(World.task("t", null));
+
+    runUntil(id, TaskState.DEAD);
+
+    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+  }
+
+  @Test
+  void a_silent_nodes_tasks_are_taken_back_and_its_late_result_is_fenced() {
+    world.node("silent");
+    TaskId id = world.create(task(null, HTTP));
+    ClaimedTask stale = world.claimOne("silent");
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = 'silent'");
+
+    reaper.reapOnce();
+
+    assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
+    TaskView task = runUntil(id, TaskState.COMPLETED);
+    assertThat(task.attempt()).isEqualTo(2);
+    seats.take(1);
+    completer.expect(List.of(stale));
+    completer.add(
+        new Attempted(stale, new Outcome.Dead(Failure.of(FailureKind.STATUS, "x"), false)));
+    completer.flushOnce();
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+    assertThat(events).contains(new EngineEvent.Ended(List.of(), 1));
+  }
+
+  @Test
+  void what_was_not_started_in_time_expires_also_where_nobody_claims() {
+    NewTask late =
+        new NewTask(
+            "t",
+            null,
+            null,
+            null,
+            null,
+            null,
+            new Target.Pull(),
+            null,
+            null,
+            Duration.ofMillis(5),
+            null,
+            null,
+            Map.of());
+    TaskId id = world.create(late);
+
+    await().until(() -> reaper.reapOnce() != null && world.state(id) == TaskState.EXPIRED);
+
+    assertThat(events).contains(new EngineEvent.Expired(1));
+  }
+
+  @Test
+  void tasks_that_share_a_concurrency_key_run_one_after_the_other() {
+    deliverer.hang();
+    NewTask keyed =
+        new NewTask(
+            "t", null, null, null, null, "{}", HTTP, QUICK, null, null, "only-one", null, Map.of());
+    world.create(keyed);
+    world.create(keyed);
+    world.create(keyed);
+
+    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+    claimer.claimOnce();
+    assertThat(deliverer.delivered()).hasSize(1);
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
+  }
+
+  @Test
+  void the_next_holder_of_a_concurrency_key_starts_when_the_first_has_ended() {
+    NewTask keyed =
+        new NewTask(
+            "t", null, null, null, null, "{}", HTTP, QUICK, null, null, "only-one", null, Map.of());
+    world.create(keyed);
+    world.create(keyed);
+    TaskId last = world.create(keyed);
+
+    await()
+        .until(
+            () -> {
+              claimer.claimOnce();
+              completer.flushOnce();
+              return deliverer.delivered().size() == 3 && world.state(last) == TaskState.COMPLETED;
+            });
+
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
+  }
+
+  @Test
+  void the_janitor_makes_slots_ahead_and_drops_old_ones_without_live_tasks() {
+    world.sql(
+        "SELECT carillon.make_slot(DATE '2020-01-01'), carillon.make_slot(DATE '2020-01-02')");
+    world.create(task(null, HTTP));
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+        VALUES (1, gen_random_uuid(), DATE '2020-01-02', 1, now(), now(), now())
+        """);
+    var janitor =
+        new Janitor(
+            world.slots,
+            world.replies,
+            new UniqueTasks(world.db),
+            world.clock,
+            Duration.ofDays(30));
+
+    janitor.cleanOnce();
+
+    assertThat(
+            world.value(
+                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.slot WHERE day <"
+                    + " '2021-01-01'"))
+        .isEqualTo("2020-01-02");
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day > current_date"))
+        .isEqualTo("7");
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.engine;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,85 @@
+package carillon.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DurationsTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "500ms, PT0.5S",
+    "0s, PT0S",
+    "30s, PT30S",
+    "5m, PT5M",
+    "2h, PT2H",
+    "7d, P7D",
+    "007d, P7D",
+    "PT1H30M, PT1H30M",
+    "P2DT3H, P2DT3H",
+    "pt0.25s, PT0.25S",
+    "PT0S, PT0S",
+  })
+  void durations_are_read_as_people_write_them(String text, Duration expected) {
+    assertThat(Durations.parse(text)).contains(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "99999999999999999999d",
+        "36501d",
+        "P99999D",
+        "PT99999999999999999999S",
+        "9223372036854775807ms"
+      })
+  void what_is_too_long_is_the_longest(String text) {
+    assertThat(Durations.parse(text)).contains(Durations.MAX);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        " ",
+        "5",
+        "s",
+        "5 s",
+        " 5s",
+        "5s ",
+        "-5s",
+        "+5s",
+        "5S",
+        "1.5s",
+        "1h30m",
+        "5w",
+        "PT-5S",
+        "-PT5S",
+        "PT1H-30M",
+        "P1Y",
+        "PT",
+        "P",
+        "٥s",
+        "5s\n",
+        "0x5s",
+        "1e3s",
+        "PT0.0000000001S"
+      })
+  void anything_else_is_refused(String text) {
+    assertThat(Durations.parse(text)).isEmpty();
+  }
+
+  @Test
+  void a_text_too_long_to_be_meant_is_not_even_read() {
+    assertThat(Durations.parse("1".repeat(1_000_000) + "s")).isEmpty();
+  }
+
+  @Test
+  void the_longest_fits_a_long_of_nanoseconds() {
+    assertThat(Durations.MAX.toNanos()).isPositive();
+  }
+}

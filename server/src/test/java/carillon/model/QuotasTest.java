@@ -1,0 +1,81 @@
+package carillon.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class QuotasTest {
+
+  private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
+
+  private static Quotas.Line line(int id, int tenant, String type, int priority, Duration waited) {
+    return new Quotas.Line(
+        new Lane(id, new TenantId(tenant), type, priority, 0, Route.PUSH), NOW.minus(waited));
+  }
+
+  @Test
+  void one_lane_gets_every_seat() {
+    Quotas.Line only = line(1, 1, "a", 5, Duration.ZERO);
+
+    assertThat(Quotas.share(List.of(only), 500, NOW)).containsExactly(Map.entry(only, 500));
+  }
+
+  @Test
+  void tenants_share_evenly_however_many_lanes_each_has() {
+    List<Quotas.Line> lines = new ArrayList<>();
+    Quotas.Line lonely = line(0, 2, "a", 5, Duration.ZERO);
+    lines.add(lonely);
+    for (int i = 1; i <= 9; i++) {
+      lines.add(line(i, 1, "type-" + i, 5, Duration.ZERO));
+    }
+
+    assertThat(Quotas.share(lines, 100, NOW).get(lonely)).isEqualTo(50);
+  }
+
+  @Test
+  void the_more_urgent_lane_gets_most_and_the_others_their_floor() {
+    Quotas.Line urgent = line(1, 1, "a", 9, Duration.ZERO);
+    Quotas.Line idle = line(2, 1, "a", 0, Duration.ZERO);
+
+    Map<Quotas.Line, Integer> shares = Quotas.share(List.of(urgent, idle), 100, NOW);
+
+    assertThat(shares).containsEntry(urgent, 90).containsEntry(idle, 10);
+  }
+
+  @Test
+  void waiting_makes_a_lane_more_urgent() {
+    Quotas.Line urgent = line(1, 1, "a", 9, Duration.ZERO);
+    Quotas.Line old = line(2, 1, "a", 0, Duration.ofMinutes(10));
+
+    assertThat(Quotas.share(List.of(urgent, old), 100, NOW).get(old)).isEqualTo(90);
+  }
+
+  @Test
+  void shares_never_add_up_to_more_than_the_seats_and_none_is_wasted() {
+    Random random = new Random(11);
+    for (int round = 0; round < 500; round++) {
+      List<Quotas.Line> lines = new ArrayList<>();
+      for (int i = 0; i <= random.nextInt(40); i++) {
+        lines.add(
+            line(
+                i,
+                random.nextInt(5),
+                "t" + random.nextInt(4),
+                random.nextInt(10),
+                Duration.ofSeconds(random.nextInt(90))));
+      }
+      int seats = random.nextInt(300);
+
+      Map<Quotas.Line, Integer> shares = Quotas.share(lines, seats, NOW.plusMillis(round));
+
+      assertThat(shares.values().stream().mapToInt(Integer::intValue).sum()).isEqualTo(seats);
+      assertThat(shares.values()).allMatch(share -> share > 0);
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,151 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Every statement that names a slot's own table is a hot one, and goes through an index whatever
+ * the statistics say.
+ */
+class HotPlansTest {
+
+  private static final List<Class<?>> STORE =
+      List.of(
+          Claims.class,
+          Endings.class,
+          PullQueue.class,
+          Slots.class,
+          TaskChanges.class,
+          TaskReader.class,
+          Tasks.class,
+          Types.class,
+          WorkQueue.class);
+
+  static World world;
+  static Slot slot;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    slot = Slot.of(world.clock.instant());
+    world.discard();
+    // Many waiting and many finished, and no ANALYZE: the planner knows nothing of either.
+    world.sql(
+        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(slot.suffix()));
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+        SELECT 1, gen_random_uuid(), DATE '%s', 1, CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'COMPLETED' END::carillon.task_state,
+               CASE WHEN n %% 2 = 0 THEN now() - make_interval(secs => n) END, now(), now()
+        FROM generate_series(1, 30000) AS n
+        """
+            .formatted(slot.day()));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  static Stream<String> hotStatements() {
+    return STORE.stream()
+        .flatMap(type -> Stream.of(type.getDeclaredFields()))
+        .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
+        .map(HotPlansTest::text)
+        .filter(
+            sql -> sql.startsWith("/* ") && sql.contains("{slot}") && !sql.contains("DROP TABLE"));
+  }
+
+  private static String text(Field field) {
+    try {
+      field.setAccessible(true);
+      return (String) field.get(null);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("hotStatements")
+  void a_hot_statement_reads_tasks_through_an_index(String sql) {
+    String plan = explain(numbered(Sql.forSlot(sql, slot)));
+
+    assertThat(plan)
+        .doesNotContain("Seq Scan on task_" + slot.suffix())
+        // A time that the index cannot use is compared with every entry of the lane.
+        .doesNotContainPattern("Filter: .*ready_at [<>]");
+  }
+
+  @Test
+  void the_claim_walks_the_queue_index_and_updates_by_row() {
+    String claim =
+        hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
+
+    String plan = explain(numbered(Sql.forSlot(claim, slot)));
+
+    assertThat(plan)
+        .contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx")
+        .contains("Tid Scan");
+  }
+
+  @Test
+  void all_the_hot_statements_were_found() {
+    assertThat(hotStatements().map(Sql::name))
+        .contains(
+            "WorkQueue.claimDue",
+            "WorkQueue.sweep",
+            "WorkQueue.expireDue",
+            "Endings.finish",
+            "Tasks.insert",
+            "Claims.held",
+            "Claims.nextLeaseEnd");
+  }
+
+  private static String numbered(String sql) {
+    Matcher marks = Pattern.compile("\\?").matcher(sql);
+    StringBuilder numbered = new StringBuilder();
+    for (int i = 1; marks.find(); i++) {
+      marks.appendReplacement(numbered, "\\$" + i);
+    }
+    return marks.appendTail(numbered).toString();
+  }
+
+  private static String explain(String sql) {
+    // Simple mode: the driver must not ask for the values that a generic plan does without.
+    var simple =
+        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
+    try (Connection connection = Postgres.connect(simple);
+        Statement statement = connection.createStatement()) {
+      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
+        statement.execute("SET " + off + " = off"); // as Db does
+      }
+      StringBuilder plan = new StringBuilder();
+      try (ResultSet rows = statement.executeQuery("EXPLAIN (GENERIC_PLAN) " + sql)) {
+        while (rows.next()) {
+          plan.append(rows.getString(1)).append('\n');
+        }
+      }
+      return plan.toString();
+    } catch (SQLException e) {
+      throw new AssertionError(sql, e);
+    }
+  }
+}

@@ -1,0 +1,371 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Lane;
+import carillon.model.Lease;
+import carillon.model.Outcome;
+import carillon.model.Route;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Every order of what can happen to one task, over two connections. The first connection's worker
+ * holds the task from before ("old"); the second one claims it anew. A model of a dozen lines says
+ * what each step must do; the database must agree, in all 720 orders one after the other, and in
+ * all pairs of which one begins while the other is uncommitted.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class InterleavingTest {
+
+  enum Step {
+    CLAIM,
+    FINISH,
+    RENEW,
+    RELEASE,
+    REAP,
+    CANCEL
+  }
+
+  /** Where a task stands before the steps begin. */
+  enum Start {
+    WAITING,
+    HELD,
+    LAPSED,
+    LAPSED_AND_CANCEL_REQUESTED
+  }
+
+  /** What there is to know about a task, and what each step makes of it. */
+  record Model(
+      TaskState state, boolean oldHolds, boolean lapsed, boolean cancelRequested, int fence) {
+
+    static Model of(Start start) {
+      return switch (start) {
+        case WAITING -> new Model(TaskState.PENDING, false, false, false, 0);
+        case HELD -> new Model(TaskState.RUNNING, true, false, false, 1);
+        case LAPSED -> new Model(TaskState.RUNNING, true, true, false, 1);
+        case LAPSED_AND_CANCEL_REQUESTED -> new Model(TaskState.RUNNING, true, true, true, 1);
+      };
+    }
+
+    Model after(Step step) {
+      return switch (step) {
+        case CLAIM ->
+            state == TaskState.PENDING
+                ? new Model(TaskState.RUNNING, false, false, cancelRequested, fence + 1)
+                : this;
+        case FINISH -> oldHolds ? ended(TaskState.COMPLETED) : this;
+        case RENEW -> oldHolds ? new Model(state, true, false, cancelRequested, fence) : this;
+        case RELEASE -> oldHolds ? back() : this;
+        case REAP -> state == TaskState.RUNNING && lapsed ? back() : this;
+        case CANCEL ->
+            switch (state) {
+              case PENDING -> ended(TaskState.CANCELLED);
+              case RUNNING -> new Model(state, oldHolds, lapsed, true, fence);
+              case COMPLETED, DEAD, CANCELLED, EXPIRED -> this;
+            };
+      };
+    }
+
+    private Model back() {
+      return ended(cancelRequested ? TaskState.CANCELLED : TaskState.PENDING);
+    }
+
+    private Model ended(TaskState next) {
+      return new Model(next, false, false, cancelRequested, fence);
+    }
+
+    /** What can be seen of it in the row. */
+    String seen() {
+      return state
+          + " fence="
+          + fence
+          + (state.isLive() ? " cancelRequested=" + cancelRequested : "");
+    }
+  }
+
+  private World world;
+  private ExecutorService threads;
+
+  @BeforeAll
+  void open() {
+    world = World.create();
+    threads = Executors.newCachedThreadPool();
+  }
+
+  @AfterAll
+  void close() {
+    threads.close();
+    world.close();
+  }
+
+  /** The only task there is, and the lease that the old holder has. */
+  private record Subject(TaskId id, Lane lane, @Nullable Lease old) {}
+
+  private Subject subject(Start start) {
+    world.sql("DELETE FROM carillon.task");
+    world.sql("DELETE FROM carillon.claim");
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
+    makeReady(id);
+    if (start == Start.WAITING) {
+      return new Subject(id, lane, null);
+    }
+    ClaimedTask held = world.db.inTransaction(tx -> claim(tx, id, lane)).getFirst();
+    if (start != Start.HELD) {
+      world.sql(
+          "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE id = '" + id + "'");
+      world.sql(
+          "UPDATE carillon.claim SET lease_until = now() - interval '1 s' WHERE id = '"
+              + held.lease().claim()
+              + "'");
+    }
+    if (start == Start.LAPSED_AND_CANCEL_REQUESTED) {
+      world.cancel(id);
+    }
+    return new Subject(id, lane, held.lease());
+  }
+
+  /** The ready time has up to a millisecond of spread in it. */
+  private void makeReady(TaskId id) {
+    world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '" + id + "'");
+  }
+
+  private List<ClaimedTask> claim(Tx tx, TaskId id, Lane lane) {
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
+    return world.queue.claimDue(tx, id.slot(), List.of(quota), null, "worker").tasks();
+  }
+
+  private void run(Tx tx, Step step, Subject subject) {
+    Lease old = subject.old() == null ? new Lease(0, new UUID(0, 0)) : subject.old();
+    TaskId id = subject.id();
+    switch (step) {
+      case CLAIM -> claim(tx, id, subject.lane());
+      case FINISH -> report(tx, id, old, WorkReport.Kind.COMPLETED);
+      case RELEASE -> report(tx, id, old, WorkReport.Kind.RELEASED);
+      case RENEW ->
+          world.pullQueue.renew(
+              tx, World.TENANT, List.of(new PullQueue.Renewal(id, old)), Duration.ofMinutes(1));
+      case REAP -> reap(tx, id);
+      case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
+    }
+  }
+
+  private void report(Tx tx, TaskId id, Lease lease, WorkReport.Kind kind) {
+    world.pullQueue.report(
+        tx,
+        World.TENANT,
+        List.of(new WorkReport(id, lease, kind, null, null, null, null)),
+        "worker");
+  }
+
+  private void reap(Tx tx, TaskId id) {
+    for (Claims.Lapsed lapsed : world.claims.lapsed(tx, 1_000)) {
+      boolean isOurs = lapsed.tasks().stream().anyMatch(held -> held.id().equals(id));
+      if (isOurs) {
+        Outcome back =
+            new Outcome.RetryAt(
+                Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+        world.claims.reap(tx, lapsed, lapsed.tasks().stream().map(_ -> back).toList());
+      }
+    }
+  }
+
+  static Stream<List<Step>> allOrders() {
+    return permutations(new ArrayList<>(), EnumSet.allOf(Step.class));
+  }
+
+  private static Stream<List<Step>> permutations(List<Step> done, Set<Step> left) {
+    return left.isEmpty()
+        ? Stream.of(done)
+        : left.stream()
+            .flatMap(
+                step -> {
+                  List<Step> longer = new ArrayList<>(done);
+                  longer.add(step);
+                  Set<Step> fewer = EnumSet.copyOf(left);
+                  fewer.remove(step);
+                  return permutations(longer, fewer);
+                });
+  }
+
+  /**
+   * Without a holder from before most steps have nothing to do; with a cancel requested the end is
+   * the same.
+   */
+  static Stream<Start> starts() {
+    return Stream.of(Start.HELD, Start.LAPSED);
+  }
+
+  @ParameterizedTest
+  @MethodSource("starts")
+  void all_orders_one_after_the_other_do_what_the_model_says(Start start) {
+    int n = 0;
+    for (List<Step> order : allOrders().toList()) {
+      Subject subject = subject(start);
+      n++;
+      Model model = Model.of(start);
+      for (Step step : order) {
+        runAlone(step, subject);
+        model = model.after(step);
+        assertThat(seen(subject.id()))
+            .as("%s, %s up to %s", start, order, step)
+            .isEqualTo(model.seen());
+      }
+      assertTrailIsLegal(subject.id());
+    }
+    assertThat(n).isEqualTo(720);
+  }
+
+  private String seen(TaskId id) {
+    TaskView task = world.find(id);
+    return task.state()
+        + " fence="
+        + task.fence()
+        + (task.state().isLive() ? " cancelRequested=" + task.cancelRequested() : "");
+  }
+
+  /**
+   * Every recorded change is an arrow of TaskState, each starts where the one before ended, and
+   * fences only rise.
+   */
+  private void assertTrailIsLegal(TaskId id) {
+    TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
+    TaskState state = TaskState.PENDING;
+    int fence = 0;
+    for (TaskStory.Transition transition : story.transitions()) {
+      assertThat(transition.from()).as("%s", story.transitions()).isEqualTo(state);
+      assertThat(state.canBecome(transition.to())).as("%s", transition).isTrue();
+      assertThat(transition.fence()).isGreaterThanOrEqualTo(fence);
+      state = transition.to();
+      fence = transition.fence();
+    }
+    assertThat(story.task().state()).isEqualTo(state);
+  }
+
+  record Overlap(Start start, Step first, Step second, boolean commits) {}
+
+  static Stream<Overlap> overlaps() {
+    return Stream.of(Start.values())
+        .flatMap(
+            start ->
+                Stream.of(Step.values())
+                    .flatMap(
+                        first ->
+                            Stream.of(Step.values())
+                                .flatMap(
+                                    second ->
+                                        Stream.of(true, false)
+                                            .map(
+                                                commits ->
+                                                    new Overlap(start, first, second, commits)))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("overlaps")
+  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
+      Overlap overlap) throws InterruptedException, ExecutionException {
+    Subject subject = subject(overlap.start());
+    CountDownLatch firstHasRun = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+
+    Future<?> first = threads.submit(() -> runAndHold(overlap, subject, firstHasRun, mayEnd));
+    firstHasRun.await();
+    Future<?> second = threads.submit(() -> runAlone(overlap.second(), subject));
+    awaitDoneOrBlocked(second);
+    mayEnd.countDown();
+    first.get();
+    second.get();
+
+    Model start = Model.of(overlap.start());
+    List<Model> legal = new ArrayList<>();
+    Model afterFirst = overlap.commits() ? start.after(overlap.first()) : start;
+    legal.add(afterFirst.after(overlap.second()));
+    if (overlap.commits()) {
+      legal.add(start.after(overlap.second()).after(overlap.first()));
+    }
+    if (overlap.second() == Step.CLAIM) {
+      legal.add(afterFirst); // a claim skips what another transaction has locked
+    }
+    assertThat(legal).as("%s", overlap).extracting(Model::seen).contains(seen(subject.id()));
+    assertTrailIsLegal(subject.id());
+  }
+
+  /** Thrown to roll the first step back. */
+  private static final class RollBack extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private void runAndHold(
+      Overlap overlap, Subject subject, CountDownLatch hasRun, CountDownLatch mayEnd) {
+    try {
+      world.db.inTransaction(
+          tx -> {
+            run(tx, overlap.first(), subject);
+            hasRun.countDown();
+            await(mayEnd);
+            if (!overlap.commits()) {
+              throw new RollBack();
+            }
+            return true;
+          });
+    } catch (RollBack e) {
+      assertThat(overlap.commits()).isFalse();
+    }
+  }
+
+  private void runAlone(Step step, Subject subject) {
+    world.db.inTransaction(
+        tx -> {
+          run(tx, step, subject);
+          return true;
+        });
+  }
+
+  private void awaitDoneOrBlocked(Future<?> second) {
+    Awaitility.await()
+        .pollInterval(Duration.ofMillis(2))
+        .until(() -> second.isDone() || isBlocked());
+  }
+
+  private boolean isBlocked() {
+    return !world
+        .value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                + " wait_event_type = 'Lock'")
+        .equals("0");
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.NewTask;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class ListingTest {
+
+  static World world;
+  static final List<TaskId> ALL = new ArrayList<>();
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    Instant start = world.clock.instant().plusSeconds(60);
+    for (int i = 0; i < 60; i++) {
+      NewTask task =
+          new NewTask(
+              i % 2 == 0 ? "even" : "odd",
+              i % 10 == 0 ? "ten" : null,
+              start.plus(Duration.ofHours(i)),
+              null,
+              null,
+              "{\"n\":" + i + "}",
+              new Target.Pull(),
+              null,
+              null,
+              null,
+              null,
+              null,
+              Map.of("n", "" + i % 3));
+      ALL.add(world.create(task));
+    }
+    ALL.sort(Comparator.comparing(TaskId::toString).reversed());
+    world.cancel(ALL.get(5));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  private static List<TaskId> walk(TaskFilter filter, int limit) {
+    List<TaskId> seen = new ArrayList<>();
+    TaskId before = null;
+    do {
+      Page<TaskView, TaskId> page = world.tasks.list(World.TENANT, filter, limit, before, false);
+      page.items().forEach(task -> seen.add(task.id()));
+      before = page.next();
+    } while (before != null);
+    return seen;
+  }
+
+  private static TaskFilter filter(
+      @Nullable String type, @Nullable TaskState state, @Nullable String key) {
+    return new TaskFilter(type, state, key, null, null, null, null, Map.of());
+  }
+
+  @Test
+  void pages_of_any_size_walk_over_all_slots_once_newest_first() {
+    for (int limit : List.of(1, 7, 59, 60, 1_000)) {
+      assertThat(walk(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
+    }
+  }
+
+  @Test
+  void filters_narrow_what_is_walked_over() {
+    assertThat(walk(filter("even", null, null), 4)).hasSize(30);
+    assertThat(walk(filter(null, TaskState.CANCELLED, null), 4)).containsExactly(ALL.get(5));
+    assertThat(walk(filter(null, null, "ten"), 4)).hasSize(6);
+    assertThat(walk(filter("odd", null, "ten"), 4)).isEmpty();
+    assertThat(walk(new TaskFilter(null, null, null, null, null, null, null, Map.of("n", "2")), 9))
+        .hasSize(20);
+  }
+
+  @Test
+  void payloads_are_left_out_unless_asked_for() {
+    assertThat(
+            world
+                .tasks
+                .list(World.TENANT, TaskFilter.ALL, 1, null, false)
+                .items()
+                .getFirst()
+                .payload())
+        .isNull();
+    assertThat(
+            world
+                .tasks
+                .list(World.TENANT, TaskFilter.ALL, 1, null, true)
+                .items()
+                .getFirst()
+                .payload())
+        .isEqualTo("{\"n\":59}");
+  }
+
+  @Test
+  void a_filter_that_matches_little_ends_its_page_early_and_says_where_to_go_on() {
+    try (World crowded = World.create()) {
+      crowded.create(World.task("t", new Target.Pull()));
+      crowded.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at, t.due_at, t.created_at
+          FROM carillon.task t, generate_series(1, 45000) AS n
+          """);
+
+      int pages = 0;
+      TaskId before = null;
+      do {
+        Page<TaskView, TaskId> page =
+            crowded.tasks.list(World.TENANT, filter(null, TaskState.DEAD, null), 10, before, false);
+        assertThat(page.items()).isEmpty();
+        before = page.next();
+        pages++;
+      } while (before != null);
+
+      assertThat(pages).isEqualTo(3);
+    }
+  }
+}

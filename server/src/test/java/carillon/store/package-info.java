@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,45 @@
+package carillon.testkit;
+
+import carillon.delivery.Deliverer;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Function;
+
+/** Delivers nothing, remembers everything, and answers as it is told. */
+public final class FakeDeliverer implements Deliverer {
+
+  private final List<ClaimedTask> delivered = new CopyOnWriteArrayList<>();
+  private final CountDownLatch never = new CountDownLatch(1);
+  private volatile Function<ClaimedTask, DeliveryResult> answer =
+      _ -> new DeliveryResult.Accepted(200, "ok");
+
+  public void answer(Function<ClaimedTask, DeliveryResult> answer) {
+    this.answer = answer;
+  }
+
+  /** From now on nothing is answered before the attempt is interrupted. */
+  public void hang() {
+    answer =
+        _ -> {
+          try {
+            never.await();
+            throw new AssertionError("nobody counts this down");
+          } catch (InterruptedException e) {
+            return new DeliveryResult.Interrupted();
+          }
+        };
+  }
+
+  public List<ClaimedTask> delivered() {
+    return delivered;
+  }
+
+  @Override
+  public DeliveryResult deliver(ClaimedTask task) {
+    delivered.add(task);
+    return answer.apply(task);
+  }
+}

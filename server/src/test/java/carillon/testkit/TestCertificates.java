@@ -1,0 +1,67 @@
+package carillon.testkit;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.List;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+
+/** Makes TLS settings for a receiver that has a certificate of its own, and for who trusts it. */
+public final class TestCertificates {
+
+  private static final String PASSWORD = "changeit";
+
+  private TestCertificates() {}
+
+  /** Serves with, and trusts, a fresh certificate for the given host. */
+  public static SSLContext selfSigned(Path directory, String host) {
+    Path file = directory.resolve(host + ".p12");
+    makeKey(file, host);
+    try (InputStream in = Files.newInputStream(file)) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(in, PASSWORD.toCharArray());
+      var keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+      keys.init(store, PASSWORD.toCharArray());
+      KeyStore trusted = KeyStore.getInstance("PKCS12");
+      trusted.load(null, null);
+      trusted.setCertificateEntry("it", store.getCertificate("it"));
+      var trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      trust.init(trusted);
+      SSLContext tls = SSLContext.getInstance("TLS");
+      tls.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+      return tls;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static void makeKey(Path file, String host) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+    command.addAll(List.of("-genkeypair", "-alias", "it", "-keyalg", "EC", "-storetype", "PKCS12"));
+    command.addAll(List.of("-keystore", file.toString(), "-storepass", PASSWORD));
+    command.addAll(List.of("-dname", "CN=" + host, "-ext", "SAN=dns:" + host));
+    try {
+      Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
+      String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (keytool.waitFor() != 0) {
+        throw new IllegalStateException("keytool: " + said);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+}
