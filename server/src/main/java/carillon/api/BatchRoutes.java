@@ -31,11 +31,14 @@ final class BatchRoutes {
   }
 
   private Answer create(Call call) {
-    return database.withLargeBody(
-        () -> {
-          List<NewTask> batch = read(call);
-          return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
-        });
+    return call.body().isLongerThan(Limits.BODY_BYTES)
+        ? database.withLargeBody(() -> createAll(call))
+        : createAll(call);
+  }
+
+  private Answer createAll(Call call) {
+    List<NewTask> batch = read(call);
+    return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
   }
 
   private List<NewTask> read(Call call) {

@@ -20,7 +20,7 @@ final class DatabaseGate {
   private static final int WAITING_CREATES = 1024;
 
   /** Large bodies are held in memory while they are read. */
-  private static final int LARGE_BODIES = 4;
+  private static final int LARGE_BODIES = 8;
 
   private final Db db;
   private final Semaphore permits;

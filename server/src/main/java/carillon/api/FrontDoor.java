@@ -17,8 +17,12 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +52,9 @@ final class FrontDoor implements Handler, DirectHandler {
           "same-origin",
           "Cache-Control",
           "no-store");
+
+  private static final DateTimeFormatter HTTP_DATE =
+      DateTimeFormatter.ofPattern("EEE, dd MMM uuuu HH:mm:ss 'GMT'", Locale.US);
 
   /** Read and thrown away after an early refusal, so that a client still sending hears of it. */
   private static final int DRAINED_BYTES = 4 << 20;
@@ -214,8 +221,7 @@ final class FrontDoor implements Handler, DirectHandler {
 
   private static void send(Answer answer, Progress progress, ServerResponse response) {
     ServerResponseHeaders headers = response.headers();
-    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
-    headers.set(HeaderNames.create(REQUEST_ID), progress.requestId);
+    setCommon(headers, progress.requestId);
     answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
     if (progress.closes) {
       headers.set(HeaderValues.CONNECTION_CLOSE);
@@ -227,6 +233,13 @@ final class FrontDoor implements Handler, DirectHandler {
       headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
       response.send(answer.body().getBytes(StandardCharsets.UTF_8));
     }
+  }
+
+  private static void setCommon(ServerResponseHeaders headers, String requestId) {
+    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
+    headers.set(HeaderNames.create(REQUEST_ID), requestId);
+    // The server's own is in the zone of the machine, which HTTP does not allow.
+    headers.set(HeaderNames.DATE, HTTP_DATE.format(ZonedDateTime.now(ZoneOffset.UTC)));
   }
 
   private void count(ServerRequest request, Progress progress, int status) {
@@ -269,8 +282,7 @@ final class FrontDoor implements Handler, DirectHandler {
       @Nullable String message) {
     String requestId = newRequestId();
     Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
-    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
-    headers.set(HeaderNames.create(REQUEST_ID), requestId);
+    setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     metrics
         .counter(

@@ -44,6 +44,11 @@ final class RequestBody {
     return head.present();
   }
 
+  /** Whether it is, or may be: its length need not be known. */
+  boolean isLongerThan(int bytes) {
+    return head.present() && (head.length() < 0 || head.length() > bytes);
+  }
+
   /** The media type, which must be one of these. */
   String mediaType(String... accepted) {
     if (head.contentEncoding() != null && !head.contentEncoding().equalsIgnoreCase("identity")) {

@@ -354,6 +354,7 @@ class BadInputTest {
       assertThat(reply.header("cache-control")).isEqualTo("no-store");
       assertThat(reply.header("carillon-request-id")).matches("[0-9a-f]{16}");
       assertThat(reply.header("server")).isNull();
+      assertThat(reply.header("date")).matches("\\w{3}, \\d\\d \\w{3} \\d{4} [0-9:]{8} GMT");
     }
   }
 }

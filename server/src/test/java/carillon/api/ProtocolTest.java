@@ -46,6 +46,7 @@ class ProtocolTest {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(15_000);
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+      socket.shutdownOutput();
       return readAll(socket);
     }
   }
