@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import carillon.model.AddressRules;
 import carillon.model.HttpTargetRules;
 import carillon.store.Json;
+import carillon.testkit.Postgres;
+import java.sql.Connection;
+import java.sql.Statement;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,7 +16,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -163,6 +170,44 @@ class OperateTest {
   void limits_are_listed() {
     assertThat(api.get("/v1/limits").send().expect(200).json().get("payloadBytes").asInt())
         .isEqualTo(262_144);
+  }
+
+  @Test
+  void who_would_wait_too_long_for_the_database_is_told_to_come_back() throws Exception {
+    try (TestApi narrow = TestApi.start(1);
+        ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+        Connection connection = Postgres.connect(narrow.world.address);
+        Statement statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("LOCK TABLE carillon.api_key IN ACCESS EXCLUSIVE MODE");
+      Future<TestApi.Reply> first = threads.submit(() -> narrow.get("/v1/keys").send());
+      Awaitility.await()
+          .until(
+              () ->
+                  narrow
+                      .world
+                      .value("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                      .equals("1"));
+
+      TestApi.Reply second = narrow.get("/v1/keys").send().expect(ErrorCode.OVERLOADED);
+      connection.rollback();
+
+      assertThat(second.header("retry-after")).isEqualTo("1");
+      narrow.request("GET", "/health/live").send().expect(200);
+      first.get().expect(200);
+    }
+  }
+
+  @Test
+  void a_database_that_is_gone_is_not_our_last_word() {
+    try (TestApi orphan = TestApi.start()) {
+      orphan.world.db.close();
+
+      TestApi.Reply reply = orphan.get("/v1/tasks").send().expect(ErrorCode.UNAVAILABLE);
+
+      assertThat(reply.header("retry-after")).isEqualTo("1");
+      assertThat(reply.body()).doesNotContain("Exception").doesNotContain("jdbc");
+    }
   }
 
   @Test

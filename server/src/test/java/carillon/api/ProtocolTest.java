@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -187,6 +188,7 @@ class ProtocolTest {
   void slow_silent_and_deaf_clients_are_let_go_within_ten_seconds() throws Exception {
     List<Callable<Duration>> clients =
         List.of(
+            ProtocolTest::timeUntilTheDeafAreDropped,
             () -> timeUntilClosed("", ""),
             () -> timeUntilClosed("", "GET /v1/tasks HTTP/1.1\r\n"),
             () ->
@@ -227,6 +229,29 @@ class ProtocolTest {
         readUntilClosedOrTimeout(socket);
       }
       return Duration.ofNanos(System.nanoTime() - start);
+    }
+  }
+
+  /** Asks for more than all buffers hold and reads nothing of it. */
+  private static Duration timeUntilTheDeafAreDropped() throws IOException {
+    long start = System.nanoTime();
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      String request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n";
+      socket.getOutputStream().write(request.repeat(500).getBytes(StandardCharsets.US_ASCII));
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(30))
+          .pollInterval(Duration.ofMillis(500))
+          .until(() -> !canWrite(socket));
+      return Duration.ofNanos(System.nanoTime() - start);
+    }
+  }
+
+  private static boolean canWrite(Socket socket) {
+    try {
+      socket.getOutputStream().write('\r');
+      return true;
+    } catch (IOException e) {
+      return false;
     }
   }
 
