@@ -8,6 +8,8 @@ import javax.crypto.SecretKey;
  *
  * @param bind address to listen on. Default 127.0.0.1.
  * @param port 0 picks a free one. Default 8080.
+ * @param servesTasks false on a node that is only looked at: health, metrics and documents. Default
+ *     true.
  * @param adminKeyHash SHA-256 of the bootstrap admin key, in hex
  * @param secret of the installation, the same on all nodes: cursors carry a MAC made with it
  * @param databaseRequests requests that use the database at once; no more than the pool has
@@ -17,6 +19,7 @@ import javax.crypto.SecretKey;
 public record ApiConfig(
     String bind,
     int port,
+    boolean servesTasks,
     String adminKeyHash,
     SecretKey secret,
     int databaseRequests,

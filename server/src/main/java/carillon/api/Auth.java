@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.KeyText;
 import carillon.store.ApiKey;
 import carillon.store.ApiKeys;
 import carillon.store.Tenant;

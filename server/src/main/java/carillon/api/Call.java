@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Echo;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.time.Duration;

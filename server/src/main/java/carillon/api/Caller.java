@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Echo;
 import carillon.model.TenantId;
 import carillon.store.Tenant;
 import java.util.List;

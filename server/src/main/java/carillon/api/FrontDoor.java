@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Echo;
 import carillon.store.StoreException;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.Header;

@@ -75,7 +75,10 @@ public final class HttpApi implements AutoCloseable {
     Lists lists = new Lists(new Cursors(config.secret()));
     TargetFields targets = new TargetFields(targetRules);
     TaskFields tasks = new TaskFields(targets, clock);
-    List<Endpoint> all = new ArrayList<>();
+    List<Endpoint> all = new ArrayList<>(new OperateRoutes(notReady, metrics).endpoints());
+    if (!config.servesTasks()) {
+      return new Endpoints(all);
+    }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, database, once, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, database, once).endpoints());
     all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
@@ -83,7 +86,6 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), database, lists).endpoints());
-    all.addAll(new OperateRoutes(notReady, metrics).endpoints());
     return new Endpoints(all);
   }
 

@@ -1,5 +1,7 @@
 package carillon.api;
 
+import carillon.model.Echo;
+import carillon.model.KeyText;
 import carillon.store.ApiKey;
 import carillon.store.ApiKeys;
 import carillon.store.Page;

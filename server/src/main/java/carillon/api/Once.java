@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.KeyText;
 import carillon.store.Json;
 import carillon.store.Replies;
 import carillon.store.Tx;

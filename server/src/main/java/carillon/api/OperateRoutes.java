@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.KeyText;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,5 +1,7 @@
 package carillon.api;
 
+import carillon.model.Echo;
+
 /** Writes JSON pointers (RFC 6901) whose parts came from a client. */
 final class Pointer {
 

@@ -1,5 +1,7 @@
 package carillon.api;
 
+import carillon.model.Echo;
+import carillon.model.KeyText;
 import carillon.model.TaskState;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;

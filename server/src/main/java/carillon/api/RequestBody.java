@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.KeyText;
 import io.helidon.webserver.CloseConnectionException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Echo;
 import carillon.store.Tenant;
 import carillon.store.Tenants;
 import java.util.List;

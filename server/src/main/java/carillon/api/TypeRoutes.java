@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Echo;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
 import carillon.model.TaskType;

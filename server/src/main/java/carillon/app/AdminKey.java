@@ -45,7 +45,7 @@ record AdminKey(String value, @Nullable Path file, boolean isNew) {
     Path directory = PrivateFiles.directory(file.toAbsolutePath().getParent());
     Path draft = Files.createTempFile(directory, FILE_NAME, ".new"); // mode 0600 by itself
     try {
-      Files.writeString(draft, KeyText.generate(new SecureRandom()) + "\n");
+      Files.writeString(draft, KeyText.random(new SecureRandom()).text() + "\n");
       Files.createLink(file, draft);
       return true;
     } catch (FileAlreadyExistsException _) {

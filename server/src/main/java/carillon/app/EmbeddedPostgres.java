@@ -144,7 +144,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
   private static String password(Path file) throws IOException {
     if (!Files.exists(file)) {
-      PrivateFiles.write(file, KeyText.generate(new SecureRandom()) + "\n");
+      PrivateFiles.write(file, KeyText.random(new SecureRandom()).text() + "\n");
     }
     return Files.readString(file).strip();
   }

@@ -12,6 +12,7 @@ import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
 import carillon.model.AddressRules;
 import carillon.model.HttpTargetRules;
+import carillon.model.KeyText;
 import carillon.store.Agenda;
 import carillon.store.ApiKeys;
 import carillon.store.Catalog;
@@ -32,9 +33,6 @@ import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -204,20 +202,11 @@ final class Wiring {
     return new ApiConfig(
         config.http().bind(),
         config.http().port(),
-        sha256(AdminKey.of(config).value()),
+        config.node().roles().contains(Config.Role.API),
+        HexFormat.of().formatHex(KeyText.sha256(AdminKey.of(config).value())),
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
         Duration.ofSeconds(5));
-  }
-
-  private static String sha256(String text) {
-    try {
-      byte[] hash =
-          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(hash);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
-    }
   }
 
   private static Optional<String> notReady(Heartbeat heartbeat) {

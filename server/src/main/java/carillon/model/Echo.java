@@ -1,14 +1,17 @@
 package carillon.model;
 
-/** Text of a caller as it may appear in a message: short, on one line, in ASCII. */
-final class Echo {
+/**
+ * Text of a caller as it may be repeated in a message or a log line: short, on one line, plain
+ * ASCII without markup, terminal codes or look-alikes.
+ */
+public final class Echo {
 
   private static final int MAX_CHARACTERS = 64;
   private static final String CUT = "...";
 
   private Echo() {}
 
-  static String of(String text) {
+  public static String of(String text) {
     var echo = new StringBuilder();
     for (int i = 0; i < text.length(); i++) {
       String next = escaped(text.charAt(i));
@@ -22,6 +25,7 @@ final class Echo {
   }
 
   private static String escaped(char c) {
-    return c >= ' ' && c <= '~' ? String.valueOf(c) : "\\u%04x".formatted((int) c);
+    boolean isPlain = c >= ' ' && c <= '~' && "<>&\"'`".indexOf(c) < 0;
+    return isPlain ? String.valueOf(c) : "\\u%04x".formatted((int) c);
   }
 }

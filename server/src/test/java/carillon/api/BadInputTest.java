@@ -2,6 +2,7 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.KeyText;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;

@@ -3,6 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.KeyText;
 import carillon.model.Lease;
 import java.util.EnumMap;
 import java.util.EnumSet;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.AddressRules;
 import carillon.model.HttpTargetRules;
+import carillon.model.KeyText;
 import carillon.store.Json;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -60,6 +61,7 @@ final class TestApi implements AutoCloseable {
     return new ApiConfig(
         "127.0.0.1",
         port,
+        true,
         HexFormat.of().formatHex(KeyText.sha256(ADMIN_KEY)),
         new SecretKeySpec(new byte[32], "HmacSHA256"),
         databaseRequests,

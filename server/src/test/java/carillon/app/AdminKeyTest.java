@@ -42,7 +42,7 @@ class AdminKeyTest {
     Path file = directory.resolve("data/admin-key");
     assertThat(first).isEqualTo(new AdminKey(first.value(), file, true));
     assertThat(second).isEqualTo(new AdminKey(first.value(), file, false));
-    assertThat(KeyText.isWellFormed(first.value())).isTrue();
+    assertThat(KeyText.parse(first.value())).isPresent();
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
         .isEqualTo("rw-------");
     assertThat(
