@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
@@ -39,6 +40,10 @@ final class Metrics implements Consumer<EngineEvent> {
   private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
   private final Map<EngineEvent.Ending, Counter> outcomes = new EnumMap<>(EngineEvent.Ending.class);
   private final Map<String, Counter> deliveries = new HashMap<>();
+
+  /** The registry holds these weakly, and a counter whose source is gone stands still. */
+  private final List<DoubleSupplier> counted = new ArrayList<>();
+
   private final Timer delivery =
       Timer.builder("carillon.delivery").description("how long attempts took").register(registry);
   private final Timer lateness =
@@ -82,6 +87,7 @@ final class Metrics implements Consumer<EngineEvent> {
 
   /** A count that is kept elsewhere. */
   void count(String name, String description, DoubleSupplier value) {
+    counted.add(value);
     FunctionCounter.builder("carillon." + name, value, DoubleSupplier::getAsDouble)
         .description(description)
         .register(registry);

@@ -16,7 +16,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   /** For a terminal. */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
-    lines.add(row("created", rate("carillon_tasks_created_total") + "/s"));
+    lines.add(row("created", rate("carillon_created_tasks_total") + "/s"));
     lines.add(row("claimed", rate("carillon_claimer_claimed_total") + "/s"));
     lines.add(
         row(
@@ -53,7 +53,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   String line() {
     return "created/s=%s claimed/s=%s delivered/s=%s outcomes/s=%s p50=%s p99=%s backlog=%s oldest=%s inflight=%s fenced=%s"
         .formatted(
-            rate("carillon_tasks_created_total"),
+            rate("carillon_created_tasks_total"),
             rate("carillon_claimer_claimed_total"),
             rate("carillon_deliveries_total"),
             rate("carillon_outcomes_total"),

@@ -27,7 +27,7 @@ class TopViewTest {
   private static final String NOW =
       """
       carillon_claimer_claimed_total 3000
-      carillon_tasks_created_total 42
+      carillon_created_tasks_total 42
       carillon_deliveries_total{result="accepted"} 2_bad
       carillon_deliveries_total{result="accepted"} 1900
       carillon_deliveries_total{result="failed",node="a\\"b"} 6

@@ -1,0 +1,202 @@
+package carillon;
+
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The walls between the rooms, and the few rules that no compiler checks. */
+class RoomsTest {
+
+  private static final Path MAIN = Path.of("src/main");
+  private static final Path TEST = Path.of("src/test");
+
+  private static final JavaClasses PROGRAM =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .importPackages("carillon");
+
+  private static final JavaClasses TESTS =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.ONLY_INCLUDE_TESTS)
+          .importPackages("carillon");
+
+  @Test
+  void data_goes_one_way_through_the_rooms() {
+    layeredArchitecture()
+        .consideringOnlyDependenciesInLayers()
+        .layer("app")
+        .definedBy("carillon.app..")
+        .layer("api")
+        .definedBy("carillon.api..")
+        .layer("engine")
+        .definedBy("carillon.engine..")
+        .layer("cluster")
+        .definedBy("carillon.cluster..")
+        .layer("delivery")
+        .definedBy("carillon.delivery..")
+        .layer("store")
+        .definedBy("carillon.store..")
+        .layer("model")
+        .definedBy("carillon.model..")
+        .whereLayer("app")
+        .mayNotBeAccessedByAnyLayer()
+        .whereLayer("api")
+        .mayOnlyBeAccessedByLayers("app")
+        .whereLayer("engine")
+        .mayOnlyBeAccessedByLayers("app")
+        .whereLayer("cluster")
+        .mayOnlyBeAccessedByLayers("app")
+        .whereLayer("delivery")
+        .mayOnlyBeAccessedByLayers("engine", "app")
+        .whereLayer("store")
+        .mayOnlyBeAccessedByLayers("engine", "cluster", "api", "app")
+        .check(PROGRAM);
+  }
+
+  @Test
+  void the_model_knows_nothing_but_java() {
+    classes()
+        .that()
+        .resideInAPackage("carillon.model..")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage("java..", "carillon.model..", "org.jspecify.annotations..")
+        .check(PROGRAM);
+  }
+
+  @Test
+  void commands_are_clients_and_know_neither_the_store_nor_the_engine() {
+    noClasses()
+        .that()
+        .resideInAPackage("carillon.app.cli..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            "carillon.store..",
+            "carillon.engine..",
+            "carillon.api..",
+            "carillon.cluster..",
+            "carillon.delivery..")
+        .check(PROGRAM);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "store, java.sql..",
+    "store, javax.sql..",
+    "store, org.postgresql..",
+    "store, com.zaxxer.hikari..",
+    "store, org.flywaydb..",
+    "delivery, org.apache.hc..",
+    "api, io.helidon..",
+    "app, picocli.."
+  })
+  void a_library_is_let_into_one_room_only(String room, String library) {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("carillon." + room + "..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage(library)
+        .check(PROGRAM);
+  }
+
+  @Test
+  void only_the_program_itself_reads_the_clock() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("carillon.app..")
+        .should()
+        .callMethodWhere(
+            target(owner(resideInAPackage("java.time"))).and(target(nameMatching("now|system.*"))))
+        .orShould()
+        .callMethodWhere(
+            target(owner(type(System.class))).and(target(nameMatching("currentTimeMillis"))))
+        .because("time is a parameter, and the database's clock decides")
+        .check(PROGRAM);
+  }
+
+  @Test
+  void no_test_sleeps() {
+    noClasses()
+        .should()
+        .callMethodWhere(target(owner(type(Thread.class))).and(target(nameMatching("sleep"))))
+        .orShould()
+        .callMethodWhere(target(owner(type(TimeUnit.class))).and(target(nameMatching("sleep"))))
+        .check(TESTS);
+  }
+
+  @Test
+  void names_say_what_things_are() {
+    Stream<String> names =
+        Stream.of(PROGRAM, TESTS).flatMap(JavaClasses::stream).map(JavaClass::getSimpleName);
+
+    assertThat(names)
+        .noneMatch(name -> name.matches(".*(Utils?|Helper|Manager|Impl)|(Abstract|Base)[A-Z].*"));
+  }
+
+  @Test
+  void tasks_are_claimed_in_one_file() {
+    List<Path> files =
+        files(MAIN)
+            .filter(file -> read(file).toLowerCase(Locale.ROOT).contains("skip locked"))
+            .toList();
+
+    assertThat(files).containsExactly(MAIN.resolve("java/carillon/store/WorkQueue.java"));
+  }
+
+  @Test
+  void every_package_says_what_it_is_for() {
+    List<Path> silent =
+        Stream.of(MAIN, TEST)
+            .map(root -> root.resolve("java"))
+            .flatMap(root -> files(root).map(file -> root.relativize(file.resolveSibling(""))))
+            .distinct()
+            .filter(
+                directory ->
+                    Stream.of(MAIN, TEST)
+                        .map(root -> root.resolve("java").resolve(directory))
+                        .noneMatch(each -> Files.exists(each.resolve("package-info.java"))))
+            .toList();
+
+    assertThat(silent).isEmpty();
+  }
+
+  private static Stream<Path> files(Path root) {
+    try (Stream<Path> paths = Files.walk(root)) {
+      return paths.filter(Files::isRegularFile).toList().stream();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package carillon.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.client.Carillon;
+import carillon.store.Db;
+import carillon.testkit.Postgres;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** The tour of the README, typed into a shell as it stands there. */
+class ReadmeTest {
+
+  private static final Path README = Path.of("../README.md");
+  private static final Pattern TOUR = Pattern.compile("(?ms)^## A tour.*?(?=^## )");
+  private static final Pattern COMMANDS = Pattern.compile("(?ms)^```sh\n(.*?)^```$");
+
+  @TempDir Path directory;
+
+  @Test
+  void the_tour_works_as_typed() throws Exception {
+    try (Running node = Wiring.start(config())) {
+      String output = run(tour(), node);
+
+      String key = Files.readString(directory.resolve("data/admin-key")).strip();
+      try (Carillon carillon = Carillon.connect(node.url(), key)) {
+        assertThat(
+                carillon
+                    .get("/v1/tasks")
+                    .get("items")
+                    .valueStream()
+                    .collect(
+                        Collectors.toMap(task -> text(task, "type"), task -> text(task, "status"))))
+            .as(output)
+            .containsExactlyInAnyOrderEntriesOf(
+                Map.of(
+                    "hello", "COMPLETED",
+                    "report", "DEAD",
+                    "reminder", "CANCELLED",
+                    "resize", "COMPLETED",
+                    "invoice", "COMPLETED"));
+      }
+      assertThat(output)
+          .contains("/hello attempt 1 {\"to\": \"you\"}\n")
+          .contains("/broken attempt 3 \n")
+          .contains("the target answered 503")
+          .contains("{\"cancelled\":1}\n")
+          .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
+          .contains("/invoice attempt 1 {\"number\":1}\n")
+          .contains("fenced=0");
+    }
+  }
+
+  private Config config() {
+    Db.Address database = Postgres.freshDatabase();
+    String url =
+        "%s?user=%s&password=%s".formatted(database.url(), database.user(), database.password());
+    return new ConfigLoader(Map.of(), directory)
+        .load(Map.of("port", "0", "database-url", url, "allow-targets", "127.0.0.0/8"));
+  }
+
+  private static String tour() throws IOException {
+    MatchResult tour = TOUR.matcher(Files.readString(README)).results().findFirst().orElseThrow();
+    return COMMANDS
+        .matcher(tour.group())
+        .results()
+        .map(block -> block.group(1))
+        .collect(Collectors.joining());
+  }
+
+  /** Runs the commands in a directory that looks like ours to them; returns all that they print. */
+  private String run(String commands, Running node) throws IOException, InterruptedException {
+    Path program = Files.writeString(directory.resolve("carillon"), program());
+    Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
+    Path script = Files.writeString(directory.resolve("tour.sh"), commands);
+    Path output = directory.resolve("output");
+    ProcessBuilder bash =
+        new ProcessBuilder("bash", "-euo", "pipefail", script.toString())
+            .directory(directory.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile());
+    bash.environment().keySet().removeIf(name -> name.startsWith("CARILLON_"));
+    bash.environment().put("CARILLON_URL", node.url().toString());
+    bash.environment().put("RECEIVER_PORT", String.valueOf(freePort()));
+    Process shell = bash.start();
+    try {
+      boolean ended = shell.waitFor(60, TimeUnit.SECONDS);
+      assertThat(ended && shell.exitValue() == 0).as(Files.readString(output)).isTrue();
+    } finally {
+      shell.descendants().forEach(ProcessHandle::destroy);
+      shell.destroyForcibly();
+    }
+    return Files.readString(output);
+  }
+
+  /** Stands in for ./carillon, which would look whether the program has to be built. */
+  private static String program() {
+    return """
+    #!/bin/sh
+    exec '%s' -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '%s' carillon.app.Main "$@"
+    """
+        .formatted(
+            ProcessHandle.current().info().command().orElseThrow(),
+            System.getProperty("java.class.path"));
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static String text(JsonNode task, String field) {
+    return task.get(field).asString();
+  }
+}
