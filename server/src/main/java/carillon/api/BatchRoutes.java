@@ -31,9 +31,7 @@ final class BatchRoutes {
   }
 
   private Answer create(Call call) {
-    return call.body().isLongerThan(Limits.BODY_BYTES)
-        ? database.withLargeBody(() -> createAll(call))
-        : createAll(call);
+    return database.withBatch(call.body().length(), () -> createAll(call));
   }
 
   private Answer createAll(Call call) {

@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.Db;
 import carillon.store.Tx;
+import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -19,13 +20,18 @@ final class DatabaseGate {
    */
   private static final int WAITING_CREATES = 1024;
 
-  /** Large bodies are held in memory while they are read. */
-  private static final int LARGE_BODIES = 8;
+  /** Batches are held in memory while they are read and written: all of them together this much. */
+  private static final int BATCH_KIB = Limits.BATCH_BYTES >> 10;
+
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /** A batch takes a while, and sending it again would cost more than waiting. */
+  private static final Duration BATCH_PATIENCE = Duration.ofSeconds(10);
 
   private final Db db;
   private final Semaphore permits;
   private final Semaphore creates = new Semaphore(WAITING_CREATES);
-  private final Semaphore largeBodies = new Semaphore(LARGE_BODIES);
+  private final Semaphore batchKib = new Semaphore(BATCH_KIB, true);
 
   DatabaseGate(Db db, int permits) {
     this.db = db;
@@ -33,7 +39,7 @@ final class DatabaseGate {
   }
 
   <T> T use(Supplier<T> work) {
-    return holding(permits, work);
+    return holding(permits, 1, PATIENCE, work);
   }
 
   <T> T inTransaction(Function<Tx, T> work) {
@@ -45,16 +51,19 @@ final class DatabaseGate {
    * own.
    */
   <T> T together(Supplier<T> work) {
-    return holding(creates, work);
+    return holding(creates, 1, PATIENCE, work);
   }
 
-  <T> T withLargeBody(Supplier<T> work) {
-    return holding(largeBodies, work);
+  /** For work that holds a body of this length; one of unknown length may be as long as any. */
+  <T> T withBatch(long bytes, Supplier<T> work) {
+    int kib = bytes < 0 || bytes > Limits.BATCH_BYTES ? BATCH_KIB : (int) (bytes >> 10) + 1;
+    return holding(batchKib, Math.min(kib, BATCH_KIB), BATCH_PATIENCE, work);
   }
 
-  private static <T> T holding(Semaphore semaphore, Supplier<T> work) {
+  private static <T> T holding(
+      Semaphore semaphore, int permits, Duration patience, Supplier<T> work) {
     try {
-      if (!semaphore.tryAcquire(1, TimeUnit.SECONDS)) {
+      if (!semaphore.tryAcquire(permits, patience.toMillis(), TimeUnit.MILLISECONDS)) {
         throw overloaded();
       }
     } catch (InterruptedException e) {
@@ -64,7 +73,7 @@ final class DatabaseGate {
     try {
       return work.get();
     } finally {
-      semaphore.release();
+      semaphore.release(permits);
     }
   }
 

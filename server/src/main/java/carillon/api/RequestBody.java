@@ -45,9 +45,9 @@ final class RequestBody {
     return head.present();
   }
 
-  /** Whether it is, or may be: its length need not be known. */
-  boolean isLongerThan(int bytes) {
-    return head.present() && (head.length() < 0 || head.length() > bytes);
+  /** In bytes; -1 if not known in advance. */
+  long length() {
+    return head.present() ? head.length() : 0;
   }
 
   /** The media type, which must be one of these. */
