@@ -2,7 +2,6 @@ package carillon.api;
 
 import carillon.model.NewTask;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
 import carillon.store.ChangeResult;
 import carillon.store.CreateResult;
 import carillon.store.Page;
@@ -172,10 +171,6 @@ final class TaskRoutes {
         call,
         (tx, id, version) -> {
           ChangeResult result = tasks.cancel(tx, call.tenant(), id, call.caller().who(), version);
-          if (result instanceof ChangeResult.WrongState(var task)
-              && task.state() == TaskState.RUNNING) {
-            return Answer.json(202, TaskJson.of(task)).withVersion(task.version());
-          }
           return changed(
               result, ErrorCode.ALREADY_TERMINAL, "a task that has ended cannot be cancelled");
         });
@@ -227,6 +222,8 @@ final class TaskRoutes {
           Answer.json(200, TaskJson.of(task)).withVersion(task.version());
       case ChangeResult.Unchanged(var task) ->
           Answer.json(200, TaskJson.of(task)).withVersion(task.version());
+      case ChangeResult.Requested(var task) ->
+          Answer.json(202, TaskJson.of(task)).withVersion(task.version());
       case ChangeResult.NotFound() -> throw notFound();
       case ChangeResult.WrongState(var task) ->
           throw new ApiException(wrongState, "the task is " + task.state() + "; " + why);

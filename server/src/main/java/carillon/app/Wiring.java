@@ -10,6 +10,7 @@ import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
+import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
@@ -50,8 +51,8 @@ import javax.crypto.spec.SecretKeySpec;
  */
 final class Wiring {
 
-  /** The loops that use the engine's pool: one connection each. */
-  private static final int ENGINE_CONNECTIONS = 4;
+  /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
+  private static final int ENGINE_CONNECTIONS = 6;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -81,7 +82,9 @@ final class Wiring {
     // Apart from the others: both are needed by transactions that hold a connection already.
     Db catalogDb = pool(address, "catalog", 2, metrics, shutdown);
     // And this one so that nothing can keep a live node from saying so.
-    Db heartbeatDb = pool(address, "heartbeat", 1, metrics, shutdown);
+    Db heartbeatDb = Db.open(address, "heartbeat", 1, config.node().lease().dividedBy(4));
+    shutdown.add(heartbeatDb);
+    metrics.pool("heartbeat", heartbeatDb);
 
     DbClock clock = new DbClock(InstantSource.system());
     clock.measure(heartbeatDb);
@@ -104,34 +107,33 @@ final class Wiring {
     shutdown.add(heartbeat::leave);
     shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
 
-    if (config.node().roles().contains(Config.Role.ENGINE)) {
-      var deliverer = new HttpDeliverer(targetRules, clock, Main.version());
-      shutdown.add(deliverer);
-      Engine engine =
-          Engine.start(
-              new Engine.Store(
-                  queue,
-                  endings,
-                  claims,
-                  new Nodes(engineDb),
-                  slots,
-                  replies,
-                  new UniqueTasks(engineDb),
-                  catalog,
-                  agenda,
-                  clock),
-              deliverer,
-              heartbeat::lease,
-              new EngineConfig(
-                  config.engine().concurrency(),
-                  config.engine().drainTimeout(),
-                  config.engine().retention()),
-              metrics);
-      shutdown.add(engine::stop);
-      metrics.gauge("in.flight", "tasks claimed here and not yet ended", engine::inFlight);
-      metrics.gauge("seats", "tasks that may be in flight here at once", engine::seats);
-    }
-    // Not "tasks.created": Prometheus keeps that ending for itself and cuts it off.
+    Optional<Engine> engine =
+        config.node().roles().contains(Config.Role.ENGINE)
+            ? Optional.of(
+                engine(
+                    config,
+                    new Engine.Store(queue, endings, catalog, agenda, clock),
+                    targetRules,
+                    heartbeat,
+                    metrics,
+                    shutdown))
+            : Optional.empty();
+    var upkeep =
+        new Upkeep.Store(
+            queue,
+            claims,
+            new Nodes(engineDb),
+            slots,
+            new Replies(engineDb),
+            new UniqueTasks(engineDb),
+            clock);
+    shutdown.add(
+        Upkeep.start(
+            upkeep,
+            heartbeat::lease,
+            claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
+            config.engine().retention(),
+            metrics));
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
     metrics.gauge(
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
@@ -155,9 +157,32 @@ final class Wiring {
             () -> notReady(heartbeat),
             metrics.registry(),
             clock);
-    shutdown.add(api); // stops first: nothing new comes in while the engine drains
+    shutdown.add(api);
+    engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
     return new Node(
         URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
+  }
+
+  private static Engine engine(
+      Config config,
+      Engine.Store store,
+      HttpTargetRules targetRules,
+      Heartbeat heartbeat,
+      Metrics metrics,
+      Shutdown shutdown) {
+    var deliverer = new HttpDeliverer(targetRules, store.clock(), Main.version());
+    shutdown.add(deliverer);
+    Engine engine =
+        Engine.start(
+            store,
+            deliverer,
+            heartbeat::lease,
+            new EngineConfig(config.engine().concurrency(), config.engine().drainTimeout()),
+            metrics);
+    shutdown.add(engine::stop);
+    metrics.gauge("in.flight", "tasks claimed here and not yet ended", engine::inFlight);
+    metrics.gauge("seats", "tasks that may be in flight here at once", engine::seats);
+    return engine;
   }
 
   private record Node(URI url, Shutdown shutdown) implements Running {

@@ -7,6 +7,7 @@ import carillon.model.Slot;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.DbClock;
+import carillon.store.StoreException;
 import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
@@ -14,19 +15,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Moves due tasks from the table into this node, never more than it has room to run. */
 final class Claimer {
 
-  /** Whatever no wake-up told us is found this late at most. */
-  private static final Duration SWEEP = Duration.ofSeconds(1);
-
-  /**
-   * How far ahead a sweep opens slots, so that what is due at midnight is known before midnight.
-   */
-  private static final Duration AHEAD = Duration.ofSeconds(5);
+  /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
+  private static final Duration IDLE = Duration.ofSeconds(1);
 
   private static final int MAX_BATCH = 2_000;
 
@@ -37,6 +34,7 @@ final class Claimer {
   private final Supplier<NodeLease> node;
   private final Seats seats;
   private final Dispatcher dispatcher;
+  private final Completer completer;
   private final Consumer<EngineEvent> events;
 
   Claimer(
@@ -47,6 +45,7 @@ final class Claimer {
       Supplier<NodeLease> node,
       Seats seats,
       Dispatcher dispatcher,
+      Completer completer,
       Consumer<EngineEvent> events) {
     this.queue = queue;
     this.catalog = catalog;
@@ -55,80 +54,84 @@ final class Claimer {
     this.node = node;
     this.seats = seats;
     this.dispatcher = dispatcher;
+    this.completer = completer;
     this.events = events;
   }
 
   /** One pass. Returns how long nothing is known to be due. */
   Duration claimOnce() {
-    if (agenda.takeKeyFreed()) {
-      queue.sweep(clock.instant().plus(AHEAD));
-    } else {
-      queue.sweepAfter(SWEEP, clock.instant().plus(AHEAD));
-    }
     NodeLease lease = node.get();
-    if (!lease.isTrusted(System.nanoTime())) {
-      return SWEEP; // our lease may have lapsed: what we claimed now could be taken back at once
-    }
     int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0) {
-      return SWEEP; // a seat that is given back wakes us
+    if (free == 0 || !lease.isTrusted(System.nanoTime())) {
+      // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
+      // could be taken back at once.
+      return IDLE;
     }
-    for (Map.Entry<Slot, List<Quotas.Line>> slot : dueBySlot().entrySet()) {
-      free -= claim(slot.getKey(), slot.getValue(), free, lease);
+    StoreException failure = null;
+    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(free).entrySet()) {
+      try {
+        claim(slot.getKey(), slot.getValue(), lease);
+      } catch (StoreException e) {
+        failure = e; // one slot that cannot be claimed from must not stop the others
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
     return untilNextDue();
   }
 
-  private Map<Slot, List<Quotas.Line>> dueBySlot() {
-    Map<Slot, List<Quotas.Line>> due = new TreeMap<>();
-    for (Agenda.Entry entry : agenda.takeDue(clock.instant(), this::isPushed)) {
-      due.computeIfAbsent(entry.slot(), _ -> new ArrayList<>())
-          .add(new Quotas.Line(catalog.lane(entry.lane()), entry.from()));
+  /** Shares the seats among all lanes of all slots that have something due. */
+  private Map<Slot, List<WorkQueue.Quota>> quotas(int free) {
+    Instant now = clock.instant();
+    List<Quotas.Line> due = new ArrayList<>();
+    for (Agenda.Entry entry : agenda.takeDue(now, catalog::isPushedNow)) {
+      due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
-    return due;
-  }
-
-  private boolean isPushed(int lane) {
-    return catalog.isPushedNow(catalog.lane(lane));
-  }
-
-  private int claim(Slot slot, List<Quotas.Line> lines, int free, NodeLease lease) {
-    List<WorkQueue.Quota> quotas = new ArrayList<>();
-    Map<Quotas.Line, Integer> shares = Quotas.share(lines, free, clock.instant());
-    for (Quotas.Line line : lines) {
+    Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
+    Map<Slot, List<WorkQueue.Quota>> quotas = new TreeMap<>();
+    for (Quotas.Line line : due) {
       int share = shares.getOrDefault(line, 0);
       if (share > 0) {
-        quotas.add(new WorkQueue.Quota(line.lane(), share, line.from(), null));
+        quotas
+            .computeIfAbsent(line.slot(), _ -> new ArrayList<>())
+            .add(new WorkQueue.Quota(line.lane(), share, line.from(), null));
       } else {
-        agenda.note(slot, line.lane().id(), line.from()); // next time
+        agenda.note(line.slot(), line.lane().id(), line.from()); // next time
       }
     }
-    if (quotas.isEmpty()) {
-      return 0;
-    }
-    WorkQueue.Claim claim;
-    try {
-      claim = queue.claimForNode(slot, quotas, lease.node());
-    } catch (RuntimeException e) {
-      lines.forEach(line -> agenda.note(slot, line.lane().id(), line.from()));
-      throw e;
-    }
-    claim.next().forEach((lane, at) -> agenda.note(slot, lane, at));
-    start(claim.tasks());
-    return claim.tasks().size();
+    return quotas;
   }
 
-  private void start(List<ClaimedTask> tasks) {
+  private void claim(Slot slot, List<WorkQueue.Quota> quotas, NodeLease lease) {
+    UUID id = UUID.randomUUID();
+    completer.claiming(id);
+    try {
+      WorkQueue.Claim claim = queue.claimForNode(slot, quotas, lease.node(), id);
+      claim.next().forEach((lane, at) -> agenda.note(slot, lane, at));
+      start(claim.tasks(), lease);
+    } catch (StoreException e) {
+      quotas.forEach(quota -> agenda.note(slot, quota.lane().id(), quota.from()));
+      throw e;
+    } finally {
+      // If the answer was lost the claim may exist all the same: the reaper then finds that we know
+      // nothing of it.
+      completer.claimed(id);
+    }
+  }
+
+  private void start(List<ClaimedTask> tasks, NodeLease lease) {
     if (!tasks.isEmpty()) {
       seats.take(tasks.size());
+      completer.expect(tasks);
       events.accept(new EngineEvent.Claimed(tasks));
-      dispatcher.start(tasks);
+      dispatcher.start(tasks, lease.node());
     }
   }
 
   private Duration untilNextDue() {
-    Instant earliest = agenda.earliest(this::isPushed);
-    Duration wait = earliest == null ? SWEEP : Duration.between(clock.instant(), earliest);
-    return wait.compareTo(SWEEP) < 0 ? wait : SWEEP;
+    Instant earliest = agenda.earliest(catalog::isPushedNow);
+    Duration wait = earliest == null ? IDLE : Duration.between(clock.instant(), earliest);
+    return wait.compareTo(IDLE) < 0 ? wait : IDLE;
   }
 }

@@ -6,6 +6,7 @@ import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.model.TaskState;
 import carillon.store.Endings;
+import carillon.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -18,10 +19,13 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Writes outcomes in batches: while one batch commits, the next gathers. */
 final class Completer {
 
+  private static final Logger log = LoggerFactory.getLogger(Completer.class);
   private static final int MAX_BATCH = 2_000;
 
   /** Only as a net: whoever adds an outcome wakes the loop. */
@@ -32,11 +36,16 @@ final class Completer {
   private final Seats seats;
   private final Consumer<EngineEvent> events;
   private final BlockingQueue<Attempted> ended = new LinkedBlockingQueue<>();
-  private final List<Attempted> batch =
-      new ArrayList<>(); // kept over a failed write; of this loop's thread only
-  private final Map<UUID, Integer> running =
-      new HashMap<>(); // tasks left of each claim; guarded by itself
   private volatile Runnable whenAdded = () -> {};
+
+  /** Kept over a write that failed; of this loop's thread only. */
+  private final List<Attempted> batch = new ArrayList<>();
+
+  /** How many tasks are left of each claim. Guarded by itself. */
+  private final Map<UUID, Integer> running = new HashMap<>();
+
+  /** Claims that were asked for and not answered yet. Guarded by running. */
+  private final Set<UUID> claiming = new HashSet<>();
 
   Completer(Endings endings, Supplier<NodeLease> node, Seats seats, Consumer<EngineEvent> events) {
     this.endings = endings;
@@ -50,10 +59,31 @@ final class Completer {
     this.whenAdded = action;
   }
 
+  /** A claim is about to be made under this id. */
+  void claiming(UUID claim) {
+    synchronized (running) {
+      claiming.add(claim);
+    }
+  }
+
   /** These will be added, sooner or later; their claims are over when all of them were. */
   void expect(List<ClaimedTask> tasks) {
     synchronized (running) {
       tasks.forEach(task -> running.merge(task.lease().claim(), 1, Integer::sum));
+    }
+  }
+
+  /** The claim was answered, or its answer was lost. */
+  void claimed(UUID claim) {
+    synchronized (running) {
+      claiming.remove(claim);
+    }
+  }
+
+  /** Whether a claim that the database knows is one that we know of too. */
+  boolean isKnown(UUID claim) {
+    synchronized (running) {
+      return claiming.contains(claim) || running.containsKey(claim);
     }
   }
 
@@ -68,28 +98,48 @@ final class Completer {
     if (batch.isEmpty()) {
       return IDLE;
     }
-    Map<UUID, Integer> left = leftOfClaims();
-    Set<UUID> over = new HashSet<>();
-    left.forEach((claim, tasks) -> addIfOver(over, claim, tasks));
-    Endings.Written written = endings.finish(batch, over, node.get().node());
-    events.accept(event(written));
-    forget(left);
-    seats.giveBack(batch.size());
+    try {
+      write(batch);
+    } catch (StoreException e) {
+      if (e.isUnavailable() || e.isBusy()) {
+        throw e;
+      }
+      log.warn("outcomes={} could not be written together error={}", batch.size(), e.toString());
+      batch.forEach(this::writeAlone);
+    }
     batch.clear();
     return ended.isEmpty() ? IDLE : Duration.ZERO;
   }
 
-  private static void addIfOver(Set<UUID> over, UUID claim, int tasks) {
-    if (tasks <= 0) {
-      over.add(claim);
+  private void write(List<Attempted> some) {
+    Map<UUID, Integer> left = leftAfter(some);
+    Set<UUID> over = new HashSet<>(left.keySet());
+    over.removeIf(claim -> left.getOrDefault(claim, 0) > 0);
+    Endings.Written written = endings.finish(some, over, node.get().node());
+    events.accept(event(some, written));
+    forget(left);
+    seats.giveBack(some.size());
+  }
+
+  /** One that cannot be written must not keep the others. Its claim is then unknown, and reaped. */
+  private void writeAlone(Attempted attempted) {
+    try {
+      write(List.of(attempted));
+    } catch (StoreException e) {
+      if (e.isUnavailable() || e.isBusy()) {
+        throw e;
+      }
+      log.error("outcome dropped task={} error={}", attempted.task().id(), e.toString());
+      forget(leftAfter(List.of(attempted)));
+      seats.giveBack(1);
     }
   }
 
-  /** How many tasks each claim in this batch still has after it. */
-  private Map<UUID, Integer> leftOfClaims() {
+  /** How many tasks each of these claims still has when these are written. */
+  private Map<UUID, Integer> leftAfter(List<Attempted> some) {
     Map<UUID, Integer> left = new HashMap<>();
     synchronized (running) {
-      for (Attempted attempted : batch) {
+      for (Attempted attempted : some) {
         UUID claim = attempted.task().lease().claim();
         left.merge(claim, running.getOrDefault(claim, 1) - 1, (now, _) -> now - 1);
       }
@@ -103,10 +153,10 @@ final class Completer {
     }
   }
 
-  private EngineEvent event(Endings.Written written) {
+  private static EngineEvent event(List<Attempted> some, Endings.Written written) {
     List<EngineEvent.Ending> endings = new ArrayList<>();
     int fenced = 0;
-    for (Attempted attempted : batch) {
+    for (Attempted attempted : some) {
       TaskState next = written.states().get(attempted.task().id());
       if (next == null) {
         fenced++; // another lease took over. Normal after a long pause, so counted, not raised.

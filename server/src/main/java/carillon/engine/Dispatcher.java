@@ -4,6 +4,8 @@ import carillon.delivery.Deliverer;
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
 import carillon.model.NodeLease;
 import carillon.model.Target;
 import carillon.store.DbClock;
@@ -14,9 +16,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Runs attempts, one virtual thread each. Touches no database. */
 final class Dispatcher {
+
+  private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
 
   private final Deliverer deliverer;
   private final Supplier<NodeLease> node;
@@ -39,14 +45,17 @@ final class Dispatcher {
     this.events = events;
   }
 
-  /** Starts an attempt for each; every one of them ends at the completer. */
-  void start(List<ClaimedTask> tasks) {
-    completer.expect(tasks);
+  /**
+   * Starts an attempt for each; every one of them ends at the completer.
+   *
+   * @param node the id under which they were claimed
+   */
+  void start(List<ClaimedTask> tasks, String node) {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
         case Target.Discard() ->
             ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
-        case Target.Http _ -> attempts.execute(() -> attempt(task));
+        case Target.Http _ -> attempts.execute(() -> attempt(task, node));
         // The type's target was changed to pull between our look at it and the claim: workers will
         // find it.
         case Target.Pull() -> ended(task, new DeliveryResult.Interrupted(), Duration.ZERO);
@@ -54,12 +63,27 @@ final class Dispatcher {
     }
   }
 
-  private void attempt(ClaimedTask task) {
+  private void attempt(ClaimedTask task, String claimedBy) {
     long began = System.nanoTime();
-    // A node that was paused past its lease must not send what others have been given meanwhile.
     DeliveryResult result =
-        node.get().isTrusted(began) ? deliverer.deliver(task) : new DeliveryResult.Interrupted();
+        isStillOurs(claimedBy, began) ? deliver(task) : new DeliveryResult.Interrupted();
     ended(task, result, Duration.ofNanos(System.nanoTime() - began));
+  }
+
+  /** A node that was paused past its lease must not send what others have been given meanwhile. */
+  private boolean isStillOurs(String claimedBy, long now) {
+    NodeLease lease = node.get();
+    return lease.node().equals(claimedBy) && lease.isTrusted(now);
+  }
+
+  private DeliveryResult deliver(ClaimedTask task) {
+    try {
+      return deliverer.deliver(task);
+    } catch (RuntimeException | Error e) { // an attempt that never ended would keep its seat
+      log.error("attempt failed in an unforeseen way task={}", task.id(), e);
+      return new DeliveryResult.Failed(
+          Failure.of(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way"), null);
+    }
   }
 
   private void ended(ClaimedTask task, DeliveryResult result, Duration took) {

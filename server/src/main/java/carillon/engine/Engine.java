@@ -4,42 +4,28 @@ import carillon.delivery.Deliverer;
 import carillon.model.NodeLease;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
-import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.Endings;
-import carillon.store.Nodes;
-import carillon.store.Replies;
-import carillon.store.Slots;
-import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.time.Duration;
+import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** The loops of one node, started and stopped together. */
+/** The loops that run tasks on one node, started and stopped together. */
 public final class Engine {
 
   private final Seats seats;
   private final Dispatcher dispatcher;
   private final Completer completer;
   private final Duration drainTimeout;
+  private final Loop sweeping;
   private final Loop claiming;
   private final Loop completing;
-  private final Loop reaping;
-  private final Loop cleaning;
 
   /** What the engine needs of the store. */
   public record Store(
-      WorkQueue queue,
-      Endings endings,
-      Claims claims,
-      Nodes nodes,
-      Slots slots,
-      Replies replies,
-      UniqueTasks uniqueTasks,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock) {}
+      WorkQueue queue, Endings endings, Catalog catalog, Agenda agenda, DbClock clock) {}
 
   private Engine(
       Store store,
@@ -60,16 +46,13 @@ public final class Engine {
             node,
             seats,
             dispatcher,
+            completer,
             events);
-    var reaper = new Reaper(store.claims(), store.queue(), store.nodes(), store.clock(), events);
-    var janitor =
-        new Janitor(
-            store.slots(), store.replies(), store.uniqueTasks(), store.clock(), config.retention());
+    var sweeper = new Sweeper(store.queue(), store.clock());
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
+    this.sweeping = new Loop("sweeper", sweeper::sweepOnce, whenFailed);
     this.claiming = new Loop("claimer", claimer::claimOnce, whenFailed);
     this.completing = new Loop("completer", completer::flushOnce, whenFailed);
-    this.reaping = new Loop("reaper", reaper::reapOnce, whenFailed);
-    this.cleaning = new Loop("janitor", janitor::cleanOnce, whenFailed);
     store.agenda().whenEarlier(claiming::wake);
     seats.whenFreed(claiming::wake);
     completer.whenAdded(completing::wake);
@@ -84,8 +67,7 @@ public final class Engine {
     Engine engine = new Engine(store, deliverer, node, config, events);
     engine.completing.start();
     engine.claiming.start();
-    engine.reaping.start();
-    engine.cleaning.start();
+    engine.sweeping.start();
     return engine;
   }
 
@@ -98,14 +80,25 @@ public final class Engine {
     return seats.all();
   }
 
+  /** Whether a claim that the database knows is one that this engine knows of too. */
+  public boolean isKnown(UUID claim) {
+    return completer.isKnown(claim);
+  }
+
+  /** From now on nothing new is started. */
+  public void stopClaiming() {
+    sweeping.stop();
+    claiming.stop();
+  }
+
   /**
    * Producers stop before what they feed. What still runs after the grace is interrupted and goes
    * back to PENDING; the completer stops last, because everything ends there.
    */
   public void stop() throws InterruptedException {
+    stopClaiming();
+    sweeping.close();
     claiming.close();
-    reaping.close();
-    cleaning.close();
     if (!seats.awaitEmpty(drainTimeout)) {
       dispatcher.interrupt();
     }

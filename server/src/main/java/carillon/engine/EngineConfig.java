@@ -7,6 +7,5 @@ import java.time.Duration;
  *
  * @param concurrency attempts that run at once on this node. Default 512.
  * @param drainTimeout how long running attempts may go on at shutdown. Default 10 s.
- * @param retention how long ended tasks are kept. Default 30 d.
  */
-public record EngineConfig(int concurrency, Duration drainTimeout, Duration retention) {}
+public record EngineConfig(int concurrency, Duration drainTimeout) {}

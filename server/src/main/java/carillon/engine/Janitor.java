@@ -48,9 +48,9 @@ final class Janitor {
     if (dropped > 0) {
       log.info("dropped slots={} older than {}", dropped, retention);
     }
-    boolean isMore =
-        replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN
-            || uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+    boolean moreReplies = replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+    boolean moreKeys = uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+    boolean isMore = moreReplies || moreKeys;
     return isMore ? Duration.ZERO : INTERVAL;
   }
 }

@@ -59,7 +59,7 @@ public final class Loop implements AutoCloseable {
   private Duration passOnce() {
     try {
       return pass.get();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // a thread that ended would leave the node half dead
       if (closed) {
         return Duration.ZERO;
       }
@@ -78,11 +78,16 @@ public final class Loop implements AutoCloseable {
     wakeUps.drainPermits();
   }
 
+  /** Asks it to end after the pass in progress, without waiting. */
+  public void stop() {
+    closed = true;
+    wake();
+  }
+
   /** Lets the pass in progress end, and waits for it. */
   @Override
   public void close() {
-    closed = true;
-    wake();
+    stop();
     boolean interrupted = false;
     while (thread.isAlive()) {
       try {

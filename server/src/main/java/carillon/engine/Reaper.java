@@ -2,29 +2,30 @@ package carillon.engine;
 
 import carillon.model.Failure;
 import carillon.model.FailureKind;
+import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.Nodes;
-import carillon.store.WorkQueue;
+import carillon.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Takes back what silent owners hold, and ends what was not started in time. Harmless on several
- * nodes at once.
- */
+/** Takes back what silent owners hold. Harmless on several nodes at once. */
 final class Reaper {
 
   private static final Logger log = LoggerFactory.getLogger(Reaper.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
   private static final Duration NODE_SHOWN_FOR = Duration.ofMinutes(10);
-  private static final int MAX_CLAIMS = 50;
-  private static final int MAX_EXPIRED = 2_000;
+  private static final int MAX_CLAIMS = 200;
 
   private static final Failure LOST =
       Failure.of(
@@ -32,38 +33,60 @@ final class Reaper {
           "whoever ran this attempt went silent; how far it got is not known");
 
   private final Claims claims;
-  private final WorkQueue queue;
   private final Nodes nodes;
   private final DbClock clock;
+  private final Supplier<NodeLease> node;
+  private final Predicate<UUID> isKnown;
   private final Consumer<EngineEvent> events;
 
-  Reaper(Claims claims, WorkQueue queue, Nodes nodes, DbClock clock, Consumer<EngineEvent> events) {
+  /**
+   * @param isKnown whether this node knows of a claim that it holds in the database
+   */
+  Reaper(
+      Claims claims,
+      Nodes nodes,
+      DbClock clock,
+      Supplier<NodeLease> node,
+      Predicate<UUID> isKnown,
+      Consumer<EngineEvent> events) {
     this.claims = claims;
-    this.queue = queue;
     this.nodes = nodes;
     this.clock = clock;
+    this.node = node;
+    this.isKnown = isKnown;
     this.events = events;
   }
 
   /** One pass. Returns zero if there was more than it took on. */
   Duration reapOnce() {
-    List<Claims.Lapsed> lapsed = claims.lapsed(MAX_CLAIMS);
+    List<Claims.Silent> lapsed = claims.lapsed(MAX_CLAIMS);
+    List<Claims.Silent> silent = new ArrayList<>(lapsed);
+    silent.addAll(unknownOfOurs());
     int reaped = 0;
-    for (Claims.Lapsed claim : lapsed) {
-      reaped +=
-          claims.reap(claim, claim.tasks().stream().map(this::outcome).toList()).states().size();
+    int failed = 0;
+    for (Claims.Silent claim : silent) {
+      try {
+        reaped += claims.reap(claim, this::outcome).states().size();
+      } catch (StoreException e) {
+        failed++; // one that cannot be reaped must not keep the others
+        log.warn("cannot reap claim={} error={}", claim.claim(), e.toString());
+      }
     }
     if (reaped > 0) {
-      log.info("took back tasks={} claims={}", reaped, lapsed.size());
+      log.info("took back tasks={} claims={}", reaped, silent.size());
       events.accept(new EngineEvent.Reaped(reaped));
     }
-    int expired = queue.expireDue(clock.instant(), MAX_EXPIRED);
-    if (expired > 0) {
-      events.accept(new EngineEvent.Expired(expired));
-    }
     nodes.forgetLapsed(NODE_SHOWN_FOR);
-    boolean isMore = lapsed.size() >= MAX_CLAIMS || expired >= MAX_EXPIRED;
-    return isMore ? Duration.ZERO : INTERVAL;
+    return lapsed.size() >= MAX_CLAIMS && failed == 0 ? Duration.ZERO : INTERVAL;
+  }
+
+  /**
+   * Claims that were committed, but whose answer was lost on the way: nobody runs what they hold.
+   */
+  private List<Claims.Silent> unknownOfOurs() {
+    return claims.ofNode(node.get().node()).stream()
+        .filter(claim -> !isKnown.test(claim.claim()))
+        .toList();
   }
 
   /** The attempt counts: it may be what silenced its owner. */

@@ -20,17 +20,21 @@ public final class Quotas {
   /** Waiting that long is worth one step of priority. */
   private static final Duration STEP = Duration.ofSeconds(10);
 
+  /** Enough for the least urgent lane to stand before the most urgent one. */
+  private static final int MOST_STEPS = 10;
+
   /** The part of a type's share that its less urgent lanes divide among them. */
   private static final int FLOOR_PERCENT = 10;
 
   private Quotas() {}
 
-  /** A lane with something due, and since when. */
-  public record Line(Lane lane, Instant from) {
+  /** A lane of a slot with something due, and since when. */
+  public record Line(Slot slot, Lane lane, Instant from) {
 
     private double urgency(Instant now) {
       Duration waited = Duration.between(from, now);
-      return lane.priority() + (double) Math.max(0, waited.toMillis()) / STEP.toMillis();
+      double steps = (double) Math.max(0, waited.toMillis()) / STEP.toMillis();
+      return lane.priority() + Math.min(steps, MOST_STEPS);
     }
   }
 
@@ -39,6 +43,9 @@ public final class Quotas {
    * without one are absent.
    */
   public static Map<Line, Integer> share(List<Line> lines, int seats, Instant now) {
+    if (lines.isEmpty()) {
+      return Map.of();
+    }
     Map<TenantId, Map<String, List<Line>>> tenants = new LinkedHashMap<>();
     for (Line line : lines) {
       tenants

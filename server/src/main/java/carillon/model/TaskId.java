@@ -17,6 +17,9 @@ public record TaskId(UUID value) {
       Pattern.compile(
           "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}");
 
+  /** The end of the year 9999; there is room for more, but no date in PostgreSQL's text for it. */
+  private static final long LAST_MILLI = 253_402_300_799_999L;
+
   public static TaskId at(Instant dueAt, RandomGenerator random) {
     long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (random.nextLong() & 0xFFF);
     long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
@@ -26,12 +29,16 @@ public record TaskId(UUID value) {
   /** Empty if the text is not an id that {@link #at} could have made. */
   public static Optional<TaskId> parse(String text) {
     return CANONICAL.matcher(text).matches()
-        ? Optional.of(new TaskId(UUID.fromString(text)))
+        ? Optional.of(new TaskId(UUID.fromString(text))).filter(id -> id.millis() <= LAST_MILLI)
         : Optional.empty();
   }
 
   public Slot slot() {
-    return Slot.of(Instant.ofEpochMilli(value.getMostSignificantBits() >>> 16));
+    return Slot.of(Instant.ofEpochMilli(millis()));
+  }
+
+  private long millis() {
+    return value.getMostSignificantBits() >>> 16;
   }
 
   @Override

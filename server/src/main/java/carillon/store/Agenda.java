@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +24,6 @@ public final class Agenda {
 
   private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
   private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
-  private final AtomicBoolean keyFreed = new AtomicBoolean();
 
   /** A lane of a slot, and the time from which something waits in it. */
   public record Entry(Slot slot, int lane, Instant from) {}
@@ -49,19 +47,6 @@ public final class Agenda {
     if (earlier) {
       whenEarlier.forEach(Runnable::run);
     }
-  }
-
-  /** A concurrency key is free again: somewhere a task that was stepped over may be claimed now. */
-  void keyFreed() {
-    keyFreed.set(true);
-    whenEarlier.forEach(Runnable::run);
-  }
-
-  /**
-   * Whether a key was freed since this was last asked: then only a sweep finds what waited for it.
-   */
-  public boolean takeKeyFreed() {
-    return keyFreed.getAndSet(false);
   }
 
   /**

@@ -101,10 +101,12 @@ public final class ApiKeys {
   }
 
   private void remember(String id, @Nullable Remembered key) {
-    if (key == null || remembered.size() >= MOST_REMEMBERED) {
+    if (remembered.size() >= MOST_REMEMBERED) {
       remembered.clear();
     }
-    if (key != null) {
+    if (key == null) {
+      remembered.remove(id);
+    } else {
       remembered.put(id, key);
     }
   }
@@ -148,8 +150,11 @@ public final class ApiKeys {
     boolean found =
         db.inTransaction(
             tx -> {
-              Audit.record(tx, tenant, who, "key.revoke", id, null);
-              return tx.update(REVOKE, tenant, id) == 1;
+              boolean isThere = tx.update(REVOKE, tenant, id) == 1;
+              if (isThere) {
+                Audit.record(tx, tenant, who, "key.revoke", id, null);
+              }
+              return isThere;
             });
     remembered.remove(id);
     return found;

@@ -70,8 +70,19 @@ public final class Catalog {
     return snapshot.types().containsKey(new TypeName(tenant.value(), name));
   }
 
+  /** The lanes of a type that this process knows. */
+  List<Lane> lanes(TenantId tenant, String type) {
+    return snapshot.lanes().values().stream()
+        .filter(lane -> lane.tenant().equals(tenant) && lane.type().equals(type))
+        .toList();
+  }
+
   Tenant tenant(TenantId id) {
     Tenant tenant = snapshot.tenants().get(id.value());
+    if (tenant == null) {
+      refresh(); // another node has just made it
+      tenant = snapshot.tenants().get(id.value());
+    }
     if (tenant == null) {
       throw new StoreException("tenant " + id.value() + " is in no table");
     }
@@ -86,10 +97,14 @@ public final class Catalog {
     return List.copyOf(snapshot.tenants().values());
   }
 
-  /** Whether engines may claim from the lane now. */
-  public boolean isPushedNow(Lane lane) {
-    TaskType type = type(lane.tenant(), lane.type());
-    return !lane.route().isPulled(type.target()) && !isPaused(lane, type);
+  /** Whether engines may claim from the lane now. Never asks the database. */
+  public boolean isPushedNow(int lane) {
+    Lane known = snapshot.lanes().get(lane);
+    if (known == null) {
+      return false; // made by another node a moment ago: known after the next refresh
+    }
+    TaskType type = type(known.tenant(), known.type());
+    return !known.route().isPulled(type.target()) && !isPaused(known, type);
   }
 
   /** Whether workers may claim from the lane now. */
@@ -195,11 +210,18 @@ public final class Catalog {
         tx -> {
           // Read first: what changes while we read the rest only makes us read it once more.
           long version = tx.query(VERSION, row -> row.getLong("version")).getFirst();
-          if (version != snapshot.version()) {
-            snapshot = read(tx, version);
+          if (version > snapshot.version()) {
+            publish(read(tx, version));
           }
           return version;
         });
+  }
+
+  /** Of two who read at the same time the slower one must not undo what the faster one saw. */
+  private synchronized void publish(Snapshot read) {
+    if (read.version() > snapshot.version()) {
+      snapshot = read;
+    }
   }
 
   private static Snapshot read(Tx tx, long version) {

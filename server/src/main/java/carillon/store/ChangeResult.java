@@ -8,6 +8,9 @@ public sealed interface ChangeResult {
   /** It was so already; nothing was written. */
   record Unchanged(TaskView task) implements ChangeResult {}
 
+  /** It runs; that it ends is now asked for. */
+  record Requested(TaskView task) implements ChangeResult {}
+
   record NotFound() implements ChangeResult {}
 
   /** The task is not in a state that allows it. */

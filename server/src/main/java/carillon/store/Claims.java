@@ -16,8 +16,12 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The claims whose holder has gone silent: a node without a lease, or a worker that neither
@@ -47,8 +51,13 @@ public final class Claims {
       Instant dueAt,
       RetryPolicy retry) {}
 
-  /** A claim that has lapsed, and the tasks that it still holds. */
-  public record Lapsed(UUID claim, Slot slot, List<Held> tasks) {}
+  /**
+   * A claim whose holder is silent.
+   *
+   * @param node whose lease must still have lapsed when the claim is ended; null where that does
+   *     not matter: a worker's claim, or one that its own node knows nothing of
+   */
+  public record Silent(UUID claim, @Nullable String node, Slot slot) {}
 
   private record Row(UUID id, Slot slot, List<Integer> tenants, List<UUID> tasks) {
     private Sql.Column tenantColumn() {
@@ -63,18 +72,45 @@ public final class Claims {
   private static final String LAPSED =
       """
       /* Claims.lapsed */
-      (SELECT c.id, c.slot, c.tenants, c.tasks
+      (SELECT c.id, c.node, c.slot
        FROM carillon.node n
        JOIN carillon.claim c ON c.node = n.id
        WHERE n.lease_until < clock_timestamp()
        LIMIT ?)
       UNION ALL
-      (SELECT c.id, c.slot, c.tenants, c.tasks
+      (SELECT c.id, c.node, c.slot
        FROM carillon.claim c
        WHERE c.lease_until < (SELECT clock_timestamp())
        ORDER BY c.lease_until
        LIMIT ?)
       """;
+
+  /** At most so many of nodes, and of workers. */
+  public List<Silent> lapsed(int limit) {
+    return db.inTransaction(tx -> tx.query(LAPSED, Claims::silent, limit, limit));
+  }
+
+  private static Silent silent(ResultSet row) throws SQLException {
+    return new Silent(
+        Sql.uuid(row, "id"),
+        row.getString("node"),
+        new Slot(row.getObject("slot", LocalDate.class)));
+  }
+
+  private static final String OF_NODE =
+      """
+      /* Claims.ofNode */
+      SELECT id, NULL AS node, slot
+      FROM carillon.claim
+      WHERE node = ?
+      """;
+
+  /**
+   * What a node holds. What it does not know of itself is a claim whose answer never reached it.
+   */
+  public List<Silent> ofNode(String node) {
+    return db.inTransaction(tx -> tx.query(OF_NODE, Claims::silent, node));
+  }
 
   private static final String HELD =
       """
@@ -86,26 +122,6 @@ public final class Claims {
         AND t.claim = ?
         AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
       """;
-
-  /** At most so many of each kind; what they hold is read, nothing is changed. */
-  public List<Lapsed> lapsed(int limit) {
-    return db.inTransaction(tx -> lapsed(tx, limit));
-  }
-
-  List<Lapsed> lapsed(Tx tx, int limit) {
-    List<Lapsed> lapsed = new ArrayList<>();
-    for (Row row : tx.query(LAPSED, Claims::row, limit, limit)) {
-      List<Held> held =
-          tx.query(
-              Sql.forSlot(HELD, row.slot()),
-              this::held,
-              row.tenantColumn(),
-              row.taskColumn(),
-              row.id());
-      lapsed.add(new Lapsed(row.id(), row.slot(), held));
-    }
-    return lapsed;
-  }
 
   private static Row row(ResultSet row) throws SQLException {
     return new Row(
@@ -128,13 +144,23 @@ public final class Claims {
         retry == null ? catalog.type(lane.tenant(), lane.type()).retry() : Json.retry(retry));
   }
 
-  private static final String REMAINING =
+  private static final String LOCK =
       """
-      /* Claims.remaining */
+      /* Claims.lock */
       SELECT c.id, c.slot, c.tenants, c.tasks
       FROM carillon.claim c
       WHERE c.id = ?
       FOR UPDATE
+      """;
+
+  private static final String STILL_LAPSED =
+      """
+      /* Claims.stillLapsed */
+      SELECT id
+      FROM carillon.node
+      WHERE id = ?
+        AND lease_until < clock_timestamp()
+      FOR UPDATE -- a renewal that was just in time is waited for, and seen
       """;
 
   private static final String NEXT_LEASE_END =
@@ -163,30 +189,42 @@ public final class Claims {
       """;
 
   /**
-   * Ends what a lapsed claim holds, as decided for each of its tasks, unless a holder was faster;
-   * keeps the claim only if something in it was renewed meanwhile.
+   * Ends what a silent holder's claim holds, as decided for each of its tasks, unless the holder
+   * was faster; keeps the claim only if something in it was renewed meanwhile.
    */
-  public Endings.Written reap(Lapsed lapsed, List<Outcome> outcomes) {
-    return db.inTransaction(tx -> reap(tx, lapsed, outcomes));
+  public Endings.Written reap(Silent silent, Function<Held, Outcome> decide) {
+    return db.inTransaction(tx -> reap(tx, silent, decide));
   }
 
-  Endings.Written reap(Tx tx, Lapsed lapsed, List<Outcome> outcomes) {
+  Endings.Written reap(Tx tx, Silent silent, Function<Held, Outcome> decide) {
+    boolean hasRecovered =
+        silent.node() != null && tx.query(STILL_LAPSED, row -> true, silent.node()).isEmpty();
+    Optional<Row> claim = tx.queryOne(LOCK, Claims::row, silent.claim());
+    if (hasRecovered || claim.isEmpty()) {
+      return new Endings.Written(Map.of());
+    }
+    Row row = claim.get();
     List<Endings.Ending> ends = new ArrayList<>();
-    for (int i = 0; i < outcomes.size(); i++) {
-      Held held = lapsed.tasks().get(i);
+    for (Held held :
+        tx.query(
+            Sql.forSlot(HELD, row.slot()),
+            this::held,
+            row.tenantColumn(),
+            row.taskColumn(),
+            row.id())) {
       ends.add(
           new Endings.Ending(
               held.tenant(),
               held.id(),
               held.type(),
               held.lease(),
-              outcomes.get(i),
+              decide.apply(held),
               null,
               WHO,
               true));
     }
     Endings.Written written = endings.finish(tx, ends);
-    tx.queryOne(REMAINING, Claims::row, lapsed.claim()).ifPresent(row -> retireOrKeep(tx, row));
+    retireOrKeep(tx, row);
     return written;
   }
 
@@ -204,5 +242,22 @@ public final class Claims {
     } else {
       tx.update(RETIRE, row.id());
     }
+  }
+
+  private static final String RETIRE_OVER =
+      """
+      /* Claims.retireOver */
+      DELETE FROM carillon.claim c
+      WHERE c.id = ANY (?)
+        AND NOT EXISTS (
+            SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
+            JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+            WHERE t.state = 'RUNNING'
+              AND t.claim = c.id)
+      """;
+
+  /** Removes those of the claims that hold nothing any more. */
+  static void retireOver(Tx tx, Slot slot, Set<UUID> claims) {
+    tx.update(Sql.forSlot(RETIRE_OVER, slot), new Sql.Column("uuid", claims.toArray()));
   }
 }

@@ -29,7 +29,7 @@ final class Combiner<T> {
   private static final class Waiting<T> {
     final T item;
     boolean ended; // guarded by flushing
-    @Nullable RuntimeException failure; // guarded by flushing
+    @Nullable Throwable failure; // guarded by flushing
 
     Waiting(T item) {
       this.item = item;
@@ -48,18 +48,28 @@ final class Combiner<T> {
       while (!waiting.ended) {
         flushOnce(take());
       }
-      if (waiting.failure != null) {
-        throw waiting.failure;
-      }
+      throwIf(waiting.failure);
     } finally {
       flushing.unlock();
     }
   }
 
+  private static void throwIf(@Nullable Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure instanceof RuntimeException exception) {
+      throw exception;
+    }
+  }
+
   private void flushOnce(List<Waiting<T>> batch) {
-    RuntimeException failure = tryFlush(batch);
+    Throwable failure = tryFlush(batch);
     boolean isAboutOneItem =
-        failure instanceof StoreException e && !e.isUnavailable() && batch.size() > 1;
+        failure instanceof StoreException e
+            && !e.isUnavailable()
+            && !e.isBusy()
+            && batch.size() > 1;
     if (isAboutOneItem) {
       // One bad item must not fail its neighbours.
       batch.forEach(waiting -> waiting.failure = tryFlush(List.of(waiting)));
@@ -69,12 +79,13 @@ final class Combiner<T> {
     batch.forEach(waiting -> waiting.ended = true);
   }
 
-  private @Nullable RuntimeException tryFlush(List<Waiting<T>> batch) {
+  /** What went wrong, to be thrown again to each caller whose item it concerns; null if nothing. */
+  private @Nullable Throwable tryFlush(List<Waiting<T>> batch) {
     try {
       flush.accept(batch.stream().map(waiting -> waiting.item).toList());
       return null;
-    } catch (RuntimeException e) {
-      return e; // thrown again to each caller whose item it concerns
+    } catch (RuntimeException | Error e) {
+      return e;
     }
   }
 
@@ -86,5 +97,10 @@ final class Combiner<T> {
     }
     gathered = new ArrayList<>(batch.subList(maxBatch, batch.size()));
     return new ArrayList<>(batch.subList(0, maxBatch));
+  }
+
+  /** How many items wait for a flush that has not begun. */
+  synchronized int gathered() {
+    return gathered.size();
   }
 }

@@ -24,8 +24,7 @@ public final class Db implements AutoCloseable {
       " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 
   private static final String TIMEOUTS =
-      "-c statement_timeout=5s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c"
-          + " timezone=UTC";
+      " -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c" + " timezone=UTC";
 
   private final HikariDataSource pool;
 
@@ -42,6 +41,16 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
+    return open(address, name, connections, Duration.ofSeconds(5));
+  }
+
+  /**
+   * Opens a pool for statements that must not take longer than this.
+   *
+   * @param patience for a statement; a server that is gone or frozen is given up after three times
+   *     as long
+   */
+  public static Db open(Address address, String name, int connections, Duration patience) {
     var config = new HikariConfig();
     config.setPoolName(name);
     config.setJdbcUrl(address.url());
@@ -54,51 +63,74 @@ public final class Db implements AutoCloseable {
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
-    config.addDataSourceProperty("options", TIMEOUTS + INDEX_PLANS);
+    config.addDataSourceProperty(
+        "options", "-c statement_timeout=" + patience.toMillis() + TIMEOUTS + INDEX_PLANS);
     config.addDataSourceProperty("ApplicationName", "carillon/" + name);
     config.addDataSourceProperty("connectTimeout", "3");
     // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
     // has none by default.
-    config.addDataSourceProperty("socketTimeout", "15");
+    config.addDataSourceProperty(
+        "socketTimeout", String.valueOf(Math.max(1, patience.multipliedBy(3).toSeconds())));
     config.addDataSourceProperty("tcpKeepAlive", "true");
     config.addDataSourceProperty("prepareThreshold", "3");
     return new Db(new HikariDataSource(config));
   }
 
   /**
-   * Runs the work in one transaction, again from the start when another transaction was in the way.
-   * So the work may run several times; what must happen once goes to {@link Tx#afterCommit}.
+   * Runs the work in one transaction, again from the start when another transaction was in the way
+   * or the connection was lost before the commit. So the work may run several times; what must
+   * happen once goes to {@link Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
     for (int tries = 1; ; tries++) {
       try {
-        return once(work);
-      } catch (StoreException e) {
-        if (!e.isBusy() || tries == MAX_TRIES) {
-          throw e;
+        Committed<T> done = once(work);
+        done.tx().committed();
+        return done.value();
+      } catch (NotCommitted e) {
+        if (!e.mayRunAgain() || tries == MAX_TRIES) {
+          throw e.failure;
         }
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(1_000_000L << tries));
       }
     }
   }
 
-  private <T> T once(Function<Tx, T> work) {
-    Tx tx;
-    T value;
+  private record Committed<T>(Tx tx, T value) {}
+
+  /** The work failed before its commit was asked for, so nothing of it was done. */
+  private static final class NotCommitted extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    private final StoreException failure;
+
+    NotCommitted(StoreException failure) {
+      super(null, failure, false, false);
+      this.failure = failure;
+    }
+
+    boolean mayRunAgain() {
+      return failure.isBusy() || failure.isLostConnection();
+    }
+  }
+
+  private <T> Committed<T> once(Function<Tx, T> work) {
     try (Connection connection = pool.getConnection()) {
-      tx = new Tx(connection);
+      Tx tx = new Tx(connection);
+      T value;
       try {
         value = work.apply(tx);
-        connection.commit();
-      } catch (SQLException | RuntimeException | Error e) {
+      } catch (StoreException e) {
+        rollBack(connection, e);
+        throw new NotCommitted(e);
+      } catch (RuntimeException | Error e) {
         rollBack(connection, e);
         throw e;
       }
+      connection.commit();
+      return new Committed<>(tx, value);
     } catch (SQLException e) {
       throw new StoreException("transaction failed: " + e.getMessage(), stateOf(e), e);
     }
-    tx.committed();
-    return value;
   }
 
   private static void rollBack(Connection connection, Throwable cause) {

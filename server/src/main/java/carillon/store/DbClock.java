@@ -6,9 +6,16 @@ import java.time.InstantSource;
 
 /**
  * The database's clock, as well as this node knows it. The database decides what is due; this only
- * says when to ask, and stamps what is created here.
+ * says when to ask, and stamps what is created here. Between two measurements it follows the
+ * monotonic clock, so that a step of the node's own wall clock changes nothing.
  */
 public final class DbClock implements InstantSource {
+
+  /** An answer that took much longer than this says too little about when it was given. */
+  private static final Duration GOOD_TRIP = Duration.ofMillis(20);
+
+  /** A bad measurement is better than one that is older than this. */
+  private static final Duration TOO_OLD = Duration.ofMinutes(1);
 
   private static final String NOW =
       """
@@ -17,20 +24,32 @@ public final class DbClock implements InstantSource {
       """;
 
   private final InstantSource local;
-  private volatile Duration offset = Duration.ZERO;
+  private volatile Anchor anchor;
+
+  /** One moment on both clocks. */
+  private record Anchor(Instant at, long nanos) {
+    Instant now() {
+      return at.plusNanos(System.nanoTime() - nanos);
+    }
+
+    boolean isOld() {
+      return System.nanoTime() - nanos > TOO_OLD.toNanos();
+    }
+  }
 
   public DbClock(InstantSource local) {
     this.local = local;
+    this.anchor = new Anchor(local.instant(), System.nanoTime() - 2 * TOO_OLD.toNanos());
   }
 
   @Override
   public Instant instant() {
-    return local.instant().plus(offset);
+    return anchor.now();
   }
 
   /** How far the database's clock is ahead of ours. */
   public Duration offset() {
-    return offset;
+    return Duration.between(local.instant(), instant());
   }
 
   /** Asks the database; half of the time that the question took is the error. */
@@ -38,11 +57,13 @@ public final class DbClock implements InstantSource {
     db.inTransaction(
         tx -> {
           tx.query(NOW, row -> true); // the first answer also pays for the connection
-          Instant asked = local.instant();
+          long asked = System.nanoTime();
           Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
-          Duration trip = Duration.between(asked, local.instant());
-          offset = Duration.between(asked.plus(trip.dividedBy(2)), now);
-          return offset;
+          long trip = System.nanoTime() - asked;
+          if (trip < GOOD_TRIP.toNanos() || anchor.isOld()) {
+            anchor = new Anchor(now, asked + trip / 2);
+          }
+          return trip;
         });
   }
 }

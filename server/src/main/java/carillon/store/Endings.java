@@ -5,6 +5,7 @@ import static carillon.store.Sql.column;
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
 import carillon.model.Failure;
+import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.Outcome;
 import carillon.model.Slot;
@@ -13,6 +14,7 @@ import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -194,7 +196,10 @@ public final class Endings {
 
   Written finish(Tx tx, List<Ending> endings) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
-    endings.forEach(
+    // In one order everywhere, so that two batches cannot wait for each other.
+    List<Ending> ordered = new ArrayList<>(endings);
+    ordered.sort(Comparator.comparing(ending -> ending.id().value()));
+    ordered.forEach(
         ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
     bySlot.forEach(
@@ -220,7 +225,11 @@ public final class Endings {
       agenda.note(done.slot(), done.lane(), done.readyAt());
     }
     if (done.keyed()) {
-      agenda.keyFreed();
+      Lane lane = catalog.lane(done.lane());
+      // Whoever waits for the key was stepped over, so look from the head.
+      catalog
+          .lanes(lane.tenant(), lane.type())
+          .forEach(each -> agenda.note(done.slot(), each.id(), Instant.EPOCH));
     }
   }
 

@@ -8,19 +8,26 @@ import carillon.model.FailureKind;
 import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.Outcome;
+import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.model.TaskType;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +45,6 @@ public final class PullQueue {
   private final Claims claims;
   private final Agenda agenda;
   private final DbClock clock;
-  private long wakeUps; // guarded by this
 
   public PullQueue(
       Catalog catalog,
@@ -57,7 +63,6 @@ public final class PullQueue {
   }
 
   private synchronized void wake() {
-    wakeUps++;
     notifyAll();
   }
 
@@ -91,19 +96,28 @@ public final class PullQueue {
         Comparator.comparingInt((Agenda.Entry entry) -> -priority(lanes, entry))
             .thenComparing(Agenda.Entry::from));
     List<ClaimedTask> claimed = new ArrayList<>();
-    for (Agenda.Entry entry : due) {
-      Lane lane = lanes.get(entry.lane());
-      if (lane == null || claimed.size() == max) {
-        agenda.note(entry.slot(), entry.lane(), entry.from());
-        continue;
+    try {
+      for (Agenda.Entry entry : due) {
+        Lane lane = lanes.get(entry.lane());
+        if (lane == null || claimed.size() == max) {
+          note(entry);
+        } else {
+          Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
+          var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
+          WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
+          claim.next().forEach((id, at) -> agenda.note(entry.slot(), id, at));
+          claimed.addAll(claim.tasks());
+        }
       }
-      Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
-      var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
-      WorkQueue.Claim claim = queue.claimDue(tx, entry.slot(), List.of(quota), null, worker);
-      claimed.addAll(claim.tasks());
-      claim.next().forEach((id, at) -> agenda.note(entry.slot(), id, at));
+      return claimed;
+    } catch (RuntimeException e) {
+      due.forEach(this::note); // whoever tries again finds them
+      throw e;
     }
-    return claimed;
+  }
+
+  private void note(Agenda.Entry entry) {
+    agenda.note(entry.slot(), entry.lane(), entry.from());
   }
 
   private static int priority(Map<Integer, Lane> lanes, Agenda.Entry entry) {
@@ -119,34 +133,52 @@ public final class PullQueue {
       throws InterruptedException {
     queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
     Map<Integer, Lane> lanes = lanes(tenant, types);
+    Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
+    long end = System.nanoTime() + patience.toNanos();
     synchronized (this) {
       // Looked at under the monitor that wake() needs: what is noted from here on ends the wait.
-      Instant earliest = agenda.earliest(lanes::containsKey);
-      Duration wait = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
-      if (earliest != null) {
-        Duration untilDue = Duration.between(clock.instant(), earliest);
-        wait = untilDue.compareTo(wait) < 0 ? untilDue : wait;
+      // What is noted for others does not.
+      for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
+        Instant earliest = agenda.earliest(lanes::containsKey);
+        long untilDue =
+            earliest == null ? left : Duration.between(clock.instant(), earliest).toNanos();
+        if (untilDue <= 0) {
+          return;
+        }
+        TimeUnit.NANOSECONDS.timedWait(this, Math.min(left, untilDue));
       }
-      await(wait);
     }
   }
 
-  private synchronized void await(Duration atMost) throws InterruptedException {
-    long seen = wakeUps;
-    long end = System.nanoTime() + atMost.toNanos();
-    for (long left = atMost.toNanos();
-        left > 0 && wakeUps == seen;
-        left = end - System.nanoTime()) {
-      TimeUnit.NANOSECONDS.timedWait(this, left);
+  private static final String EXISTING =
+      """
+      /* PullQueue.bySlot */
+      SELECT day
+      FROM carillon.slot
+      WHERE day = ANY (?)
+      """;
+
+  /** Only slots that exist: an id can name any day. */
+  private static <T> Map<Slot, List<T>> bySlot(Tx tx, List<T> items, Function<T, TaskId> id) {
+    Map<Slot, List<T>> bySlot = new TreeMap<>();
+    for (T item : items) {
+      bySlot.computeIfAbsent(id.apply(item).slot(), _ -> new ArrayList<>()).add(item);
     }
+    List<Slot> existing =
+        tx.query(
+            EXISTING,
+            row -> new Slot(row.getObject("day", LocalDate.class)),
+            column("date", List.copyOf(bySlot.keySet()), slot -> slot.day().toString()));
+    bySlot.keySet().retainAll(existing);
+    return bySlot;
   }
 
   private static final String HELD =
       """
       /* PullQueue.held */
       SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry
-      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::uuid[]) AS held (id, slot, fence, claim)
-      JOIN carillon.task t ON t.tenant = ? AND t.id = held.id AND t.slot = held.slot
+      FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
+      JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = held.id
       WHERE t.state = 'RUNNING'
         AND t.fence = held.fence
         AND t.claim = held.claim
@@ -154,26 +186,40 @@ public final class PullQueue {
 
   /**
    * Per report, in order: whether it was accepted. What names a lease that is not current changes
-   * nothing.
+   * nothing; of two reports about one task the first counts.
    */
   public List<Boolean> report(Tx tx, TenantId tenant, List<WorkReport> reports, String who) {
+    Map<TaskId, WorkReport> accepted = new HashMap<>();
+    bySlot(tx, reports, WorkReport::id)
+        .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, who)));
+    List<Boolean> results = new ArrayList<>();
+    for (WorkReport report : reports) {
+      results.add(report.equals(accepted.get(report.id())));
+      accepted.remove(report.id());
+    }
+    return results;
+  }
+
+  private Map<TaskId, WorkReport> report(
+      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports, String who) {
     Map<TaskId, Claims.Held> held = new HashMap<>();
     tx.query(
-            HELD,
+            Sql.forSlot(HELD, slot),
             claims::held,
             column("uuid", reports, report -> report.id().value()),
-            column("date", reports, report -> report.id().slot().day().toString()),
             column("int4", reports, report -> report.lease().fence()),
             column("uuid", reports, report -> report.lease().claim()),
             tenant)
         .forEach(task -> held.put(task.id(), task));
     List<Endings.Ending> ends = new ArrayList<>();
-    Set<WorkReport> first = new HashSet<>();
+    Map<TaskId, WorkReport> first = new HashMap<>();
+    Set<UUID> named = new HashSet<>();
     for (WorkReport report : reports) {
       Claims.Held task = held.get(report.id());
-      if (task != null && task.lease().equals(report.lease())) {
-        held.remove(report.id()); // of two reports about one task, the first counts
-        first.add(report);
+      if (task != null
+          && task.lease().equals(report.lease())
+          && first.putIfAbsent(report.id(), report) == null) {
+        named.add(report.lease().claim());
         ends.add(
             new Endings.Ending(
                 tenant,
@@ -186,10 +232,9 @@ public final class PullQueue {
                 false));
       }
     }
-    Map<TaskId, ?> written = endings.finish(tx, ends).states();
-    return reports.stream()
-        .map(report -> first.remove(report) && written.containsKey(report.id()))
-        .toList();
+    first.keySet().retainAll(endings.finish(tx, ends).states().keySet());
+    Claims.retireOver(tx, slot, named);
+    return first;
   }
 
   private Outcome outcome(WorkReport report, Claims.Held task) {
@@ -228,45 +273,73 @@ public final class PullQueue {
   private static final String RENEW =
       """
       /* PullQueue.renew */
-      UPDATE carillon.task t
+      UPDATE carillon.task_{slot} t
       SET lease_until = clock_timestamp() + make_interval(secs => coalesce(
               ?::bigint,
               (SELECT tt.lease_timeout_ms
                FROM carillon.lane l
                JOIN carillon.task_type tt ON tt.tenant = l.tenant AND tt.name = l.type
-               WHERE l.id = t.lane)) / 1000.0)
-      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::uuid[]) AS held (id, slot, fence, claim)
+               WHERE l.id = t.lane),
+              ?::bigint) / 1000.0)
+      FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
       WHERE t.tenant = ?
         AND t.id = held.id
-        AND t.slot = held.slot
         AND t.state = 'RUNNING'
         AND t.fence = held.fence
         AND t.claim = held.claim
         AND t.lease_until IS NOT NULL
-      RETURNING t.id, t.lease_until, t.cancel_requested
+      RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
+      """;
+
+  // A shorter lease must be looked at sooner; a longer one is found out when the old end comes.
+  private static final String LOOK_SOONER =
+      """
+      /* PullQueue.lookSooner */
+      UPDATE carillon.claim
+      SET lease_until = ?
+      WHERE id = ANY (?)
+        AND lease_until > ?
       """;
 
   /** Per renewal, in order. */
   public List<RenewResult> renew(
       Tx tx, TenantId tenant, List<Renewal> renewals, @Nullable Duration lease) {
     Map<TaskId, RenewResult> renewed = new HashMap<>();
-    tx.query(
-            RENEW,
-            row ->
-                Map.entry(
-                    new TaskId(Sql.uuid(row, "id")),
-                    new RenewResult(
-                        row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED,
-                        Sql.instant(row, "lease_until"))),
-            lease,
-            column("uuid", renewals, renewal -> renewal.id().value()),
-            column("date", renewals, renewal -> renewal.id().slot().day().toString()),
-            column("int4", renewals, renewal -> renewal.lease().fence()),
-            column("uuid", renewals, renewal -> renewal.lease().claim()),
-            tenant)
-        .forEach(result -> renewed.put(result.getKey(), result.getValue()));
+    bySlot(tx, renewals, Renewal::id)
+        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lease)));
     return renewals.stream()
         .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))
         .toList();
+  }
+
+  private static Map<TaskId, RenewResult> renew(
+      Tx tx, TenantId tenant, Slot slot, List<Renewal> renewals, @Nullable Duration lease) {
+    List<Renewal> ordered = new ArrayList<>(renewals);
+    ordered.sort(Comparator.comparing(renewal -> renewal.id().value()));
+    Map<TaskId, RenewResult> renewed = new HashMap<>();
+    Set<UUID> named = new HashSet<>();
+    tx.query(
+        Sql.forSlot(RENEW, slot),
+        row -> {
+          named.add(Sql.uuid(row, "claim"));
+          return renewed.put(
+              new TaskId(Sql.uuid(row, "id")),
+              new RenewResult(
+                  row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED,
+                  Sql.instant(row, "lease_until")));
+        },
+        lease,
+        TaskType.DEFAULT_LEASE,
+        column("uuid", ordered, renewal -> renewal.id().value()),
+        column("int4", ordered, renewal -> renewal.lease().fence()),
+        column("uuid", ordered, renewal -> renewal.lease().claim()),
+        tenant);
+    renewed.values().stream()
+        .map(RenewResult::leaseUntil)
+        .filter(Objects::nonNull)
+        .min(Comparator.naturalOrder())
+        .ifPresent(
+            end -> tx.update(LOOK_SOONER, end, new Sql.Column("uuid", named.toArray()), end));
+    return renewed;
   }
 }

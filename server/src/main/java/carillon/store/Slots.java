@@ -66,24 +66,36 @@ public final class Slots {
     tx.update(OPEN_EARLIER, readyAt, slot, readyAt);
   }
 
-  private static final String DROPPABLE =
+  private static final String OLD =
       """
-      /* Slots.droppable */
-      SELECT s.day
-      FROM carillon.slot s
-      WHERE s.day < ?
-        AND NOT EXISTS (SELECT FROM carillon.claim c WHERE c.slot = s.day)
-        AND NOT EXISTS (SELECT FROM carillon.dead_letter d WHERE d.slot = s.day)
-      ORDER BY s.day
-      LIMIT 10
+      /* Slots.old */
+      SELECT day
+      FROM carillon.slot
+      WHERE day < ?
+      ORDER BY day
+      LIMIT 100
       """;
 
-  private static final String HAS_WAITING =
+  // Readers and writers of other slots queue behind whoever waits for the parent's lock, so nobody
+  // waits for it long.
+  private static final String NO_WAITING =
       """
-      /* Slots.hasWaiting */
-      SELECT FROM carillon.task_{slot}
-      WHERE ready_at IS NOT NULL
-      LIMIT 1
+      /* Slots.noWaiting */
+      SET LOCAL lock_timeout = '100ms'
+      """;
+
+  private static final String LOCK =
+      """
+      /* Slots.lock */
+      LOCK TABLE carillon.task_{slot} IN ACCESS EXCLUSIVE MODE
+      """;
+
+  private static final String IN_USE =
+      """
+      /* Slots.inUse */
+      SELECT EXISTS (SELECT FROM carillon.task_{slot} WHERE ready_at IS NOT NULL)
+          OR EXISTS (SELECT FROM carillon.claim WHERE slot = ?)
+          OR EXISTS (SELECT FROM carillon.dead_letter WHERE slot = ?) AS in_use
       """;
 
   private static final String DROP =
@@ -103,22 +115,43 @@ public final class Slots {
   public int dropBefore(Slot oldest) {
     List<Slot> old =
         db.inTransaction(
-            tx ->
-                tx.query(
-                    DROPPABLE, row -> new Slot(row.getObject("day", LocalDate.class)), oldest));
+            tx -> tx.query(OLD, row -> new Slot(row.getObject("day", LocalDate.class)), oldest));
     int dropped = 0;
     for (Slot slot : old) {
-      dropped += db.inTransaction(tx -> drop(tx, slot)) ? 1 : 0;
+      dropped += isUnused(slot) && tryDrop(slot) ? 1 : 0;
     }
     return dropped;
   }
 
-  private boolean drop(Tx tx, Slot slot) {
-    if (!tx.query(Sql.forSlot(HAS_WAITING, slot), row -> true).isEmpty()) {
-      return false;
+  /** Asked without a lock first: most old slots that are in use stay so for long. */
+  private boolean isUnused(Slot slot) {
+    return db.inTransaction(tx -> !isInUse(tx, slot));
+  }
+
+  private static boolean isInUse(Tx tx, Slot slot) {
+    return tx.query(Sql.forSlot(IN_USE, slot), row -> row.getBoolean("in_use"), slot, slot)
+        .getFirst();
+  }
+
+  private boolean tryDrop(Slot slot) {
+    try {
+      return db.inTransaction(tx -> drop(tx, slot));
+    } catch (StoreException e) {
+      if (e.isBusy()) {
+        return false; // next time
+      }
+      throw e;
     }
+  }
+
+  private boolean drop(Tx tx, Slot slot) {
+    tx.update(NO_WAITING);
     if (tx.update(FORGET, slot) == 0) {
       return false; // another node was faster
+    }
+    tx.update(Sql.forSlot(LOCK, slot));
+    if (isInUse(tx, slot)) {
+      throw new StoreException("slot " + slot.suffix() + " came into use again");
     }
     tx.update(Sql.forSlot(DROP, slot));
     tx.afterCommit(

@@ -38,8 +38,9 @@ public final class StoreException extends RuntimeException {
     return isTransient(sqlState);
   }
 
-  boolean isMissingTable() {
-    return "42P01".equals(sqlState);
+  /** The connection broke or the server was stopped. */
+  boolean isLostConnection() {
+    return sqlState != null && (sqlState.startsWith("08") || sqlState.startsWith("57P"));
   }
 
   /**

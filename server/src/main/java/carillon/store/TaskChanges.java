@@ -7,7 +7,6 @@ import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.time.Instant;
 import java.time.LocalDate;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -93,12 +92,14 @@ final class TaskChanges {
               case PENDING -> {
                 t.update(CANCEL, tenant, id, id.slot());
                 record(t, tenant, task, TaskState.CANCELLED, who);
+                Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 yield new ChangeResult.Changed(reread(t, tenant, id));
               }
               case CANCELLED -> new ChangeResult.Unchanged(task);
               case RUNNING -> {
                 t.update(REQUEST_CANCEL, tenant, id, id.slot());
-                yield new ChangeResult.WrongState(reread(t, tenant, id));
+                Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
+                yield new ChangeResult.Requested(reread(t, tenant, id));
               }
               case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
             });
@@ -190,6 +191,8 @@ final class TaskChanges {
       UPDATE carillon.task
       SET state = 'PENDING',
           ready_at = ?,
+          due_at = ?, -- what is measured from it, such as the greatest age, starts anew
+          expires_at = NULL, -- it was started in time
           attempt = 0,
           finished_at = NULL,
           cancel_requested = false,
@@ -216,8 +219,9 @@ final class TaskChanges {
             return new ChangeResult.WrongState(task);
           }
           Slot slot = id.slot();
-          t.update(REDRIVE, tenant, id, slot, tenant, id, readyAt, tenant, id, slot);
+          t.update(REDRIVE, tenant, id, slot, tenant, id, readyAt, readyAt, tenant, id, slot);
           record(t, tenant, task, TaskState.PENDING, who);
+          Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);
         });
   }
@@ -276,20 +280,26 @@ final class TaskChanges {
     return a.isAfter(b) ? a : b;
   }
 
+  private static final String REST_OF_FILTER =
+      """
+      (?::text IS NULL OR t.schedule = ?::text)
+            AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
+            AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
+            AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
+            AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
+      """;
+
   private static final String CANCEL_WAITING =
       """
       /* TaskChanges.cancelWaiting */
       WITH matching AS MATERIALIZED (
           SELECT t.tenant, t.id
           FROM carillon.task_{slot} t
-          WHERE t.lane = ANY (?)
+          WHERE t.tenant = ?
+            AND t.lane = ANY (?)
             AND t.ready_at IS NOT NULL
-            AND (?::text IS NULL OR t.key = ?::text)
-            AND (?::text IS NULL OR t.schedule = ?::text)
-            AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
-            AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
-            AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
-            AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
+            AND %s
+            AND %s
           ORDER BY t.id
           LIMIT ?
           FOR UPDATE -- waits for claims in progress; those rows then no longer match
@@ -310,6 +320,12 @@ final class TaskChanges {
       FROM cancelled
       """;
 
+  private static final String CANCEL_WAITING_BY_KEY =
+      CANCEL_WAITING.formatted("t.key = ?", REST_OF_FILTER);
+
+  private static final String CANCEL_WAITING_OF_LANES =
+      CANCEL_WAITING.formatted("?::text IS NULL", REST_OF_FILTER);
+
   // Running tasks are in no index; the claims know them.
   private static final String REQUEST_CANCEL_OF_RUNNING =
       """
@@ -327,12 +343,9 @@ final class TaskChanges {
         AND NOT t.cancel_requested
         AND t.lane = ANY (?)
         AND (?::text IS NULL OR t.key = ?::text)
-        AND (?::text IS NULL OR t.schedule = ?::text)
-        AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
-        AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
-        AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
-        AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
-      """;
+        AND %s
+      """
+          .formatted(REST_OF_FILTER);
 
   private static final String ALL_SLOTS =
       """
@@ -342,54 +355,73 @@ final class TaskChanges {
       ORDER BY day
       """;
 
+  /**
+   * Running tasks are asked before and after the waiting ones are cancelled: a task that changes
+   * from one to the other meanwhile meets one of the three.
+   */
   int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
-    Sql.Column lanes = reader.lanes(tenant, filter.type());
-    String metadata = Sql.json(filter.metadata());
-    int cancelled = 0;
     boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
-    if (wantsWaiting) {
-      List<Slot> slots =
-          tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)));
-      for (Slot slot : slots) {
-        cancelled +=
-            tx.update(
-                Sql.forSlot(CANCEL_WAITING, slot),
-                lanes,
-                filter.key(),
-                filter.key(),
-                filter.schedule(),
-                filter.schedule(),
-                filter.dueAfter(),
-                filter.dueAfter(),
-                filter.dueBefore(),
-                filter.dueBefore(),
-                filter.error(),
-                filter.error(),
-                metadata,
-                metadata,
-                MOST_AT_ONCE - cancelled,
-                who);
-      }
+    boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
+    Sql.Column lanes = reader.lanes(tx, tenant, filter.type());
+    int cancelled = 0;
+    if (wantsRunning) {
+      requestCancel(tx, tenant, lanes, filter);
     }
-    if (filter.state() == null || filter.state() == TaskState.RUNNING) {
-      tx.update(
-          REQUEST_CANCEL_OF_RUNNING,
-          tenant,
-          lanes,
-          filter.key(),
-          filter.key(),
-          filter.schedule(),
-          filter.schedule(),
-          filter.dueAfter(),
-          filter.dueAfter(),
-          filter.dueBefore(),
-          filter.dueBefore(),
-          filter.error(),
-          filter.error(),
-          metadata,
-          metadata);
+    if (wantsWaiting) {
+      cancelled = cancelWaiting(tx, tenant, lanes, filter, who);
+    }
+    if (wantsRunning) {
+      requestCancel(tx, tenant, lanes, filter);
     }
     Audit.record(tx, tenant, who, "task.cancel", "matching", "{\"cancelled\": " + cancelled + "}");
     return cancelled;
+  }
+
+  private static int cancelWaiting(
+      Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter, String who) {
+    String statement = filter.key() == null ? CANCEL_WAITING_OF_LANES : CANCEL_WAITING_BY_KEY;
+    String metadata = Sql.json(filter.metadata());
+    int cancelled = 0;
+    for (Slot slot : tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)))) {
+      cancelled +=
+          tx.update(
+              Sql.forSlot(statement, slot),
+              tenant,
+              lanes,
+              filter.key(),
+              filter.schedule(),
+              filter.schedule(),
+              filter.dueAfter(),
+              filter.dueAfter(),
+              filter.dueBefore(),
+              filter.dueBefore(),
+              filter.error(),
+              filter.error(),
+              metadata,
+              metadata,
+              MOST_AT_ONCE - cancelled,
+              who);
+    }
+    return cancelled;
+  }
+
+  private static void requestCancel(Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter) {
+    String metadata = Sql.json(filter.metadata());
+    tx.update(
+        REQUEST_CANCEL_OF_RUNNING,
+        tenant,
+        lanes,
+        filter.key(),
+        filter.key(),
+        filter.schedule(),
+        filter.schedule(),
+        filter.dueAfter(),
+        filter.dueAfter(),
+        filter.dueBefore(),
+        filter.dueBefore(),
+        filter.error(),
+        filter.error(),
+        metadata,
+        metadata);
   }
 }

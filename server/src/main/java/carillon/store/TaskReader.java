@@ -99,18 +99,25 @@ final class TaskReader {
           .formatted(COLUMNS);
 
   Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
-    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes(tenant, type));
+    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes(tx, tenant, type));
   }
 
-  /** The lanes of a type, or of all types. */
-  Sql.Column lanes(TenantId tenant, @Nullable String type) {
-    List<Object> lanes = new ArrayList<>();
-    for (Lane lane : catalog.lanes()) {
-      if (lane.tenant().equals(tenant) && (type == null || lane.type().equals(type))) {
-        lanes.add(lane.id());
-      }
-    }
-    return new Sql.Column("int4", lanes.toArray());
+  private static final String LANES =
+      """
+      /* TaskReader.lanes */
+      SELECT id
+      FROM carillon.lane
+      WHERE tenant = ?
+        AND (?::text IS NULL OR type = ?::text)
+      """;
+
+  /**
+   * The lanes of a type, or of all types; asked each time, because another node may just have made
+   * one.
+   */
+  Sql.Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
+    List<Integer> lanes = tx.query(LANES, row -> row.getInt("id"), tenant, type, type);
+    return Sql.column("int4", lanes, lane -> lane);
   }
 
   private static final String ATTEMPTS =
@@ -202,7 +209,8 @@ final class TaskReader {
           SELECT ?::int[] AS lanes, ?::carillon.task_state AS state, ?::text AS schedule,
                  ?::timestamptz AS due_after, ?::timestamptz AS due_before, ?::text AS error, ?::jsonb AS metadata
       )
-      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches,
+             t.n = ? AS is_end
       FROM (
           SELECT t.*,
                  row_number() OVER (ORDER BY t.id DESC) AS n,
@@ -274,7 +282,7 @@ final class TaskReader {
             tenant,
             filter.key(),
             before == null ? LAST_ID : before,
-            lanes(tenant, filter.type()),
+            lanes(tx, tenant, filter.type()),
             state,
             state,
             filter.dueAfter(),
@@ -293,7 +301,8 @@ final class TaskReader {
         : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
   }
 
-  private record Reached(TaskView task, boolean matches) {}
+  /** A row that a page looked at; the end is where its reach was over, matching or not. */
+  private record Reached(TaskView task, boolean matches, boolean isEnd) {}
 
   private Page<TaskView, TaskId> pageBySlot(
       Tx tx,
@@ -318,7 +327,7 @@ final class TaskReader {
           items.add(row.task());
         }
       }
-      boolean endedEarly = !reached.isEmpty() && !reached.getLast().matches();
+      boolean endedEarly = !reached.isEmpty() && reached.getLast().isEnd();
       if (endedEarly) {
         return new Page<>(items, reached.getLast().task().id());
       }
@@ -345,8 +354,8 @@ final class TaskReader {
       int limit) {
     return tx.query(
         Sql.forSlot(PAGE, slot),
-        row -> new Reached(view(row), row.getBoolean("matches")),
-        filter.type() == null ? null : lanes(tenant, filter.type()),
+        row -> new Reached(view(row), row.getBoolean("matches"), row.getBoolean("is_end")),
+        filter.type() == null ? null : lanes(tx, tenant, filter.type()),
         filter.state() == null ? null : filter.state().name(),
         filter.schedule(),
         filter.dueAfter(),
@@ -354,6 +363,7 @@ final class TaskReader {
         filter.error(),
         Sql.json(filter.metadata()),
         withPayload,
+        reach,
         tenant,
         before == null ? LAST_ID : before,
         reach,

@@ -26,6 +26,8 @@ public final class Tasks {
   /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
   private static final int INSERT_BATCH = 2_000;
 
+  private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
+
   private final Catalog catalog;
   private final Slots slots;
   private final DbClock clock;
@@ -122,7 +124,11 @@ public final class Tasks {
   }
 
   private boolean isUnknownType(TenantId tenant, String type) {
-    return catalog.tenant(tenant).strict() && !catalog.isKnownType(tenant, type);
+    if (!catalog.tenant(tenant).strict() || catalog.isKnownType(tenant, type)) {
+      return false;
+    }
+    catalog.refresh(); // another node may just have been told of it
+    return !catalog.isKnownType(tenant, type);
   }
 
   private Instant now() {
@@ -206,8 +212,15 @@ public final class Tasks {
         () -> {
           created.add(rows.size());
           bySlot.forEach(
-              (slot, some) -> earliest(some).forEach((lane, at) -> agenda.note(slot, lane, at)));
+              (slot, some) -> earliest(some).forEach((lane, at) -> note(slot, lane, at)));
         });
+  }
+
+  /** What is far away is found by the sweep when its time is near. */
+  private void note(Slot slot, int lane, Instant readyAt) {
+    if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
+      agenda.note(slot, lane, readyAt);
+    }
   }
 
   private static Map<Integer, Instant> earliest(List<TaskRow> rows) {

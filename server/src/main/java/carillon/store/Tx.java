@@ -8,9 +8,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One open transaction: runs statements, and remembers what to do once it is committed. */
 public final class Tx {
+
+  private static final Logger log = LoggerFactory.getLogger(Tx.class);
 
   private final Connection connection;
   private final List<Runnable> afterCommit = new ArrayList<>();
@@ -29,8 +33,15 @@ public final class Tx {
     afterCommit.add(action);
   }
 
+  /** What is committed stays so, whatever becomes of these. */
   void committed() {
-    afterCommit.forEach(Runnable::run);
+    for (Runnable action : afterCommit) {
+      try {
+        action.run();
+      } catch (RuntimeException e) {
+        log.warn("after a commit: {}", e.toString());
+      }
+    }
   }
 
   <T> List<T> query(String sql, Row<T> row, @Nullable Object... arguments) {

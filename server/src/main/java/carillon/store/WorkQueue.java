@@ -15,8 +15,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,6 +33,9 @@ import org.jspecify.annotations.Nullable;
 public final class WorkQueue {
 
   private static final int FULL_SWEEP = 10;
+
+  /** Of payloads in one claim: they are held in memory several times until they are delivered. */
+  private static final long MAX_BYTES = 16 << 20;
 
   private final Db db;
   private final Catalog catalog;
@@ -131,10 +136,11 @@ public final class WorkQueue {
           FROM unnest(?::int[], ?::text[], ?::int[], ?::timestamptz[], ?::bigint[])
                AS l (lane, type, quota, from_at, lease_ms)
       ), due AS MATERIALIZED ( -- keeps every LIMIT exact: the planner may not run this part twice
-          SELECT line.lane, line.type, line.lease_ms, t.*
+          SELECT line.lane, line.type, line.lease_ms, t.*, sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
           FROM line
           CROSS JOIN LATERAL (
-              SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key
+              SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key,
+                     octet_length(t.payload) AS length
               FROM carillon.task_{slot} t
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
@@ -163,6 +169,7 @@ public final class WorkQueue {
           SELECT due.tenant, due.type, due.concurrency_key, due.id
           FROM due
           WHERE due.concurrency_key IS NOT NULL
+            AND (due.bytes IS NULL OR due.bytes <= ?)
           ORDER BY due.tenant, due.type, due.concurrency_key, due.ready_at
           ON CONFLICT DO NOTHING
           RETURNING task
@@ -184,6 +191,7 @@ public final class WorkQueue {
           FROM due
           WHERE t.ctid = due.row_id
             AND t.state = 'PENDING'
+            AND (due.bytes IS NULL OR due.bytes <= ?) -- as much as fits into memory at once
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
           RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key, t.payload,
                     t.target, t.retry, t.slot, due.ready_at
@@ -197,9 +205,20 @@ public final class WorkQueue {
           SELECT tenant, id, slot, started_at, 'PENDING', 'RUNNING', fence, ?
           FROM taken
       )
-      SELECT next.lane AS line_lane, next.next_at, taken.*
+      SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
+             NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
+             NULL::timestamptz AS due_at, NULL::timestamptz AS ready_at, NULL::text AS key, NULL::text AS payload,
+             NULL::jsonb AS target, NULL::jsonb AS retry
       FROM next
-      LEFT JOIN taken ON taken.lane = next.lane
+      UNION ALL -- not joined: lanes x tasks would be compared one by one
+      SELECT 'taken', lane, NULL, tenant, id, attempt, fence, started_at, lease_until, due_at, ready_at, key, payload,
+             target, retry
+      FROM taken
+      UNION ALL
+      SELECT CASE WHEN id IN (SELECT task FROM keyed) THEN 'keyed' ELSE 'left' END, lane, NULL, tenant, id, NULL, NULL,
+             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL
+      FROM due
+      WHERE concurrency_key IS NOT NULL OR bytes > ?
       """;
 
   /**
@@ -209,65 +228,97 @@ public final class WorkQueue {
    */
   public record Claim(List<ClaimedTask> tasks, Map<Integer, Instant> next) {}
 
-  /** Claims for a node, whose lease covers what it takes. */
-  public Claim claimForNode(Slot slot, List<Quota> quotas, String node) {
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node));
+  /**
+   * Claims for a node, whose lease covers what it takes.
+   *
+   * @param claim names this claim; if the answer is lost, what it took can be found under it
+   */
+  public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim) {
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node, claim));
   }
 
-  /**
-   * @param node null for a worker, which then holds a lease for each task
-   */
-  Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, @Nullable String node, String who) {
-    UUID claim = UUID.randomUUID();
+  /** Claims for a worker, which holds a lease for each task. */
+  Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
+    return claimDue(tx, slot, List.of(quota), null, worker, UUID.randomUUID());
+  }
+
+  /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
+  private static final class Reached {
+    private int rows;
+    private Instant last = Instant.MIN;
+
+    void add(Instant readyAt) {
+      rows++;
+      last = readyAt.isAfter(last) ? readyAt : last;
+    }
+  }
+
+  private Claim claimDue(
+      Tx tx, Slot slot, List<Quota> quotas, @Nullable String node, String who, UUID claim) {
     Map<Integer, Instant> next = new HashMap<>();
+    Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
-    Map<Integer, Quota> byLane = new HashMap<>();
-    quotas.forEach(quota -> byLane.put(quota.lane().id(), quota));
+    Set<UUID> keyed = new HashSet<>();
+    Set<Integer> leftBehind = new HashSet<>();
     tx.query(
         Sql.forSlot(CLAIM_DUE, slot),
         row -> {
-          int lane = row.getInt("line_lane");
-          Instant at = Sql.instant(row, "next_at");
-          if (at != null) {
-            next.put(lane, at);
+          int lane = row.getInt("lane");
+          String kind = row.getString("kind");
+          switch (kind) {
+            case "next" -> putIfKnown(next, lane, Sql.instant(row, "next_at"));
+            case "taken" -> {
+              ClaimedTask task = claimed(row, catalog.lane(lane), claim);
+              tasks.add(task);
+              reached.computeIfAbsent(lane, _ -> new Reached()).add(task.readyAt());
+            }
+            case "keyed" -> keyed.add(Sql.uuid(row, "id"));
+            default -> leftBehind.add(lane);
           }
-          if (row.getObject("id") != null) {
-            tasks.add(claimed(row, catalog.lane(lane), claim));
-          }
-          return lane;
+          return kind;
         },
         column("int4", quotas, quota -> quota.lane().id()),
         column("text", quotas, quota -> quota.lane().type()),
         column("int4", quotas, Quota::tasks),
         column("timestamptz", quotas, quota -> Sql.text(quota.from())),
         column("int8", quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
+        MAX_BYTES,
         claim,
         who,
+        MAX_BYTES,
         claim,
         node,
-        who);
-    noteFullLanes(byLane, tasks, next);
+        who,
+        MAX_BYTES);
+    tasks.forEach(task -> keyed.remove(task.id().value()));
+    if (!keyed.isEmpty()) {
+      // Changed by somebody between our look and our lock, so not taken; the key must not stay.
+      tx.update(FREE_KEYS, new Sql.Column("uuid", keyed.toArray()));
+    }
+    for (Quota quota : quotas) {
+      int lane = quota.lane().id();
+      Reached here = reached.get(lane);
+      if (here != null && here.rows >= quota.tasks()) {
+        next.put(lane, here.last); // probably more, from where this claim ended
+      } else if (here != null && leftBehind.contains(lane)) {
+        next.put(lane, quota.from()); // rows were in reach that this claim could not have
+      }
+    }
     return new Claim(tasks, next);
   }
 
-  /** A lane that gave all that it was asked for probably has more, from where this claim ended. */
-  private static void noteFullLanes(
-      Map<Integer, Quota> quotas, List<ClaimedTask> tasks, Map<Integer, Instant> next) {
-    Map<Integer, Integer> taken = new HashMap<>();
-    Map<Integer, Instant> last = new HashMap<>();
-    for (ClaimedTask task : tasks) {
-      taken.merge(task.lane(), 1, Integer::sum);
-      last.merge(task.lane(), task.readyAt(), (a, b) -> a.isAfter(b) ? a : b);
+  private static void putIfKnown(Map<Integer, Instant> next, int lane, @Nullable Instant at) {
+    if (at != null) {
+      next.put(lane, at);
     }
-    taken.forEach(
-        (lane, count) -> {
-          Quota quota = quotas.get(lane);
-          Instant end = last.get(lane);
-          if (quota != null && end != null && count >= quota.tasks()) {
-            next.put(lane, end);
-          }
-        });
   }
+
+  private static final String FREE_KEYS =
+      """
+      /* WorkQueue.freeKeys */
+      DELETE FROM carillon.running_key
+      WHERE task = ANY (?)
+      """;
 
   private ClaimedTask claimed(ResultSet row, Lane lane, UUID claim) throws SQLException {
     TaskType type = catalog.type(lane.tenant(), lane.type());
@@ -324,11 +375,23 @@ public final class WorkQueue {
       FROM expired
       """;
 
+  // Through the parent, so that one look finds the slots with something to do, whichever they are.
+  private static final String LATE_SLOTS =
+      """
+      /* WorkQueue.lateSlots */
+      SELECT DISTINCT slot
+      FROM carillon.task
+      WHERE expires_at <= (SELECT clock_timestamp())
+        AND ready_at IS NOT NULL
+      """;
+
   /** Ends tasks that were not started in time, also where nobody claims; says how many. */
-  public int expireDue(Instant now, int limit) {
+  public int expireDue(int limit) {
+    List<Slot> late =
+        db.inTransaction(
+            tx -> tx.query(LATE_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
     int expired = 0;
-    Set<Slot> waiting = agenda.slots();
-    for (Slot slot : slots.open(now).stream().filter(waiting::contains).toList()) {
+    for (Slot slot : late) {
       expired += db.inTransaction(tx -> tx.update(Sql.forSlot(EXPIRE, slot), limit));
     }
     return expired;

@@ -12,6 +12,7 @@ import carillon.model.NewTask;
 import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
+import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +55,8 @@ class EngineTest {
   private Dispatcher dispatcher;
   private Claimer claimer;
   private Reaper reaper;
+  private Sweeper sweeper;
+  private Expirer expirer;
 
   @BeforeEach
   void open() {
@@ -71,8 +75,12 @@ class EngineTest {
             lease,
             seats,
             dispatcher,
+            completer,
             events::add);
-    reaper = new Reaper(world.claims, world.queue, world.nodes, world.clock, events::add);
+    reaper =
+        new Reaper(world.claims, world.nodes, world.clock, lease, completer::isKnown, events::add);
+    sweeper = new Sweeper(world.queue, world.clock);
+    expirer = new Expirer(world.queue, events::add);
   }
 
   @AfterEach
@@ -257,7 +265,7 @@ class EngineTest {
             Map.of());
     TaskId id = world.create(late);
 
-    await().until(() -> reaper.reapOnce() != null && world.state(id) == TaskState.EXPIRED);
+    await().until(() -> expirer.expireOnce() != null && world.state(id) == TaskState.EXPIRED);
 
     assertThat(events).contains(new EngineEvent.Expired(1));
   }
@@ -325,5 +333,117 @@ class EngineTest {
         .isEqualTo("2020-01-02");
     assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day > current_date"))
         .isEqualTo("7");
+  }
+
+  @Test
+  void an_expired_task_that_engines_step_over_expires_all_the_same() {
+    NewTask late =
+        new NewTask(
+            "t",
+            null,
+            null,
+            null,
+            null,
+            null,
+            HTTP,
+            null,
+            null,
+            Duration.ofMillis(5),
+            null,
+            null,
+            Map.of());
+    TaskId id = world.create(late);
+    await().until(() -> !world.value("SELECT now() > expires_at FROM carillon.task").equals("f"));
+
+    sweeper.sweepOnce();
+    claimer.claimOnce();
+    expirer.expireOnce();
+
+    assertThat(world.state(id)).isEqualTo(TaskState.EXPIRED);
+    assertThat(deliverer.delivered()).isEmpty();
+  }
+
+  @Test
+  void a_claim_whose_answer_was_lost_is_found_and_taken_back() {
+    TaskId id = world.create(task(null, HTTP));
+    world.claimOne("node"); // committed in our name, and our engine never heard of it
+
+    reaper.reapOnce();
+
+    assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
+    runUntil(id, TaskState.COMPLETED);
+  }
+
+  @Test
+  void what_runs_here_is_not_taken_back_from_under_us() {
+    deliverer.hang();
+    TaskId id = world.create(task(null, HTTP));
+    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+
+    reaper.reapOnce();
+
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+  }
+
+  @Test
+  void what_was_claimed_under_a_lease_that_is_lost_is_not_sent() {
+    TaskId id = world.create(task(null, HTTP));
+    ClaimedTask claimed = world.claimOne("node");
+
+    completer.expect(List.of(claimed));
+    dispatcher.start(List.of(claimed), "the id that this node had before");
+    dispatcher.close();
+
+    assertThat(deliverer.delivered()).isEmpty();
+    seats.take(1);
+    completer.flushOnce();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+  }
+
+  @Test
+  void an_attempt_that_throws_ends_as_a_failure_and_gives_its_seat_back() {
+    deliverer.answer(
+        _ -> {
+          throw new AssertionError("unforeseen");
+        });
+    TaskId id = world.create(task(null, HTTP));
+
+    TaskView task = runUntil(id, TaskState.DEAD);
+
+    assertThat(task.failure()).isEqualTo(FailureKind.PROTOCOL);
+    assertThat(seats.taken()).isZero();
+  }
+
+  @Test
+  void a_new_day_does_not_wait_for_the_backlog_of_the_old_one() {
+    Target discard = new Target.Discard();
+    world.create(task(null, discard));
+    Slot yesterday = Slot.of(world.clock.instant().minus(Duration.ofDays(1)));
+    world.slots.ensure(yesterday);
+    Instant then = world.clock.instant().minus(Duration.ofDays(1));
+    for (int i = 0; i < 300; i++) {
+      world.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, target, ready_at, due_at, created_at)
+          VALUES (1, '%s', DATE '%s', 1, '{"discard": {}}', now() - interval '1 hour', now(), now())
+          """
+              .formatted(TaskId.at(then, new Random(i)), yesterday.day()));
+    }
+    sweeper.sweepOnce();
+
+    await()
+        .until(
+            () -> {
+              claimer.claimOnce();
+              completer.flushOnce();
+              return world
+                  .value(
+                      "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND slot ="
+                          + " current_date")
+                  .equals("1");
+            });
+
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'"))
+        .isNotEqualTo("0");
   }
 }

@@ -16,7 +16,14 @@ class QuotasTest {
 
   private static Quotas.Line line(int id, int tenant, String type, int priority, Duration waited) {
     return new Quotas.Line(
-        new Lane(id, new TenantId(tenant), type, priority, 0, Route.PUSH), NOW.minus(waited));
+        Slot.of(NOW),
+        new Lane(id, new TenantId(tenant), type, priority, 0, Route.PUSH),
+        NOW.minus(waited));
+  }
+
+  @Test
+  void nobody_gets_nothing() {
+    assertThat(Quotas.share(List.of(), 500, NOW)).isEmpty();
   }
 
   @Test

@@ -6,6 +6,7 @@ import carillon.testkit.World;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -45,7 +46,7 @@ final class ClaimRacer {
         .catalog
         .lanes()
         .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
-    return world.queue.claimForNode(slot, quotas, node).tasks();
+    return world.queue.claimForNode(slot, quotas, node, UUID.randomUUID()).tasks();
   }
 
   private static void print(ClaimedTask task) {

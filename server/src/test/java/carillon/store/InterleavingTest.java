@@ -158,7 +158,7 @@ class InterleavingTest {
 
   private List<ClaimedTask> claim(Tx tx, TaskId id, Lane lane) {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    return world.queue.claimDue(tx, id.slot(), List.of(quota), null, "worker").tasks();
+    return world.queue.claimForWorker(tx, id.slot(), quota, "worker").tasks();
   }
 
   private void run(Tx tx, Step step, Subject subject) {
@@ -185,14 +185,15 @@ class InterleavingTest {
   }
 
   private void reap(Tx tx, TaskId id) {
-    for (Claims.Lapsed lapsed : world.claims.lapsed(tx, 1_000)) {
-      boolean isOurs = lapsed.tasks().stream().anyMatch(held -> held.id().equals(id));
-      if (isOurs) {
-        Outcome back =
-            new Outcome.RetryAt(
+    for (Claims.Silent silent : world.claims.lapsed(10)) {
+      world.claims.reap(
+          tx,
+          silent,
+          held -> {
+            assertThat(held.id()).isEqualTo(id);
+            return new Outcome.RetryAt(
                 Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
-        world.claims.reap(tx, lapsed, lapsed.tasks().stream().map(_ -> back).toList());
-      }
+          });
     }
   }
 

@@ -131,4 +131,29 @@ class ListingTest {
       assertThat(pages).isEqualTo(3);
     }
   }
+
+  @Test
+  void a_page_that_ends_on_a_match_goes_on_right_behind_it() {
+    try (World crowded = World.create()) {
+      crowded.create(World.task("t", new Target.Pull()));
+      crowded.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane,
+                 CASE WHEN n % 10000 = 1 THEN 'DEAD' ELSE 'COMPLETED' END::carillon.task_state, NULL, t.due_at, t.created_at
+          FROM carillon.task t, generate_series(1, 60000) AS n
+          """);
+
+      int seen = 0;
+      TaskId before = null;
+      do {
+        Page<TaskView, TaskId> page =
+            crowded.tasks.list(World.TENANT, filter(null, TaskState.DEAD, null), 10, before, false);
+        seen += page.items().size();
+        before = page.next();
+      } while (before != null);
+
+      assertThat(seen).isEqualTo(6);
+    }
+  }
 }

@@ -37,6 +37,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -157,7 +158,7 @@ public final class World implements AutoCloseable {
       for (Lane lane : catalog.lanes()) {
         if (claimed.size() < max) {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
-          claimed.addAll(queue.claimForNode(slot, List.of(quota), node).tasks());
+          claimed.addAll(queue.claimForNode(slot, List.of(quota), node, UUID.randomUUID()).tasks());
         }
       }
     }

@@ -1,0 +1,29 @@
+package carillon.engine;
+
+import carillon.store.WorkQueue;
+import java.time.Duration;
+import java.util.function.Consumer;
+
+/** Ends what was not started in time. Harmless on several nodes at once. */
+final class Expirer {
+
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final int MAX_BATCH = 2_000;
+
+  private final WorkQueue queue;
+  private final Consumer<EngineEvent> events;
+
+  Expirer(WorkQueue queue, Consumer<EngineEvent> events) {
+    this.queue = queue;
+    this.events = events;
+  }
+
+  /** One pass. Returns zero if there was more than it took on. */
+  Duration expireOnce() {
+    int expired = queue.expireDue(MAX_BATCH);
+    if (expired > 0) {
+      events.accept(new EngineEvent.Expired(expired));
+    }
+    return expired >= MAX_BATCH ? Duration.ZERO : INTERVAL;
+  }
+}

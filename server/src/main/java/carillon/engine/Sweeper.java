@@ -1,0 +1,33 @@
+package carillon.engine;
+
+import carillon.store.DbClock;
+import carillon.store.WorkQueue;
+import java.time.Duration;
+
+/** Finds what waits without anybody having said so: from other nodes, and after a restart. */
+final class Sweeper {
+
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  /** How far ahead slots are opened, so that what is due at midnight is known before midnight. */
+  private static final Duration AHEAD = Duration.ofSeconds(5);
+
+  /** While somebody holds an old snapshot a sweep can be long; it gets a twentieth of the time. */
+  private static final int SHARE = 20;
+
+  private final WorkQueue queue;
+  private final DbClock clock;
+
+  Sweeper(WorkQueue queue, DbClock clock) {
+    this.queue = queue;
+    this.clock = clock;
+  }
+
+  /** One pass. */
+  Duration sweepOnce() {
+    long began = System.nanoTime();
+    queue.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
+    Duration rest = Duration.ofNanos(System.nanoTime() - began).multipliedBy(SHARE);
+    return rest.compareTo(INTERVAL) > 0 ? rest : INTERVAL;
+  }
+}

@@ -1,0 +1,68 @@
+package carillon.engine;
+
+import carillon.model.NodeLease;
+import carillon.store.Claims;
+import carillon.store.DbClock;
+import carillon.store.Nodes;
+import carillon.store.Replies;
+import carillon.store.Slots;
+import carillon.store.UniqueTasks;
+import carillon.store.WorkQueue;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/**
+ * The loops that every node runs, whatever its roles: else nothing is taken back or cleared away.
+ */
+public final class Upkeep implements AutoCloseable {
+
+  private final List<Loop> loops;
+
+  /** What upkeep needs of the store. */
+  public record Store(
+      WorkQueue queue,
+      Claims claims,
+      Nodes nodes,
+      Slots slots,
+      Replies replies,
+      UniqueTasks uniqueTasks,
+      DbClock clock) {}
+
+  private Upkeep(List<Loop> loops) {
+    this.loops = loops;
+  }
+
+  /**
+   * Starts them.
+   *
+   * @param isKnown whether this node knows of a claim that it holds in the database
+   * @param retention how long ended tasks are kept
+   */
+  public static Upkeep start(
+      Store store,
+      Supplier<NodeLease> node,
+      Predicate<UUID> isKnown,
+      Duration retention,
+      Consumer<EngineEvent> events) {
+    var reaper = new Reaper(store.claims(), store.nodes(), store.clock(), node, isKnown, events);
+    var expirer = new Expirer(store.queue(), events);
+    var janitor =
+        new Janitor(store.slots(), store.replies(), store.uniqueTasks(), store.clock(), retention);
+    Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
+    return new Upkeep(
+        List.of(
+            new Loop("reaper", reaper::reapOnce, whenFailed).start(),
+            new Loop("expirer", expirer::expireOnce, whenFailed).start(),
+            new Loop("janitor", janitor::cleanOnce, whenFailed).start()));
+  }
+
+  @Override
+  public void close() {
+    loops.forEach(Loop::stop);
+    loops.forEach(Loop::close);
+  }
+}

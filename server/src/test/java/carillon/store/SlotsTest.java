@@ -1,0 +1,99 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.Target;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.LocalDate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SlotsTest {
+
+  private static final Slot OLD = new Slot(LocalDate.of(2020, 1, 1));
+  private static final Slot CUTOFF = new Slot(LocalDate.of(2020, 6, 1));
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.create(World.task("t", new Target.Discard()));
+    world.slots.ensure(OLD);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void put(String state, String readyAt, String claim) {
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
+        VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, '%s', %s, %s, now(), now())
+        """
+            .formatted(state, readyAt, claim));
+  }
+
+  @Test
+  void an_old_slot_with_nothing_but_ended_tasks_is_dropped_whole() {
+    put("COMPLETED", "NULL", "NULL");
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isEqualTo(1);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+        .isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM pg_class WHERE relname LIKE '%_20200101'"))
+        .isEqualTo("0");
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
+  void a_slot_with_anything_that_is_still_wanted_stays(String state, String readyAt, String claim) {
+    put(state, readyAt, claim);
+    world.sql(
+        """
+        INSERT INTO carillon.claim (id, lease_until, slot, tenants, tasks)
+        SELECT claim, now(), slot, ARRAY[tenant], ARRAY[id] FROM carillon.task WHERE claim IS NOT NULL
+        """);
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
+        SELECT tenant, id, slot, 't', now() FROM carillon.task WHERE state = 'DEAD'
+        """);
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+
+  @Test
+  void a_slot_that_somebody_is_writing_to_is_left_for_another_time() throws SQLException {
+    try (Connection busy = Postgres.connect(world.address);
+        Statement statement = busy.createStatement()) {
+      busy.setAutoCommit(false);
+      statement.execute(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, now(), now(), now())
+          """);
+
+      assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+      busy.commit();
+    }
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+}
