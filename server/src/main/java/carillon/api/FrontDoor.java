@@ -18,8 +18,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.time.ZoneOffset;
-import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
 import java.util.List;
@@ -64,12 +64,19 @@ final class FrontDoor implements Handler, DirectHandler {
   private final Auth auth;
   private final MeterRegistry metrics;
   private final SlowClients slowClients;
+  private final InstantSource clock;
 
-  FrontDoor(Endpoints endpoints, Auth auth, MeterRegistry metrics, SlowClients slowClients) {
+  FrontDoor(
+      Endpoints endpoints,
+      Auth auth,
+      MeterRegistry metrics,
+      SlowClients slowClients,
+      InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
     this.metrics = metrics;
     this.slowClients = slowClients;
+    this.clock = clock;
   }
 
   /** What is known about a request so far. */
@@ -220,7 +227,7 @@ final class FrontDoor implements Handler, DirectHandler {
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
   }
 
-  private static void send(Answer answer, Progress progress, ServerResponse response) {
+  private void send(Answer answer, Progress progress, ServerResponse response) {
     ServerResponseHeaders headers = response.headers();
     setCommon(headers, progress.requestId);
     answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
@@ -236,11 +243,11 @@ final class FrontDoor implements Handler, DirectHandler {
     }
   }
 
-  private static void setCommon(ServerResponseHeaders headers, String requestId) {
+  private void setCommon(ServerResponseHeaders headers, String requestId) {
     ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
     headers.set(HeaderNames.create(REQUEST_ID), requestId);
     // The server's own is in the zone of the machine, which HTTP does not allow.
-    headers.set(HeaderNames.DATE, HTTP_DATE.format(ZonedDateTime.now(ZoneOffset.UTC)));
+    headers.set(HeaderNames.DATE, HTTP_DATE.format(clock.instant().atZone(ZoneOffset.UTC)));
   }
 
   private void count(ServerRequest request, Progress progress, int status) {

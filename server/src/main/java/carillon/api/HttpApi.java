@@ -57,7 +57,8 @@ public final class HttpApi implements AutoCloseable {
             endpoints(config, stores, database, targetRules, notReady, metrics, clock, stopping),
             new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
             metrics,
-            slowClients);
+            slowClients,
+            clock);
     WebServer server = server(config, door, slowClients).start();
     return new HttpApi(server, slowClients, stopping);
   }

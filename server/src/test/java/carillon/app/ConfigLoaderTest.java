@@ -53,6 +53,7 @@ class ConfigLoaderTest {
             "allow-targets = null",
             "concurrency = 512",
             "drain-timeout = 10s",
+            "retention = 30d",
             "pool-size = 12",
             "log-format = text",
             "log-level = info");

@@ -58,7 +58,7 @@ class ReadmeTest {
           .contains("the target answered 503")
           .contains("{\"cancelled\":1}\n")
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
-          .contains("/invoice attempt 1 {\"number\":1}\n")
+          .contains("/invoice attempt 1 {\"number\": 1}\n")
           .contains("fenced=0");
     }
   }

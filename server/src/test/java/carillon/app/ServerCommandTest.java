@@ -31,9 +31,9 @@ class ServerCommandTest {
       switch (config.node().id()) {
         case "fails" -> throw new CommandFailed("cannot be");
         case "slow" -> {
-          System.out.println("starting");
           var never = new CountDownLatch(1);
           Runtime.getRuntime().addShutdownHook(new Thread(never::countDown));
+          System.out.println("starting"); // from now on a signal may come
           awaitUninterruptibly(never);
         }
         default -> {}

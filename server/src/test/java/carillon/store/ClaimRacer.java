@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A process that claims from every lane with many threads until nothing is left, and prints what it
@@ -25,8 +26,19 @@ final class ClaimRacer {
     try (World world = World.on(address);
         ExecutorService threads = Executors.newFixedThreadPool(Integer.parseInt(arguments[4]))) {
       world.node(node);
+      awaitOther(world);
       for (int i = 0; i < Integer.parseInt(arguments[4]); i++) {
         threads.execute(() -> claimAll(world, node));
+      }
+    }
+  }
+
+  /** Otherwise whoever starts first may leave nothing to race for. */
+  private static void awaitOther(World world) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!world.value("SELECT count(*) FROM carillon.node").equals("2")) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException("the other racer has not come");
       }
     }
   }
