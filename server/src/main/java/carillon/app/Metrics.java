@@ -4,6 +4,7 @@ import carillon.engine.EngineEvent;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.store.Db;
+import carillon.store.Endings;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -12,7 +13,6 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +23,8 @@ import java.util.stream.LongStream;
 
 /** Counts what the engine does, in the words of {@code /metrics}. */
 final class Metrics implements Consumer<EngineEvent> {
+
+  private static final String OUTCOMES = "how tasks that were claimed, or not in time, ended";
 
   private static final List<String> RESULTS =
       List.of("accepted", "failed", "refused", "gone", "interrupted");
@@ -38,7 +40,11 @@ final class Metrics implements Consumer<EngineEvent> {
   private final Counter fenced =
       counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
   private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
-  private final Map<EngineEvent.Ending, Counter> outcomes = new EnumMap<>(EngineEvent.Ending.class);
+  private final Counter expired =
+      Counter.builder("carillon.outcomes")
+          .description(OUTCOMES)
+          .tag("outcome", "expired")
+          .register(registry);
   private final Map<String, Counter> deliveries = new HashMap<>();
 
   /** The registry holds these weakly, and a counter whose source is gone stands still. */
@@ -59,14 +65,6 @@ final class Metrics implements Consumer<EngineEvent> {
           Counter.builder("carillon.deliveries")
               .description("attempts, by what came back")
               .tag("result", result)
-              .register(registry));
-    }
-    for (EngineEvent.Ending ending : EngineEvent.Ending.values()) {
-      outcomes.put(
-          ending,
-          Counter.builder("carillon.outcomes")
-              .description("how claims of tasks ended")
-              .tag("outcome", ending.name().toLowerCase(Locale.ROOT))
               .register(registry));
     }
   }
@@ -93,6 +91,18 @@ final class Metrics implements Consumer<EngineEvent> {
         .register(registry);
   }
 
+  /** How claims ended, whoever ended them: an attempt here, a worker's report, the reaper. */
+  void outcomes(Endings endings) {
+    for (Endings.Ended ended : Endings.Ended.values()) {
+      DoubleSupplier count = () -> endings.count(ended);
+      counted.add(count);
+      FunctionCounter.builder("carillon.outcomes", count, DoubleSupplier::getAsDouble)
+          .description(OUTCOMES)
+          .tag("outcome", ended.name().toLowerCase(Locale.ROOT))
+          .register(registry);
+    }
+  }
+
   void pool(String name, Db db) {
     poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
     poolGauge("pool.idle", name, "connections that wait for use", () -> db.stats().idle());
@@ -115,12 +125,9 @@ final class Metrics implements Consumer<EngineEvent> {
         tasks.forEach(this::late);
       }
       case EngineEvent.Delivered(var result, var took) -> delivered(name(result), took);
-      case EngineEvent.Ended(var endings, int lost) -> {
-        endings.forEach(this::ended);
-        fenced.increment(lost);
-      }
+      case EngineEvent.Ended(_, int lost) -> fenced.increment(lost);
       case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
-      case EngineEvent.Expired(int tasks) -> count(EngineEvent.Ending.EXPIRED, tasks);
+      case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
       case EngineEvent.PassFailed(var loop) ->
           Counter.builder("carillon.loop.failures")
               .description("passes of loops that failed")
@@ -140,17 +147,6 @@ final class Metrics implements Consumer<EngineEvent> {
 
   private void late(ClaimedTask task) {
     lateness.record(Duration.between(task.readyAt(), task.claimedAt()));
-  }
-
-  private void ended(EngineEvent.Ending ending) {
-    count(ending, 1);
-  }
-
-  private void count(EngineEvent.Ending ending, int tasks) {
-    Counter counter = outcomes.get(ending);
-    if (counter != null) {
-      counter.increment(tasks);
-    }
   }
 
   private static String name(DeliveryResult result) {

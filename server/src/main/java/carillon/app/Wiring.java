@@ -134,6 +134,7 @@ final class Wiring {
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
             config.engine().retention(),
             metrics));
+    metrics.outcomes(endings);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
     metrics.gauge(
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));

@@ -3,8 +3,6 @@ package carillon.engine;
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
 import carillon.model.NodeLease;
-import carillon.model.Outcome;
-import carillon.model.TaskState;
 import carillon.store.Endings;
 import carillon.store.StoreException;
 import java.time.Duration;
@@ -115,8 +113,9 @@ final class Completer {
     Map<UUID, Integer> left = leftAfter(some);
     Set<UUID> over = new HashSet<>(left.keySet());
     over.removeIf(claim -> left.getOrDefault(claim, 0) > 0);
-    Endings.Written written = endings.finish(some, over, node.get().node());
-    events.accept(event(some, written));
+    int written = endings.finish(some, over, node.get().node()).states().size();
+    // What was not written had lost its lease. Normal after a long pause, so counted, not raised.
+    events.accept(new EngineEvent.Ended(written, some.size() - written));
     forget(left);
     seats.giveBack(some.size());
   }
@@ -151,19 +150,5 @@ final class Completer {
     synchronized (running) {
       left.forEach((claim, tasks) -> running.compute(claim, (_, _) -> tasks > 0 ? tasks : null));
     }
-  }
-
-  private static EngineEvent event(List<Attempted> some, Endings.Written written) {
-    List<EngineEvent.Ending> endings = new ArrayList<>();
-    int fenced = 0;
-    for (Attempted attempted : some) {
-      TaskState next = written.states().get(attempted.task().id());
-      if (next == null) {
-        fenced++; // another lease took over. Normal after a long pause, so counted, not raised.
-      } else {
-        endings.add(EngineEvent.ending(next, attempted.outcome() instanceof Outcome.Released));
-      }
-    }
-    return new EngineEvent.Ended(endings, fenced);
   }
 }

@@ -2,7 +2,6 @@ package carillon.engine;
 
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
-import carillon.model.TaskState;
 import java.time.Duration;
 import java.util.List;
 
@@ -16,18 +15,8 @@ public sealed interface EngineEvent {
 
   record Delivered(DeliveryResult result, Duration took) implements EngineEvent {}
 
-  /** An outcome was written, or dropped because the lease was lost (then {@code fenced}). */
-  record Ended(List<Ending> endings, int fenced) implements EngineEvent {}
-
-  /** How one claim ended. */
-  enum Ending {
-    COMPLETED,
-    RETRIED,
-    RELEASED,
-    DEAD,
-    CANCELLED,
-    EXPIRED
-  }
+  /** Outcomes were written, or dropped because the lease had been lost ({@code fenced}). */
+  record Ended(int written, int fenced) implements EngineEvent {}
 
   /** Tasks were taken back from a silent owner. */
   record Reaped(int tasks) implements EngineEvent {}
@@ -35,15 +24,4 @@ public sealed interface EngineEvent {
   record Expired(int tasks) implements EngineEvent {}
 
   record PassFailed(String loop) implements EngineEvent {}
-
-  /** The way an attempt ended, as its task's next state tells. */
-  static Ending ending(TaskState next, boolean released) {
-    return switch (next) {
-      case COMPLETED -> Ending.COMPLETED;
-      case PENDING, RUNNING -> released ? Ending.RELEASED : Ending.RETRIED;
-      case DEAD -> Ending.DEAD;
-      case CANCELLED -> Ending.CANCELLED;
-      case EXPIRED -> Ending.EXPIRED;
-    };
-  }
 }

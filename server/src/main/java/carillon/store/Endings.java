@@ -15,12 +15,14 @@ import carillon.model.TenantId;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,10 +35,21 @@ public final class Endings {
   private final Catalog catalog;
   private final Agenda agenda;
 
+  private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
+
   public Endings(Db db, Catalog catalog, Agenda agenda) {
     this.db = db;
     this.catalog = catalog;
     this.agenda = agenda;
+    for (Ended ended : Ended.values()) {
+      counts.put(ended, new LongAdder());
+    }
+  }
+
+  /** How many claims have ended so through this process. */
+  public long count(Ended ended) {
+    LongAdder count = counts.get(ended);
+    return count == null ? 0 : count.sum();
   }
 
   /**
@@ -158,7 +171,7 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT tenant, id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed
+      SELECT tenant, id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released
       FROM done
       """;
 
@@ -170,8 +183,33 @@ public final class Endings {
    */
   public record Written(Map<TaskId, TaskState> states) {}
 
+  /** How claims end; counted for everybody who ends them here. */
+  public enum Ended {
+    COMPLETED,
+    RETRIED,
+    RELEASED,
+    DEAD,
+    CANCELLED
+  }
+
   private record Done(
-      TaskId id, Slot slot, int lane, TaskState state, @Nullable Instant readyAt, boolean keyed) {}
+      TaskId id,
+      Slot slot,
+      int lane,
+      TaskState state,
+      @Nullable Instant readyAt,
+      boolean keyed,
+      boolean released) {
+
+    private Ended ended() {
+      return switch (state) {
+        case COMPLETED -> Ended.COMPLETED;
+        case DEAD -> Ended.DEAD;
+        case CANCELLED -> Ended.CANCELLED;
+        case PENDING, RUNNING, EXPIRED -> released ? Ended.RELEASED : Ended.RETRIED;
+      };
+    }
+  }
 
   private static final String RETIRE =
       """
@@ -221,6 +259,10 @@ public final class Endings {
   }
 
   private void note(Done done) {
+    LongAdder count = counts.get(done.ended());
+    if (count != null) {
+      count.increment();
+    }
     if (done.readyAt() != null) {
       agenda.note(done.slot(), done.lane(), done.readyAt());
     }
@@ -243,7 +285,8 @@ public final class Endings {
                 row.getInt("lane"),
                 TaskState.valueOf(row.getString("state")),
                 Sql.instant(row, "ready_at"),
-                row.getBoolean("keyed")),
+                row.getBoolean("keyed"),
+                row.getBoolean("released")),
         column("int4", endings, e -> e.tenant().value()),
         column("uuid", endings, e -> e.id().value()),
         column("int4", endings, e -> e.lease().fence()),

@@ -145,7 +145,7 @@ public final class WorkQueue {
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
                 AND t.ready_at <= (SELECT clock_timestamp()) -- asked once, so that the index can use it
-                AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+                AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
                 AND (t.concurrency_key IS NULL
                      OR NOT EXISTS (SELECT FROM carillon.running_key k
                                     WHERE k.tenant = t.tenant
@@ -355,6 +355,7 @@ public final class WorkQueue {
           FROM carillon.task_{slot} t
           WHERE t.expires_at <= (SELECT clock_timestamp())
             AND t.ready_at IS NOT NULL
+            AND t.attempt = 0
           ORDER BY t.expires_at
           LIMIT ?
           FOR UPDATE OF t SKIP LOCKED
@@ -383,6 +384,7 @@ public final class WorkQueue {
       FROM carillon.task
       WHERE expires_at <= (SELECT clock_timestamp())
         AND ready_at IS NOT NULL
+        AND attempt = 0
       """;
 
   /** Ends tasks that were not started in time, also where nobody claims; says how many. */

@@ -110,7 +110,8 @@ CREATE TABLE carillon.task (
 -- in no predicate: finishing a task is a HOT update.
 CREATE INDEX task_queue ON carillon.task (lane, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX task_key ON carillon.task (tenant, key) WHERE key IS NOT NULL;
-CREATE INDEX task_expiry ON carillon.task (expires_at) WHERE expires_at IS NOT NULL AND ready_at IS NOT NULL;
+CREATE INDEX task_expiry ON carillon.task (expires_at)
+    WHERE expires_at IS NOT NULL AND ready_at IS NOT NULL AND attempt = 0; -- only what was never started expires
 
 -- Attempts that are over; the last one stands on the task's own row until another follows.
 CREATE TABLE carillon.attempt (
