@@ -3,7 +3,7 @@
 sources := $(shell find pom.xml */pom.xml */src/main 2>/dev/null)
 built := server/target/.built
 
-.PHONY: help build run test bench fmt fmt-check clean
+.PHONY: help build run test bench bench-quick fmt fmt-check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -27,8 +27,11 @@ run: build ## start one node on an embedded PostgreSQL, data in ./data
 test: fmt-check ## check the formatting and run all tests
 	@tools/mvn verify
 
-bench: build ## run the benchmarks
-	@if [ -x bench/run ]; then exec bench/run; else echo "There are no benchmarks yet (bench/run)." >&2; exit 2; fi
+bench: build ## measure everything, about 20 minutes; results in bench/results
+	@exec bench/run
+
+bench-quick: build ## the same with less of everything, under 3 minutes
+	@exec bench/run --quick
 
 fmt: ## format all Java files
 	@tools/fmt

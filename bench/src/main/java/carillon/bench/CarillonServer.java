@@ -1,0 +1,198 @@
+package carillon.bench;
+
+import carillon.client.Carillon;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Carillon: one node with all roles and default settings, used over its HTTP API. */
+final class CarillonServer implements Contender {
+
+  private static final int BATCH = 5_000;
+  private static final int FUTURE_DAYS = 30;
+  private static final String KEY = "bench-admin-key-0123456789-0123456789";
+  private static final Pattern COMPLETED =
+      Pattern.compile("(?m)^carillon_outcomes_total\\{outcome=\"completed\"} (\\S+)$");
+
+  private final Database database;
+  private final Node node;
+  private final Carillon client;
+  private String type = "";
+  private int loads;
+
+  private CarillonServer(Database database, Node node) {
+    this.database = database;
+    this.node = node;
+    this.client = Carillon.connect(node.url(), KEY);
+  }
+
+  /**
+   * @param options more of them for the command line
+   */
+  static CarillonServer start(Database database, Path directory, List<String> options)
+      throws IOException {
+    List<String> all =
+        new ArrayList<>(
+            List.of(
+                "--database-url",
+                database.url(),
+                "--admin-key",
+                KEY,
+                "--allow-targets",
+                "127.0.0.0/8"));
+    all.addAll(options);
+    return new CarillonServer(database, Node.start(directory.resolve(database.name()), all));
+  }
+
+  Carillon client() {
+    return client;
+  }
+
+  /** A connection of its own for load. */
+  Wire wire(@Nullable String tenant) throws IOException {
+    String headers = "Authorization: Bearer " + KEY + "\r\n";
+    return new Wire(
+        node.url(), tenant == null ? headers : headers + "Carillon-Tenant: " + tenant + "\r\n");
+  }
+
+  @Override
+  public Database database() {
+    return database;
+  }
+
+  @Override
+  public long pid() {
+    return node.pid();
+  }
+
+  /** Makes a type that is not used yet the current one. */
+  String newType(Map<String, ?> settings) {
+    type = "load-" + ++loads;
+    client.put("/v1/types/" + type, settings);
+    return type;
+  }
+
+  @Override
+  public void load(int tasks) throws IOException {
+    newType(Map.of("target", Map.of("discard", Map.of()), "paused", true));
+    submit(null, tasks, _ -> Tasks.task(type, ""));
+  }
+
+  /** Hands in tasks in batches. */
+  void submit(@Nullable String tenant, int tasks, IntFunction<String> task) throws IOException {
+    try (Wire wire = wire(tenant)) {
+      for (int from = 0; from < tasks; from += BATCH) {
+        int first = from;
+        byte[] lines = Tasks.lines(Math.min(BATCH, tasks - from), i -> task.apply(first + i));
+        wire.post("/v1/tasks/batch", "application/x-ndjson", lines);
+      }
+    }
+  }
+
+  /**
+   * One task a day goes through the API and makes lane and slot; the others are copies of it,
+   * because millions over HTTP would take longer than all that is measured.
+   */
+  @Override
+  public void loadFuture(int tasks) throws IOException, SQLException {
+    newType(Map.of("target", Map.of("discard", Map.of())));
+    submit(null, FUTURE_DAYS, day -> Tasks.task(type, ",\"delay\":\"" + (day * 24 + 1) + "h\""));
+    database.execute(
+        COPY.replace("{type}", type).replace("{copies}", "" + (tasks / FUTURE_DAYS - 1)));
+  }
+
+  // Copies each task so often, spread over the hour from when it is due. The time in an id is that
+  // of the task it was copied from, which is all that a slot needs.
+  private static final String COPY =
+      """
+      DO $$
+      DECLARE
+          same text := (
+              SELECT string_agg(quote_ident(attname), ', ')
+              FROM pg_attribute
+              WHERE attrelid = 'carillon.task'::regclass
+                AND attnum > 0
+                AND NOT attisdropped
+                AND attname NOT IN ('id', 'due_at', 'ready_at'));
+          slot_table regclass;
+      BEGIN
+          FOR slot_table IN
+              SELECT DISTINCT t.tableoid
+              FROM carillon.task t
+              JOIN carillon.lane l ON l.id = t.lane
+              WHERE l.type = '{type}'
+          LOOP
+              EXECUTE format(
+                  'INSERT INTO %1$s (id, due_at, ready_at, %2$s)
+                   SELECT overlay(gen_random_uuid()::text PLACING left(id::text, 15) FROM 1)::uuid,
+                          due_at + n * interval ''1 hour'' / {copies},
+                          ready_at + n * interval ''1 hour'' / {copies},
+                          %2$s
+                   FROM %1$s
+                   CROSS JOIN generate_series(1, {copies}) n
+                   WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
+                  slot_table, same);
+          END LOOP;
+      END
+      $$
+      """;
+
+  @Override
+  public void release() {
+    client.post("/v1/types/" + type + "/resume", null);
+  }
+
+  @Override
+  public long finished() {
+    Matcher matcher = COMPLETED.matcher(client.text("/metrics"));
+    return matcher.find() ? (long) Double.parseDouble(matcher.group(1)) : 0;
+  }
+
+  @Override
+  public double seconds(int tasks) throws SQLException {
+    return seconds(tasks, type);
+  }
+
+  /** The same of all types whose names begin so. */
+  double seconds(int tasks, String prefix) throws SQLException {
+    long completed = (long) Double.parseDouble(ask("count(*)", prefix));
+    if (completed != tasks) {
+      throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
+    }
+    return Double.parseDouble(
+        ask("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix));
+  }
+
+  private String ask(String what, String prefix) throws SQLException {
+    return database.one(FROM_COMPLETED.formatted(what), prefix);
+  }
+
+  private static final String FROM_COMPLETED =
+      """
+      SELECT %s
+      FROM carillon.task t
+      JOIN carillon.lane l ON l.id = t.lane
+      WHERE starts_with(l.type, ?)
+        AND t.state = 'COMPLETED'
+        AND t.attempt = 1
+      """;
+
+  /** Of the tasks that were loaded last, the time between two of their columns. */
+  Percentiles between(String from, String to) throws SQLException {
+    String millis = "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
+    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), type));
+  }
+
+  @Override
+  public void close() {
+    client.close();
+    node.close();
+  }
+}

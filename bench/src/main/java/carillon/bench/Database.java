@@ -1,0 +1,115 @@
+package carillon.bench;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.stream.DoubleStream;
+
+/**
+ * One database of the benchmark's PostgreSQL, and a connection to ask it what happened.
+ *
+ * @param postgres the process of the server, the parent of all others
+ */
+record Database(String host, int port, String name, String user, String password, long postgres)
+    implements AutoCloseable {
+
+  /** As Carillon and others take it. */
+  String url() {
+    return "postgresql://%s:%s@%s:%d/%s".formatted(user, password, host, port, name);
+  }
+
+  Connection connect() throws SQLException {
+    return DriverManager.getConnection(
+        "jdbc:postgresql://%s:%d/%s".formatted(host, port, name), user, password);
+  }
+
+  void execute(String sql) throws SQLException {
+    try (Connection connection = connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** The first column of the only row. */
+  String one(String sql, Object... arguments) throws SQLException {
+    try (Connection connection = connect();
+        PreparedStatement statement = prepare(connection, sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      rows.next();
+      return rows.getString(1);
+    }
+  }
+
+  /** The first column of all rows. */
+  double[] column(String sql, Object... arguments) throws SQLException {
+    try (Connection connection = connect();
+        PreparedStatement statement = prepare(connection, sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      DoubleStream.Builder values = DoubleStream.builder();
+      while (rows.next()) {
+        values.add(rows.getDouble(1));
+      }
+      return values.build().toArray();
+    }
+  }
+
+  private static PreparedStatement prepare(Connection connection, String sql, Object... arguments)
+      throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
+    for (int i = 0; i < arguments.length; i++) {
+      statement.setObject(i + 1, arguments[i]);
+    }
+    return statement;
+  }
+
+  /** Bytes written to the log since the server was made. */
+  double walBytes() throws SQLException {
+    return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
+  }
+
+  /** Statements that ended in this database, ours for asking among them. */
+  double statements() throws SQLException {
+    return Double.parseDouble(
+        one(
+            """
+            SELECT coalesce(sum(calls), 0)
+            FROM pg_stat_statements s
+            JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = current_database()
+              AND s.toplevel
+            """));
+  }
+
+  /** Where the time went, for people: the statements that took the most. */
+  String topStatements() throws SQLException {
+    return one(
+        """
+        SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row  %s',
+                                 round(total_exec_time), calls, rows,
+                                 round((total_exec_time * 1000 / greatest(rows, 1))::numeric, 1),
+                                 left(regexp_replace(query, '\\s+', ' ', 'g'), 70)), E'\\n'
+                          ORDER BY total_exec_time DESC), '')
+        FROM (SELECT *
+              FROM pg_stat_statements
+              WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+              ORDER BY total_exec_time DESC
+              LIMIT 12) s
+        """);
+  }
+
+  /** After loading: statistics as they would be, and the vacuum that inserts ask for done. */
+  void settle() throws SQLException {
+    execute("VACUUM (ANALYZE)");
+    execute("SELECT pg_stat_statements_reset()");
+  }
+
+  /** Drops it, whoever is still connected. */
+  @Override
+  public void close() throws SQLException {
+    new Database(host, port, "postgres", user, password, postgres)
+        .execute("DROP DATABASE " + name + " WITH (FORCE)");
+  }
+}

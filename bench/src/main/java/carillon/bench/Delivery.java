@@ -1,0 +1,34 @@
+package carillon.bench;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.util.Map;
+
+/** A drain that delivers each task over HTTP to a receiver in this process. */
+final class Delivery implements Scenario<CarillonServer> {
+
+  @Override
+  public Figures run(CarillonServer carillon, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    try (Receiver receiver = Receiver.start()) {
+      stage.progress().step("warming up");
+      deliver(carillon, stage, receiver, stage.sizes().warmUp() / 4);
+      Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
+      return figures.with(carillon.between("started_at", "finished_at"));
+    }
+  }
+
+  private static Figures deliver(CarillonServer carillon, Stage stage, Receiver receiver, int tasks)
+      throws IOException, SQLException, InterruptedException {
+    Map<String, ?> target = Map.of("http", Map.of("url", receiver.url()));
+    String type = carillon.newType(Map.of("target", target, "paused", true));
+    carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
+    carillon.database().settle();
+    stage.progress().step("delivering");
+    long before = carillon.finished();
+    Meter meter = Meter.start(carillon);
+    carillon.release();
+    stage.await(carillon, before, tasks);
+    return meter.stop(tasks).with(Metric.RATE, tasks / carillon.seconds(tasks));
+  }
+}

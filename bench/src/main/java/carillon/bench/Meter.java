@@ -1,0 +1,62 @@
+package carillon.bench;
+
+import java.sql.SQLException;
+
+/** What a stretch of work cost: CPU, log, statements, memory. */
+final class Meter {
+
+  private static final double PER = 10_000;
+  private static final long US = ProcessHandle.current().pid();
+
+  private final Contender contender;
+  private final Reading began;
+
+  private record Reading(
+      long nanos,
+      double program,
+      double postgres,
+      double us,
+      double machine,
+      double wal,
+      double statements) {
+
+    static Reading of(Contender contender) throws SQLException {
+      Database database = contender.database();
+      return new Reading(
+          System.nanoTime(),
+          Proc.cpu(contender.pid()),
+          Proc.cpuWithChildren(database.postgres()),
+          contender.pid() == US ? 0 : Proc.cpu(US),
+          Proc.busy(),
+          database.walBytes(),
+          database.statements());
+    }
+
+    double cpu() {
+      return program + postgres + us;
+    }
+  }
+
+  private Meter(Contender contender, Reading began) {
+    this.contender = contender;
+    this.began = began;
+  }
+
+  static Meter start(Contender contender) throws SQLException {
+    return new Meter(contender, Reading.of(contender));
+  }
+
+  /** The costs, per task or for 10,000 of them. */
+  Figures stop(long tasks) throws SQLException {
+    Reading now = Reading.of(contender);
+    double seconds = (now.nanos - began.nanos) / 1e9;
+    double other = now.machine - began.machine - (now.cpu() - began.cpu());
+    return new Figures()
+        .with(Metric.CPU_CLIENT, (now.program - began.program) * PER / tasks)
+        .with(Metric.CPU_SERVER, (now.postgres - began.postgres) * PER / tasks)
+        .with(Metric.WAL, (now.wal - began.wal) / tasks)
+        .with(Metric.STATEMENTS, (now.statements - began.statements) / tasks)
+        .with(Metric.RSS, Proc.rssMb(contender.pid()))
+        .with(Metric.OTHER, Math.max(0, other / seconds));
+  }
+}

@@ -1,0 +1,28 @@
+package carillon.bench;
+
+/**
+ * What is measured: its name in the JSON, its heading in the table, and how many decimals count.
+ */
+enum Metric {
+  RATE("rate", "tasks/s", 0),
+  FIRST("firstMs", "first ms", 1),
+  P50("p50Ms", "p50 ms", 1),
+  P99("p99Ms", "p99 ms", 1),
+  MAX("maxMs", "max ms", 1),
+  CPU_CLIENT("cpuClient", "CPU program", 2),
+  CPU_SERVER("cpuServer", "CPU PostgreSQL", 2),
+  WAL("walBytes", "WAL bytes", 0),
+  STATEMENTS("statements", "statements", 4),
+  RSS("rssMb", "RSS MB", 0),
+  OTHER("cpuOther", "other cores", 2);
+
+  final String key;
+  final String heading;
+  final int decimals;
+
+  Metric(String key, String heading, int decimals) {
+    this.key = key;
+    this.heading = heading;
+    this.decimals = decimals;
+  }
+}

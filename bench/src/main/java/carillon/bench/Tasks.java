@@ -1,0 +1,32 @@
+package carillon.bench;
+
+import java.nio.charset.StandardCharsets;
+import java.util.function.IntFunction;
+
+/** The JSON of tasks to hand in, all with the same payload of 300 bytes. */
+final class Tasks {
+
+  private static final String PAYLOAD =
+      "{\"order\":4711,\"customer\":\"c-0815\",\"note\":\"" + "x".repeat(300 - 48) + "\"}";
+
+  private Tasks() {}
+
+  static String payload() {
+    return PAYLOAD;
+  }
+
+  /**
+   * @param more further members, each with a comma before it
+   */
+  static String task(String type, String more) {
+    return "{\"type\":\"" + type + "\"" + more + ",\"payload\":" + PAYLOAD + "}";
+  }
+
+  static byte[] lines(int tasks, IntFunction<String> task) {
+    StringBuilder lines = new StringBuilder(tasks * 400);
+    for (int i = 0; i < tasks; i++) {
+      lines.append(task.apply(i)).append('\n');
+    }
+    return lines.toString().getBytes(StandardCharsets.UTF_8);
+  }
+}

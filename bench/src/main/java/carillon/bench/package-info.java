@@ -1,0 +1,16 @@
+/**
+ * Measures schedulers from outside: as separate programs, over their public interfaces, beside the
+ * same PostgreSQL, in one run.
+ *
+ * <p>{@link carillon.bench.Main} goes through the scenarios. Each gets a database of its own and a
+ * freshly started {@link carillon.bench.Contender}, warms it up, and puts a {@link
+ * carillon.bench.Meter} around the part that counts. What happened when is asked of the database,
+ * never of the contender's own clock or counters; these only say when to look. {@link
+ * carillon.bench.Report} writes what came out.
+ *
+ * <p>Nothing of the server is imported here, so that nothing here can flatter it.
+ */
+@NullMarked
+package carillon.bench;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench;
+
+import org.jspecify.annotations.NullMarked;
