@@ -12,29 +12,25 @@ import tools.jackson.databind.node.ObjectNode;
 /** Creates many tasks at once, all or none. */
 final class BatchRoutes {
 
+  static final String PATH = "/v1/tasks/batch";
+
   private static final Duration BODY_TIME = Duration.ofMinutes(2);
 
   private final Tasks tasks;
   private final TaskFields reader;
-  private final DatabaseGate database;
   private final Once once;
 
-  BatchRoutes(Tasks tasks, TaskFields reader, DatabaseGate database, Once once) {
+  BatchRoutes(Tasks tasks, TaskFields reader, Once once) {
     this.tasks = tasks;
     this.reader = reader;
-    this.database = database;
     this.once = once;
   }
 
   List<Endpoint> endpoints() {
-    return List.of(Endpoint.post("/v1/tasks/batch", Permission.TASKS_CREATE, this::create));
+    return List.of(Endpoint.post(PATH, Permission.TASKS_CREATE, this::create));
   }
 
   private Answer create(Call call) {
-    return database.withBatch(call.body().length(), () -> createAll(call));
-  }
-
-  private Answer createAll(Call call) {
     List<NewTask> batch = read(call);
     return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
   }

@@ -20,18 +20,11 @@ final class DatabaseGate {
    */
   private static final int WAITING_CREATES = 1024;
 
-  /** Batches are held in memory while they are read and written: all of them together this much. */
-  private static final int BATCH_KIB = Limits.BATCH_BYTES >> 10;
-
   private static final Duration PATIENCE = Duration.ofSeconds(1);
-
-  /** A batch takes a while, and sending it again would cost more than waiting. */
-  private static final Duration BATCH_PATIENCE = Duration.ofSeconds(10);
 
   private final Db db;
   private final Semaphore permits;
   private final Semaphore creates = new Semaphore(WAITING_CREATES);
-  private final Semaphore batchKib = new Semaphore(BATCH_KIB, true);
 
   DatabaseGate(Db db, int permits) {
     this.db = db;
@@ -39,7 +32,7 @@ final class DatabaseGate {
   }
 
   <T> T use(Supplier<T> work) {
-    return holding(permits, 1, PATIENCE, work);
+    return holding(permits, work);
   }
 
   <T> T inTransaction(Function<Tx, T> work) {
@@ -51,19 +44,12 @@ final class DatabaseGate {
    * own.
    */
   <T> T together(Supplier<T> work) {
-    return holding(creates, 1, PATIENCE, work);
+    return holding(creates, work);
   }
 
-  /** For work that holds a body of this length; one of unknown length may be as long as any. */
-  <T> T withBatch(long bytes, Supplier<T> work) {
-    int kib = bytes < 0 || bytes > Limits.BATCH_BYTES ? BATCH_KIB : (int) (bytes >> 10) + 1;
-    return holding(batchKib, Math.min(kib, BATCH_KIB), BATCH_PATIENCE, work);
-  }
-
-  private static <T> T holding(
-      Semaphore semaphore, int permits, Duration patience, Supplier<T> work) {
+  private static <T> T holding(Semaphore semaphore, Supplier<T> work) {
     try {
-      if (!semaphore.tryAcquire(permits, patience.toMillis(), TimeUnit.MILLISECONDS)) {
+      if (!semaphore.tryAcquire(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
         throw overloaded();
       }
     } catch (InterruptedException e) {
@@ -73,7 +59,7 @@ final class DatabaseGate {
     try {
       return work.get();
     } finally {
-      semaphore.release(permits);
+      semaphore.release();
     }
   }
 

@@ -64,6 +64,7 @@ final class FrontDoor implements Handler, DirectHandler {
   private final Auth auth;
   private final MeterRegistry metrics;
   private final SlowClients slowClients;
+  private final BodyMemory memory = new BodyMemory();
   private final InstantSource clock;
 
   FrontDoor(
@@ -157,7 +158,12 @@ final class FrontDoor implements Handler, DirectHandler {
     Call.Request wire =
         new Call.Request(
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
-    return endpoint.handler().answer(new Call(wire, match.parameters(), query, caller));
+    int share = memory.take(body.length(), endpoint.maxBody());
+    try {
+      return endpoint.handler().answer(new Call(wire, match.parameters(), query, caller));
+    } finally {
+      memory.giveBack(share);
+    }
   }
 
   /** Where two readers could disagree on where a request ends, nothing after it can be trusted. */

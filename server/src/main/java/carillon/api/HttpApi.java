@@ -81,7 +81,7 @@ public final class HttpApi implements AutoCloseable {
       return new Endpoints(all);
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, database, once, lists).endpoints());
-    all.addAll(new BatchRoutes(stores.tasks(), tasks, database, once).endpoints());
+    all.addAll(new BatchRoutes(stores.tasks(), tasks, once).endpoints());
     all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
