@@ -48,7 +48,7 @@ public final class HttpApi implements AutoCloseable {
       Supplier<Optional<String>> notReady,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
-    refuseTakenPort(config);
+    refuseTakenPort(config.bind(), config.port());
     AtomicBoolean stopping = new AtomicBoolean();
     DatabaseGate database = new DatabaseGate(stores.db(), config.databaseRequests());
     SlowClients slowClients = new SlowClients();
@@ -122,17 +122,19 @@ public final class HttpApi implements AutoCloseable {
     return handlers.build();
   }
 
-  /** The server's own message for this is a stack of exceptions; ours is one line. */
-  private static void refuseTakenPort(ApiConfig config) {
+  /**
+   * Fails if nothing can listen there. The server's own message for this is a stack of exceptions;
+   * ours is one line.
+   */
+  public static void refuseTakenPort(String bind, int port) {
     try (ServerSocket probe = new ServerSocket()) {
       probe.setReuseAddress(true);
-      probe.bind(new InetSocketAddress(config.bind(), config.port()));
+      probe.bind(new InetSocketAddress(bind, port));
     } catch (BindException e) {
       throw new IllegalStateException(
-          "cannot listen on " + config.bind() + ":" + config.port() + ": " + e.getMessage(), e);
+          "cannot listen on " + bind + ":" + port + ": " + e.getMessage(), e);
     } catch (IOException | IllegalArgumentException e) {
-      throw new IllegalStateException(
-          "cannot listen on " + config.bind() + ": " + e.getMessage(), e);
+      throw new IllegalStateException("cannot listen on " + bind + ": " + e.getMessage(), e);
     }
   }
 

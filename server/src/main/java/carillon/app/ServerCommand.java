@@ -52,7 +52,6 @@ final class ServerCommand implements Callable<Integer> {
     Config config = ConfigOptions.load(spec, console);
     Logging.configure(config.log());
     Logger log = LoggerFactory.getLogger(ServerCommand.class);
-    log.info("starting with {}", config);
 
     CompletableFuture<Running> started = new CompletableFuture<>();
     Thread hook = new Thread(() -> stop(started, config, log), "shutdown");
@@ -61,6 +60,7 @@ final class ServerCommand implements Callable<Integer> {
       AdminKey key = AdminKey.of(config);
       Running running = start.apply(config);
       greet(running.url(), key);
+      log.info("started with {}", config);
       started.complete(running);
     } catch (RuntimeException e) {
       log.debug("the start failed", e);

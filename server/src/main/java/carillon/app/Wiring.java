@@ -70,6 +70,9 @@ final class Wiring {
   }
 
   private static Running start(Config config, Shutdown shutdown) {
+    // Before anything is started: who mistyped the port should not wait, nor read the log of a node
+    // that comes and goes.
+    HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
     Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());

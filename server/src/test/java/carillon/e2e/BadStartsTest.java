@@ -1,0 +1,112 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.store.Db;
+import carillon.testkit.OldPostgres;
+import carillon.testkit.Postgres;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Starts the program as it cannot run: it says why in one line and ends with status 2. */
+class BadStartsTest {
+
+  @RegisterExtension final Servers servers = new Servers();
+
+  @Test
+  void a_wrong_option_or_value_is_named() {
+    assertThat(refusal("--prot", "8080")).contains("--prot").contains("--port");
+    assertThat(refusal("--drain-timeout", "soon")).contains("drain-timeout");
+  }
+
+  @Test
+  void a_database_that_cannot_be_reached_is_reported() throws IOException {
+    int closed = freePort();
+
+    assertThat(refusal("--database-url", "postgresql://u:secret@127.0.0.1:" + closed + "/db"))
+        .contains("database")
+        .doesNotContain("secret");
+  }
+
+  @Test
+  void a_port_that_is_taken_is_reported() throws IOException {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
+      String port = Integer.toString(taken.getLocalPort());
+
+      assertThat(refusal("--database-url", url(Postgres.freshDatabase()), "--port", port))
+          .contains(port);
+    }
+  }
+
+  @Test
+  void a_database_that_could_lose_tasks_is_refused() throws IOException {
+    Db.Address hasty = Postgres.freshDatabase();
+    String name = hasty.url().substring(hasty.url().lastIndexOf('/') + 1);
+    new Database(hasty).execute("ALTER DATABASE " + name + " SET synchronous_commit = off");
+    assertThat(refusal("--database-url", url(hasty))).contains("synchronous_commit = off");
+
+    try (EmbeddedPostgres careless =
+        EmbeddedPostgres.builder()
+            .setServerConfig("fsync", "off")
+            .setServerConfig("full_page_writes", "on")
+            .setServerConfig("synchronous_commit", "on")
+            .start()) {
+      assertThat(
+              refusal(
+                  "--database-url",
+                  "postgresql://postgres:postgres@127.0.0.1:" + careless.getPort() + "/postgres"))
+          .contains("fsync = off");
+    }
+  }
+
+  @Test
+  void a_database_that_is_too_old_is_refused() throws IOException {
+    try (OldPostgres old = new OldPostgres("14.18", "140018")) {
+      assertThat(refusal("--database-url", old.url())).contains("14.18").contains("too old");
+    }
+  }
+
+  @Test
+  void a_data_directory_belongs_to_one_program_and_starts_again_quickly() {
+    Path dataDir = servers.newDataDir();
+    ServerProcess first = servers.start(dataDir);
+
+    assertThat(refusal(servers.launch(dataDir))).contains("in use").contains(dataDir.toString());
+
+    assertThat(first.stop()).isZero();
+    long before = System.nanoTime();
+    servers.start(dataDir);
+    Duration took = Duration.ofNanos(System.nanoTime() - before);
+    System.out.printf("start: ready after %d ms on an existing data directory%n", took.toMillis());
+    assertThat(took).isLessThan(Duration.ofSeconds(10));
+  }
+
+  private String refusal(String... arguments) {
+    return refusal(servers.launch(servers.newDataDir(), arguments));
+  }
+
+  private static String refusal(ServerProcess server) {
+    assertThat(server.awaitExit()).as("exit status").isEqualTo(2);
+    assertThat(server.output()).isEmpty();
+    assertThat(server.errors().lines()).as("stderr").hasSize(1);
+    return server.errors();
+  }
+
+  private static String url(Db.Address database) {
+    return Servers.url(database);
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
+      return socket.getLocalPort();
+    }
+  }
+}

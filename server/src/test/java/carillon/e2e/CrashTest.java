@@ -1,0 +1,155 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Kills the program while it takes tasks in and delivers them; nothing may be lost by that. */
+class CrashTest {
+
+  private static final int TASKS = Integer.getInteger("carillon.e2e.crash-tasks", 10_000);
+  private static final int BATCH = Math.max(1, TASKS / 40);
+
+  /** How far the producer may be ahead of the deliveries, so that both go on until the end. */
+  private static final int AHEAD = TASKS / 4;
+
+  private static final Duration PATIENCE = Duration.ofSeconds(60).plusMillis(10L * TASKS);
+
+  @RegisterExtension final Servers servers = new Servers();
+
+  private final AtomicReference<Carillon> connection = new AtomicReference<>();
+  private final Queue<String> accepted = new ConcurrentLinkedQueue<>();
+  private final Set<String> inDoubt = ConcurrentHashMap.newKeySet();
+
+  @ParameterizedTest(name = "killed {0} times")
+  @ValueSource(ints = {1, 3})
+  void what_was_accepted_is_completed_once_however_often_the_program_is_killed(int kills)
+      throws InterruptedException {
+    Path dataDir = servers.newDataDir();
+    try (Receiver receiver = Receiver.start()) {
+      ServerProcess server = start(dataDir);
+      connection
+          .get()
+          .put(
+              "/v1/types/crash",
+              Map.of("target", Map.of("http", Map.of("url", receiver.url("/")))));
+      Thread producer = Thread.ofPlatform().start(() -> produce(receiver));
+      for (int kill = 1; kill <= kills; kill++) {
+        int delivered = TASKS * (10 + 15 * kill) / 100;
+        await()
+            .atMost(PATIENCE)
+            .pollInterval(Duration.ofMillis(5))
+            .until(() -> receiver.count() >= delivered);
+        server.kill9();
+        assertThat(receiver.byTask().size()).as("delivered when killed").isLessThan(TASKS * 7 / 10);
+        server = start(dataDir);
+      }
+      producer.join();
+      Database database = Database.embeddedIn(server);
+      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+
+      System.out.printf(
+          "crash: %d tasks, %d kills, %d batches in doubt, %d deliveries%n",
+          TASKS, kills, inDoubt.size(), receiver.count());
+      assertThat(accepted).hasSize(TASKS);
+      assertEachCompletedOnce(database);
+      assertDeliveredWithGrowingFences(receiver);
+    }
+  }
+
+  private ServerProcess start(Path dataDir) {
+    ServerProcess server = servers.start(dataDir, "--node-lease", "2s");
+    connection.set(server.connect());
+    return server;
+  }
+
+  /** A batch that got no answer is repeated with its key, so it counts once either way. */
+  private void produce(Receiver receiver) {
+    for (int from = 0; from < TASKS; from += BATCH) {
+      int start = from;
+      await()
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(5))
+          .until(() -> start < receiver.count() + AHEAD);
+      List<Map<String, Object>> tasks =
+          IntStream.range(from, Math.min(TASKS, from + BATCH))
+              .mapToObj(n -> Map.<String, Object>of("type", "crash", "payload", Map.of("n", n)))
+              .toList();
+      await()
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(20))
+          .until(() -> isAccepted(tasks, "batch-" + start));
+    }
+  }
+
+  private boolean isAccepted(List<Map<String, Object>> tasks, String key) {
+    try {
+      connection
+          .get()
+          .post("/v1/tasks/batch", Map.of("tasks", tasks), key)
+          .path("ids")
+          .forEach(id -> accepted.add(id.asString()));
+      return true;
+    } catch (CarillonException e) {
+      if (e.status() != CarillonException.NO_ANSWER && e.status() != 409 && e.status() != 503) {
+        throw e;
+      }
+      inDoubt.add(key);
+      return false;
+    }
+  }
+
+  private void assertEachCompletedOnce(Database database) {
+    List<String> tasks = database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'");
+    assertThat(tasks).as("completed").hasSize(TASKS);
+    assertThat(new HashSet<>(tasks)).as("completed").isEqualTo(new HashSet<>(accepted));
+    assertThat(database.column("SELECT task FROM carillon.transition WHERE to_state = 'COMPLETED'"))
+        .as("transitions to COMPLETED")
+        .hasSize(TASKS)
+        .doesNotHaveDuplicates();
+    assertThat(database.count("SELECT count(*) FROM carillon.claim")).as("claims left").isZero();
+  }
+
+  private void assertDeliveredWithGrowingFences(Receiver receiver) {
+    Set<String> submitted = new HashSet<>(accepted);
+    List<String> wrong = new ArrayList<>();
+    Set<String> bodies = new HashSet<>();
+    receiver
+        .byTask()
+        .forEach(
+            (task, deliveries) -> {
+              String body = deliveries.getFirst().body();
+              if (!submitted.contains(task) || !bodies.add(body)) {
+                wrong.add("not submitted, or twice: " + task + " " + body);
+              }
+              for (int i = 1; i < deliveries.size(); i++) {
+                boolean grows = deliveries.get(i).fence() > deliveries.get(i - 1).fence();
+                if (!grows || !deliveries.get(i).body().equals(body)) {
+                  wrong.add("not a later attempt of the same task: " + deliveries);
+                }
+              }
+            });
+    assertThat(wrong).isEmpty();
+    assertThat(bodies).as("bodies, each submitted once").hasSize(TASKS);
+  }
+}

@@ -1,0 +1,71 @@
+package carillon.e2e;
+
+import carillon.store.Db;
+import carillon.testkit.Postgres;
+import carillon.testkit.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the tables say, asked beside the program. */
+record Database(Db.Address address) {
+
+  /** The one that is embedded in a server's data directory, at its port of the moment. */
+  static Database embeddedIn(ServerProcess server) {
+    try {
+      Path settings = server.dataDir().resolve("postgres/postgresql.conf");
+      String port =
+          Files.readAllLines(settings).stream()
+              .filter(line -> line.startsWith("port = "))
+              .findFirst()
+              .orElseThrow()
+              .substring("port = ".length());
+      String password = Files.readString(server.dataDir().resolve("postgres-password")).strip();
+      return new Database(
+          new Db.Address(
+              "jdbc:postgresql://127.0.0.1:" + port + "/postgres", "carillon", password));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The first column of a query. */
+  List<String> column(String query) {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(query)) {
+      List<String> column = new ArrayList<>();
+      while (rows.next()) {
+        column.add(rows.getString(1));
+      }
+      return column;
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  long count(String query) {
+    return Long.parseLong(column(query).getFirst());
+  }
+
+  /** How many tasks have not ended. */
+  long unfinished() {
+    return count("SELECT count(*) FROM carillon.task WHERE state IN ('PENDING', 'RUNNING')");
+  }
+
+  void execute(String statement) {
+    try (Connection connection = Postgres.connect(address);
+        Statement s = connection.createStatement()) {
+      s.execute(statement);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.testkit.Postgres;
+import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * Measures how long after its due time a task reaches its target, on a machine that does little
+ * else. Only what no machine may do is asserted: early, or far too late.
+ */
+class LatenessTest {
+
+  private static final int TASKS = Integer.getInteger("carillon.e2e.lateness-tasks", 200);
+  private static final Duration EVERY = Duration.ofMillis(20);
+  private static final Duration AHEAD = Duration.ofSeconds(2);
+
+  @RegisterExtension final Servers servers = new Servers();
+
+  @Test
+  void a_task_arrives_when_it_is_due_and_not_before() {
+    ServerProcess server = servers.startOn(Postgres.freshDatabase());
+    try (Receiver receiver = Receiver.start();
+        Carillon api = server.connect()) {
+      AtomicInteger created = new AtomicInteger();
+      try (var clock = Executors.newSingleThreadScheduledExecutor()) {
+        var _ =
+            clock.scheduleAtFixedRate(
+                () -> {
+                  if (created.getAndIncrement() < TASKS) {
+                    create(api, receiver);
+                  }
+                },
+                0,
+                EVERY.toMillis(),
+                TimeUnit.MILLISECONDS);
+        await().atMost(Duration.ofMinutes(5)).until(() -> receiver.count() == TASKS);
+      }
+
+      List<Duration> lateness =
+          receiver.deliveries().stream()
+              .map(delivery -> Duration.between(Instant.parse(due(delivery)), delivery.at()))
+              .sorted()
+              .toList();
+      Duration p99 = lateness.get(TASKS * 99 / 100);
+      System.out.printf(
+          "lateness: %d tasks, p50 %.1f ms, p99 %.1f ms, max %.1f ms%n",
+          TASKS, millis(lateness.get(TASKS / 2)), millis(p99), millis(lateness.getLast()));
+      assertThat(lateness.getFirst()).as("the earliest").isGreaterThanOrEqualTo(Duration.ZERO);
+      assertThat(p99).isLessThan(Duration.ofMillis(250));
+    }
+  }
+
+  /** In the payload, so that it is the time asked for and not what anything made of it. */
+  private static String due(Receiver.Delivery delivery) {
+    return delivery.body().replaceAll("^\"|\"$", "");
+  }
+
+  private static void create(Carillon api, Receiver receiver) {
+    String dueAt = Instant.now().plus(AHEAD).truncatedTo(ChronoUnit.MILLIS).toString();
+    api.post(
+        "/v1/tasks",
+        Map.of(
+            "type",
+            "punctual",
+            "dueAt",
+            dueAt,
+            "payload",
+            dueAt,
+            "target",
+            Map.of("http", Map.of("url", receiver.url("/")))));
+  }
+
+  private static double millis(Duration duration) {
+    return duration.toNanos() / 1e6;
+  }
+}
