@@ -280,29 +280,20 @@ final class TaskChanges {
     return a.isAfter(b) ? a : b;
   }
 
-  private static final String REST_OF_FILTER =
-      """
-      (?::text IS NULL OR t.schedule = ?::text)
-            AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
-            AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
-            AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
-            AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
-      """;
-
   private static final String CANCEL_WAITING =
       """
       /* TaskChanges.cancelWaiting */
-      WITH matching AS MATERIALIZED (
+      WITH %s, matching AS MATERIALIZED (
           SELECT t.tenant, t.id
-          FROM carillon.task_{slot} t
+          FROM f, carillon.task_{slot} t
           WHERE t.tenant = ?
             AND t.lane = ANY (?)
             AND t.ready_at IS NOT NULL
-            AND %s
+            AND {key}
             AND %s
           ORDER BY t.id
           LIMIT ?
-          FOR UPDATE -- waits for claims in progress; those rows then no longer match
+          FOR UPDATE OF t -- waits for claims in progress; those rows then no longer match
       ), cancelled AS (
           UPDATE carillon.task_{slot} t
           SET state = 'CANCELLED',
@@ -318,22 +309,23 @@ final class TaskChanges {
       INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
       SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
       FROM cancelled
-      """;
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
-  private static final String CANCEL_WAITING_BY_KEY =
-      CANCEL_WAITING.formatted("t.key = ?", REST_OF_FILTER);
+  private static final String CANCEL_WAITING_BY_KEY = CANCEL_WAITING.replace("{key}", "t.key = ?");
 
   private static final String CANCEL_WAITING_OF_LANES =
-      CANCEL_WAITING.formatted("?::text IS NULL", REST_OF_FILTER);
+      CANCEL_WAITING.replace("{key}", "?::text IS NULL");
 
   // Running tasks are in no index; the claims know them.
   private static final String REQUEST_CANCEL_OF_RUNNING =
       """
       /* TaskChanges.requestCancelOfRunning */
+      WITH %s
       UPDATE carillon.task t
       SET cancel_requested = true,
           version = t.version + 1
-      FROM carillon.claim c
+      FROM f, carillon.claim c
       CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
       WHERE held.tenant = ?
         AND t.tenant = held.tenant
@@ -345,7 +337,7 @@ final class TaskChanges {
         AND (?::text IS NULL OR t.key = ?::text)
         AND %s
       """
-          .formatted(REST_OF_FILTER);
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
   private static final String ALL_SLOTS =
       """
@@ -380,48 +372,20 @@ final class TaskChanges {
   private static int cancelWaiting(
       Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter, String who) {
     String statement = filter.key() == null ? CANCEL_WAITING_OF_LANES : CANCEL_WAITING_BY_KEY;
-    String metadata = Sql.json(filter.metadata());
     int cancelled = 0;
     for (Slot slot : tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)))) {
       cancelled +=
           tx.update(
               Sql.forSlot(statement, slot),
-              tenant,
-              lanes,
-              filter.key(),
-              filter.schedule(),
-              filter.schedule(),
-              filter.dueAfter(),
-              filter.dueAfter(),
-              filter.dueBefore(),
-              filter.dueBefore(),
-              filter.error(),
-              filter.error(),
-              metadata,
-              metadata,
-              MOST_AT_ONCE - cancelled,
-              who);
+              FilterSql.arguments(
+                  filter, tenant, lanes, filter.key(), MOST_AT_ONCE - cancelled, who));
     }
     return cancelled;
   }
 
   private static void requestCancel(Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter) {
-    String metadata = Sql.json(filter.metadata());
     tx.update(
         REQUEST_CANCEL_OF_RUNNING,
-        tenant,
-        lanes,
-        filter.key(),
-        filter.key(),
-        filter.schedule(),
-        filter.schedule(),
-        filter.dueAfter(),
-        filter.dueAfter(),
-        filter.dueBefore(),
-        filter.dueBefore(),
-        filter.error(),
-        filter.error(),
-        metadata,
-        metadata);
+        FilterSql.arguments(filter, tenant, lanes, filter.key(), filter.key()));
   }
 }

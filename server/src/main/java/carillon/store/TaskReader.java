@@ -205,22 +205,12 @@ final class TaskReader {
   private static final String PAGE =
       """
       /* TaskReader.page */
-      WITH f AS MATERIALIZED (
-          SELECT ?::int[] AS lanes, ?::carillon.task_state AS state, ?::text AS schedule,
-                 ?::timestamptz AS due_after, ?::timestamptz AS due_before, ?::text AS error, ?::jsonb AS metadata
-      )
-      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches,
-             t.n = ? AS is_end
+      WITH %s
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches, t.n = ? AS is_end
       FROM (
           SELECT t.*,
                  row_number() OVER (ORDER BY t.id DESC) AS n,
-                 (f.lanes IS NULL OR t.lane = ANY (f.lanes))
-                 AND (f.state IS NULL OR t.state = f.state)
-                 AND (f.schedule IS NULL OR t.schedule = f.schedule)
-                 AND (f.due_after IS NULL OR t.due_at >= f.due_after)
-                 AND (f.due_before IS NULL OR t.due_at < f.due_before)
-                 AND (f.error IS NULL OR strpos(lower(t.error), lower(f.error)) > 0)
-                 AND (f.metadata IS NULL OR t.metadata @> f.metadata) IS TRUE AS matches
+                 (?::int[] IS NULL OR t.lane = ANY (?::int[])) AND %s AS matches
           FROM f, (
               SELECT *
               FROM carillon.task_{slot}
@@ -234,27 +224,23 @@ final class TaskReader {
       ORDER BY t.id DESC
       LIMIT ?
       """
-          .formatted(COLUMNS);
+          .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
 
   private static final String BY_KEY =
       """
       /* TaskReader.byKey */
+      WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
-      FROM carillon.task t
+      FROM f, carillon.task t
       WHERE t.tenant = ?
         AND t.key = ?
         AND t.id < ?
         AND t.lane = ANY (?)
-        AND (?::carillon.task_state IS NULL OR t.state = ?::carillon.task_state)
-        AND (?::timestamptz IS NULL OR t.due_at >= ?::timestamptz)
-        AND (?::timestamptz IS NULL OR t.due_at < ?::timestamptz)
-        AND (?::text IS NULL OR strpos(lower(t.error), lower(?::text)) > 0)
-        AND (?::jsonb IS NULL OR t.metadata @> ?::jsonb)
-        AND (?::text IS NULL OR t.schedule = ?::text)
+        AND %s
       ORDER BY t.id DESC
       LIMIT ?
       """
-          .formatted(COLUMNS);
+          .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
 
   private static final TaskId LAST_ID = new TaskId(new UUID(-1L, -1L));
 
@@ -272,30 +258,18 @@ final class TaskReader {
       int limit,
       @Nullable TaskId before,
       boolean withPayload) {
-    String state = filter.state() == null ? null : filter.state().name();
-    String metadata = Sql.json(filter.metadata());
     List<TaskView> found =
         tx.query(
             BY_KEY,
             this::view,
-            withPayload,
-            tenant,
-            filter.key(),
-            before == null ? LAST_ID : before,
-            lanes(tx, tenant, filter.type()),
-            state,
-            state,
-            filter.dueAfter(),
-            filter.dueAfter(),
-            filter.dueBefore(),
-            filter.dueBefore(),
-            filter.error(),
-            filter.error(),
-            metadata,
-            metadata,
-            filter.schedule(),
-            filter.schedule(),
-            limit + 1);
+            FilterSql.arguments(
+                filter,
+                withPayload,
+                tenant,
+                filter.key(),
+                before == null ? LAST_ID : before,
+                lanes(tx, tenant, filter.type()),
+                limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
@@ -352,23 +326,21 @@ final class TaskReader {
       boolean withPayload,
       int reach,
       int limit) {
+    Sql.Column lanes = filter.type() == null ? null : lanes(tx, tenant, filter.type());
     return tx.query(
         Sql.forSlot(PAGE, slot),
         row -> new Reached(view(row), row.getBoolean("matches"), row.getBoolean("is_end")),
-        filter.type() == null ? null : lanes(tx, tenant, filter.type()),
-        filter.state() == null ? null : filter.state().name(),
-        filter.schedule(),
-        filter.dueAfter(),
-        filter.dueBefore(),
-        filter.error(),
-        Sql.json(filter.metadata()),
-        withPayload,
-        reach,
-        tenant,
-        before == null ? LAST_ID : before,
-        reach,
-        reach,
-        limit);
+        FilterSql.arguments(
+            filter,
+            withPayload,
+            reach,
+            lanes,
+            lanes,
+            tenant,
+            before == null ? LAST_ID : before,
+            reach,
+            reach,
+            limit));
   }
 
   TaskView view(ResultSet row) throws SQLException {

@@ -75,7 +75,7 @@ class HotPlansTest {
                 sql.startsWith("/* ")
                     && sql.contains("{slot}")
                     && !sql.contains(" TABLE ")
-                    && !sql.contains("%s"));
+                    && !sql.contains("{key}"));
   }
 
   private static String text(Field field) {
