@@ -42,6 +42,9 @@ final class DeadLetterRoutes {
         Endpoint.post("/v1/dead-letters/purge", Permission.TASKS_OPERATE, this::purge));
   }
 
+  private static final DeadLetters.Filter EVERYTHING =
+      new DeadLetters.Filter(null, null, null, null, List.of());
+
   private Answer list(Call call) {
     Query query = call.query();
     DeadLetters.Filter filter =
@@ -76,7 +79,9 @@ final class DeadLetterRoutes {
     Fields fields = call.fields();
     DeadLetters.Filter filter = filter(fields);
     Integer rate = rate(fields);
+    boolean all = Boolean.TRUE.equals(fields.bool("all"));
     fields.done();
+    refuseUnsaid(filter, all, fields);
     fields.mistakes().refuse();
     return once.run(
         call,
@@ -90,7 +95,9 @@ final class DeadLetterRoutes {
   private Answer purge(Call call) {
     Fields fields = call.fields();
     DeadLetters.Filter filter = filter(fields);
+    boolean all = Boolean.TRUE.equals(fields.bool("all"));
     fields.done();
+    refuseUnsaid(filter, all, fields);
     fields.mistakes().refuse();
     return once.run(
         call,
@@ -99,6 +106,15 @@ final class DeadLetterRoutes {
                 200,
                 counted(
                     deadLetters.purge(tx, call.tenant(), filter, call.caller().who()), "purged")));
+  }
+
+  /** Saying nothing is not saying all. */
+  private static void refuseUnsaid(DeadLetters.Filter filter, boolean all, Fields fields) {
+    if (!all && filter.equals(EVERYTHING) && fields.mistakes().none()) {
+      throw new ApiException(
+          ErrorCode.FILTER_REQUIRED,
+          "say which dead letters: type, error, diedAfter, diedBefore, ids, or \"all\": true");
+    }
   }
 
   private static ObjectNode counted(DeadLetters.Done done, String what) {

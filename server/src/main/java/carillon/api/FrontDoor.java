@@ -39,6 +39,8 @@ final class FrontDoor implements Handler, DirectHandler {
 
   static final String REQUEST_ID = "Carillon-Request-Id";
 
+  private static final String HEAD = "HEAD";
+
   private static final Map<String, String> ON_EVERY_ANSWER =
       Map.of(
           "Content-Security-Policy",
@@ -95,17 +97,22 @@ final class FrontDoor implements Handler, DirectHandler {
     try {
       Answer answer = answer(request, progress);
       slowClients.waitsFor(request.remotePeer().address());
-      send(answer, progress, response);
+      send(request, answer, progress, response);
       count(request, progress, answer.status());
       if (progress.drains) {
         drain(request);
-      } else if (answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
-        slowClients.drop(
-            request.remotePeer().address()); // the server would wait for the rest once more
+      } else if (wantsClose(request) || answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
+        // Left to itself the server would wait for more: of this body, or of the next request.
+        slowClients.drop(request.remotePeer().address());
       }
     } finally {
       slowClients.waitsFor(request.remotePeer().address());
     }
+  }
+
+  private static boolean wantsClose(ServerRequest request) {
+    return all(request.headers(), HeaderNames.CONNECTION).stream()
+        .anyMatch(value -> value.equalsIgnoreCase("close"));
   }
 
   private Answer answer(ServerRequest request, Progress progress) {
@@ -137,7 +144,9 @@ final class FrontDoor implements Handler, DirectHandler {
     refuseBadFraming(headers);
     refuseTooManyHeaders(headers);
     String path = request.prologue().uriPath().rawPath();
-    Endpoints.Match match = endpoints.match(request.prologue().method().text(), path);
+    String method = request.prologue().method().text();
+    // Whatever can be read can be asked about.
+    Endpoints.Match match = endpoints.match(method.equals(HEAD) ? "GET" : method, path);
     Endpoint endpoint = match.endpoint();
     progress.route = endpoint.path();
     Query query = Query.parse(request.prologue().query().rawValue());
@@ -233,7 +242,8 @@ final class FrontDoor implements Handler, DirectHandler {
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
   }
 
-  private void send(Answer answer, Progress progress, ServerResponse response) {
+  private void send(
+      ServerRequest request, Answer answer, Progress progress, ServerResponse response) {
     ServerResponseHeaders headers = response.headers();
     setCommon(headers, progress.requestId);
     answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
@@ -241,7 +251,8 @@ final class FrontDoor implements Handler, DirectHandler {
       headers.set(HeaderValues.CONNECTION_CLOSE);
     }
     response.status(Status.create(answer.status()));
-    if (answer.body().isEmpty()) {
+    boolean isHead = request.prologue().method().text().equals(HEAD);
+    if (answer.body().isEmpty() || isHead) {
       response.send();
     } else {
       headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());

@@ -126,7 +126,9 @@ final class WorkRoutes {
     return once.run(
         call,
         tx -> {
-          List<Boolean> accepted = queue.report(tx, call.tenant(), reports, call.caller().who());
+          List<Boolean> accepted =
+              queue.report(
+                  tx, call.tenant(), reports, call.caller()::mayTouch, call.caller().who());
           ObjectNode node = JsonNodeFactory.instance.objectNode();
           ArrayNode results = node.putArray("results");
           for (int i = 0; i < reports.size(); i++) {
@@ -191,7 +193,11 @@ final class WorkRoutes {
     fields.done();
     fields.mistakes().refuse();
     return once.run(
-        call, tx -> renewed(renewals, queue.renew(tx, call.tenant(), renewals, length)));
+        call,
+        tx ->
+            renewed(
+                renewals,
+                queue.renew(tx, call.tenant(), renewals, call.caller()::mayTouch, length)));
   }
 
   private static Answer renewed(

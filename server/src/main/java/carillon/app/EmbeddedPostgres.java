@@ -73,6 +73,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
   private final UnprivilegedUser runner;
   private final String password;
   private int port;
+  private boolean closed; // guarded by this
 
   private EmbeddedPostgres(DirectoryLock lock, Path dataDir, Path home)
       throws IOException, InterruptedException {
@@ -117,6 +118,25 @@ public final class EmbeddedPostgres implements AutoCloseable {
     }
   }
 
+  /** Starts the server again, on the same port, if it has died; says whether it had. */
+  public synchronized boolean revive() {
+    try {
+      long pid = pid();
+      if (closed || (pid != 0 && isOurs(pid))) {
+        return false;
+      }
+      disownPidFile();
+      configure();
+      return isStarted();
+    } catch (IOException e) {
+      throw new CommandFailed(
+          "the embedded PostgreSQL died and cannot start again: " + CommandFailed.reason(e));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
   public String jdbcUrl() {
     return "jdbc:postgresql://127.0.0.1:" + port + "/postgres";
   }
@@ -131,7 +151,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
   /** Ends all sessions and stops the server; returns when it is down. */
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     try (lock) {
       stop();
     } catch (IOException e) {
@@ -189,11 +210,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
   private void launch() throws IOException, InterruptedException {
     for (int attempt = 1; ; attempt++) {
       port = freePort();
-      Path settings = cluster.resolve("postgresql.conf");
-      PrivateFiles.write(settings, SETTINGS + "port = " + port + "\n");
-      PrivateFiles.write(log, "");
-      runner.give(settings);
-      runner.give(log);
+      configure();
       if (isStarted()) {
         return;
       }
@@ -201,6 +218,14 @@ public final class EmbeddedPostgres implements AutoCloseable {
         throw new IOException(reason(Files.readString(log)));
       }
     }
+  }
+
+  private void configure() throws IOException {
+    Path settings = cluster.resolve("postgresql.conf");
+    PrivateFiles.write(settings, SETTINGS + "port = " + port + "\n");
+    PrivateFiles.write(log, "");
+    runner.give(settings);
+    runner.give(log);
   }
 
   /**

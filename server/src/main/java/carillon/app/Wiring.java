@@ -44,12 +44,16 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 import javax.crypto.spec.SecretKeySpec;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Constructs everything from the configuration: the map of the system, and the place to start
  * reading.
  */
 final class Wiring {
+
+  private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
   private static final int ENGINE_CONNECTIONS = 6;
@@ -204,7 +208,15 @@ final class Wiring {
     }
     EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir());
     shutdown.add(postgres);
+    shutdown.add(new Loop("postgres", () -> revive(postgres), _ -> {}).start());
     return new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password());
+  }
+
+  private static Duration revive(EmbeddedPostgres postgres) {
+    if (postgres.revive()) {
+      log.warn("the embedded PostgreSQL had died and was started again");
+    }
+    return REFRESH;
   }
 
   private static void refuse(String reason) {

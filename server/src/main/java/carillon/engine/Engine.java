@@ -54,6 +54,7 @@ public final class Engine {
     this.claiming = new Loop("claimer", claimer::claimOnce, whenFailed);
     this.completing = new Loop("completer", completer::flushOnce, whenFailed);
     store.agenda().whenEarlier(claiming::wake);
+    store.catalog().whenChanged(claiming::wake);
     seats.whenFreed(claiming::wake);
     completer.whenAdded(completing::wake);
   }

@@ -21,6 +21,7 @@ public final class Loop implements AutoCloseable {
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
+  private int failures; // in a row; of this thread only
 
   /**
    * @param pass does one round of work and says how long to wait before the next; zero means go
@@ -58,13 +59,21 @@ public final class Loop implements AutoCloseable {
 
   private Duration passOnce() {
     try {
-      return pass.get();
+      Duration wait = pass.get();
+      if (failures > 0) {
+        log.info("pass works again loop={} failures={}", name, failures);
+        failures = 0;
+      }
+      return wait;
     } catch (RuntimeException | Error e) { // a thread that ended would leave the node half dead
       if (closed) {
         return Duration.ZERO;
       }
       whenFailed.accept(name);
-      log.warn("pass failed loop={} error={}", name, e.toString());
+      failures++;
+      if (failures == 1) { // said once until it works again: the metric counts the rest
+        log.warn("pass failed loop={} error={}", name, e.toString());
+      }
       log.debug("pass failed loop={}", name, e);
       // Spread, so that nodes that lost the same database do not all come back at once.
       return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class Catalog {
 
   private final Db db;
+  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
   private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of(), Map.of());
 
   public Catalog(Db db) {
@@ -221,7 +223,13 @@ public final class Catalog {
   private synchronized void publish(Snapshot read) {
     if (read.version() > snapshot.version()) {
       snapshot = read;
+      whenChanged.forEach(Runnable::run);
     }
+  }
+
+  /** Asks to be told when something is new: a resumed type may have tasks that are due. */
+  public void whenChanged(Runnable action) {
+    whenChanged.add(action);
   }
 
   private static Snapshot read(Tx tx, long version) {

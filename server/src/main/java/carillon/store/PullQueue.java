@@ -28,6 +28,7 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,7 @@ public final class PullQueue {
     this.agenda = agenda;
     this.clock = clock;
     agenda.whenEarlier(this::wake);
+    catalog.whenChanged(this::wake);
   }
 
   private synchronized void wake() {
@@ -132,14 +134,13 @@ public final class PullQueue {
   public void awaitWork(TenantId tenant, List<String> types, Duration atMost)
       throws InterruptedException {
     queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
-    Map<Integer, Lane> lanes = lanes(tenant, types);
     Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
     long end = System.nanoTime() + patience.toNanos();
     synchronized (this) {
       // Looked at under the monitor that wake() needs: what is noted from here on ends the wait.
       // What is noted for others does not.
       for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
-        Instant earliest = agenda.earliest(lanes::containsKey);
+        Instant earliest = agenda.earliest(lanes(tenant, types)::containsKey);
         long untilDue =
             earliest == null ? left : Duration.between(clock.instant(), earliest).toNanos();
         if (untilDue <= 0) {
@@ -187,11 +188,14 @@ public final class PullQueue {
   /**
    * Per report, in order: whether it was accepted. What names a lease that is not current changes
    * nothing; of two reports about one task the first counts.
+   *
+   * @param types that the caller may touch; what is of another is not current for it
    */
-  public List<Boolean> report(Tx tx, TenantId tenant, List<WorkReport> reports, String who) {
+  public List<Boolean> report(
+      Tx tx, TenantId tenant, List<WorkReport> reports, Predicate<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
     bySlot(tx, reports, WorkReport::id)
-        .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, who)));
+        .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, types, who)));
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
       results.add(report.equals(accepted.get(report.id())));
@@ -201,7 +205,12 @@ public final class PullQueue {
   }
 
   private Map<TaskId, WorkReport> report(
-      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports, String who) {
+      Tx tx,
+      TenantId tenant,
+      Slot slot,
+      List<WorkReport> reports,
+      Predicate<String> types,
+      String who) {
     Map<TaskId, Claims.Held> held = new HashMap<>();
     tx.query(
             Sql.forSlot(HELD, slot),
@@ -218,6 +227,7 @@ public final class PullQueue {
       Claims.Held task = held.get(report.id());
       if (task != null
           && task.lease().equals(report.lease())
+          && types.test(task.type())
           && first.putIfAbsent(report.id(), report) == null) {
         named.add(report.lease().claim());
         ends.add(
@@ -288,6 +298,7 @@ public final class PullQueue {
         AND t.fence = held.fence
         AND t.claim = held.claim
         AND t.lease_until IS NOT NULL
+        AND t.lane = ANY (?)
       RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
       """;
 
@@ -301,19 +312,38 @@ public final class PullQueue {
         AND lease_until > ?
       """;
 
-  /** Per renewal, in order. */
+  /**
+   * Per renewal, in order.
+   *
+   * @param types that the caller may touch; what is of another is stale for it
+   */
   public List<RenewResult> renew(
-      Tx tx, TenantId tenant, List<Renewal> renewals, @Nullable Duration lease) {
+      Tx tx,
+      TenantId tenant,
+      List<Renewal> renewals,
+      Predicate<String> types,
+      @Nullable Duration lease) {
+    List<Integer> lanes = new ArrayList<>();
+    for (Lane lane : catalog.lanes()) {
+      if (lane.tenant().equals(tenant) && types.test(lane.type())) {
+        lanes.add(lane.id());
+      }
+    }
     Map<TaskId, RenewResult> renewed = new HashMap<>();
     bySlot(tx, renewals, Renewal::id)
-        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lease)));
+        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lanes, lease)));
     return renewals.stream()
         .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))
         .toList();
   }
 
   private static Map<TaskId, RenewResult> renew(
-      Tx tx, TenantId tenant, Slot slot, List<Renewal> renewals, @Nullable Duration lease) {
+      Tx tx,
+      TenantId tenant,
+      Slot slot,
+      List<Renewal> renewals,
+      List<Integer> lanes,
+      @Nullable Duration lease) {
     List<Renewal> ordered = new ArrayList<>(renewals);
     ordered.sort(Comparator.comparing(renewal -> renewal.id().value()));
     Map<TaskId, RenewResult> renewed = new HashMap<>();
@@ -333,7 +363,8 @@ public final class PullQueue {
         column("uuid", ordered, renewal -> renewal.id().value()),
         column("int4", ordered, renewal -> renewal.lease().fence()),
         column("uuid", ordered, renewal -> renewal.lease().claim()),
-        tenant);
+        tenant,
+        column("int4", lanes, lane -> lane));
     renewed.values().stream()
         .map(RenewResult::leaseUntil)
         .filter(Objects::nonNull)

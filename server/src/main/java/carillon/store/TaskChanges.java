@@ -219,7 +219,8 @@ final class TaskChanges {
             return new ChangeResult.WrongState(task);
           }
           Slot slot = id.slot();
-          t.update(REDRIVE, tenant, id, slot, tenant, id, readyAt, readyAt, tenant, id, slot);
+          Instant at = later(task.dueAt(), readyAt); // it may have been put off while it was dead
+          t.update(REDRIVE, tenant, id, slot, tenant, id, at, at, tenant, id, slot);
           record(t, tenant, task, TaskState.PENDING, who);
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);
@@ -231,6 +232,9 @@ final class TaskChanges {
       /* TaskChanges.patch */
       UPDATE carillon.task
       SET due_at = coalesce(?::timestamptz, due_at),
+          -- What is put off past its own end takes the end along.
+          expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
+                            ELSE expires_at END,
           ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
           lane = ?,
           payload = coalesce(?, payload),
@@ -262,6 +266,8 @@ final class TaskChanges {
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
           t.update(
               PATCH,
+              dueAt,
+              dueAt,
               dueAt,
               dueAt,
               next.id(),

@@ -64,6 +64,8 @@ class BadInputTest {
         "POST   | /v1/dead-letters/redrive | {'rate':{'limit':1,'per':'1h'}}     | OUT_OF_RANGE",
         "POST   | /v1/dead-letters/redrive | {'rate':{}}                         | REQUIRED_FIELD",
         "POST   | /v1/dead-letters/redrive | {'ids':['x']}                       | INVALID_ID",
+        "POST   | /v1/dead-letters/purge   | {}                                  | FILTER_REQUIRED",
+        "POST   | /v1/dead-letters/redrive | {'rate':5}                          | FILTER_REQUIRED",
         "POST   | /v1/dead-letters/purge   | {'diedAfter':'x'}                   | INVALID_TIME",
         "PUT    | /v1/types/a%20b          | {}                                  | INVALID_ID",
         "PUT    | /v1/types/t              | {'timeout':'0s'}                    | OUT_OF_RANGE",

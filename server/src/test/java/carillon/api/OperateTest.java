@@ -225,4 +225,11 @@ class OperateTest {
         .hasMessageContaining("cannot listen on 127.0.0.1:" + api.port())
         .hasMessageNotContaining("\n");
   }
+
+  @Test
+  void what_can_be_read_can_be_asked_about() {
+    TestApi.Reply reply = api.request("HEAD", "/health/live").send().expect(200);
+
+    assertThat(reply.body()).isEmpty();
+  }
 }

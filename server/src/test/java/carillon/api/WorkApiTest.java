@@ -168,4 +168,41 @@ class WorkApiTest {
     assertThat(first.json().get("tasks")).hasSize(1);
     assertThat(again.body()).isEqualTo(first.body());
   }
+
+  @Test
+  void a_worker_limited_to_some_types_cannot_touch_the_tasks_of_others() {
+    api.post("/v1/tasks")
+        .json("{\"type\":\"not-yours\",\"target\":{\"pull\":{}}}")
+        .send()
+        .expect(202);
+    JsonNode task = claim("not-yours").get(0);
+    String key =
+        api.post("/v1/keys")
+            .json("{\"name\":\"w\",\"role\":\"worker\",\"types\":[\"yours\"]}")
+            .send()
+            .expect(201)
+            .json()
+            .get("key")
+            .asString();
+    String lease =
+        "\"id\":\"%s\",\"token\":\"%s\""
+            .formatted(task.get("id").asString(), task.get("token").asString());
+
+    TestApi.Reply reported =
+        api.request("POST", "/v1/work/report")
+            .as(key)
+            .json("{\"results\":[{" + lease + ",\"outcome\":\"dead\"}]}")
+            .send()
+            .expect(200);
+    TestApi.Reply renewed =
+        api.request("POST", "/v1/work/renew")
+            .as(key)
+            .json("{\"leases\":[{" + lease + "}]}")
+            .send()
+            .expect(200);
+
+    assertThat(result(reported, "results")).isEqualTo("stale");
+    assertThat(result(renewed, "leases")).isEqualTo("stale");
+    assertThat(show(task).json().get("status").asString()).isEqualTo("RUNNING");
+  }
 }

@@ -228,7 +228,7 @@ class CommandsTest {
         "dead-letter redrive --type t --rate 5 | POST /v1/dead-letters/redrive |"
             + " {\"type\":\"t\",\"rate\":5}",
         "dead-letter purge --all               | POST /v1/dead-letters/purge                       "
-            + "      | {}",
+            + "      | {\"all\":true}",
         "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
             + "      | {\"ids\":[\"1\",\"2\"]}",
       })

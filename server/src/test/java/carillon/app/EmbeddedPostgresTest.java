@@ -225,4 +225,24 @@ class EmbeddedPostgresTest {
         .message()
         .doesNotContain("\n");
   }
+
+  @Test
+  void a_server_that_was_killed_is_started_again_on_the_same_port() throws Exception {
+    try (EmbeddedPostgres postgres = start()) {
+      ask(postgres, "CREATE TABLE kept (n int)");
+      String url = postgres.jdbcUrl();
+      assertThat(postgres.revive()).isFalse();
+      long pid =
+          Long.parseLong(
+              Files.readAllLines(directory.resolve("postgres/postmaster.pid")).getFirst().strip());
+      ProcessHandle server = ProcessHandle.of(pid).orElseThrow();
+      server.destroyForcibly();
+      server.onExit().get();
+
+      assertThat(postgres.revive()).isTrue();
+
+      assertThat(postgres.jdbcUrl()).isEqualTo(url);
+      assertThat(ask(postgres, "SELECT count(*) FROM kept")).isEqualTo("0");
+    }
+  }
 }

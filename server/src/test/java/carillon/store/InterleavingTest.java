@@ -170,7 +170,11 @@ class InterleavingTest {
       case RELEASE -> report(tx, id, old, WorkReport.Kind.RELEASED);
       case RENEW ->
           world.pullQueue.renew(
-              tx, World.TENANT, List.of(new PullQueue.Renewal(id, old)), Duration.ofMinutes(1));
+              tx,
+              World.TENANT,
+              List.of(new PullQueue.Renewal(id, old)),
+              _ -> true,
+              Duration.ofMinutes(1));
       case REAP -> reap(tx, id);
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
     }
@@ -181,6 +185,7 @@ class InterleavingTest {
         tx,
         World.TENANT,
         List.of(new WorkReport(id, lease, kind, null, null, null, null)),
+        _ -> true,
         "worker");
   }
 

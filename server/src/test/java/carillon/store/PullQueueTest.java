@@ -57,7 +57,7 @@ class PullQueueTest {
       reports.add(new WorkReport(id, lease, kind, null, null, null, null));
     }
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, reports, "worker"));
+        tx -> world.pullQueue.report(tx, World.TENANT, reports, _ -> true, "worker"));
   }
 
   @Test
@@ -118,6 +118,7 @@ class PullQueueTest {
                     tx,
                     World.TENANT,
                     List.of(new PullQueue.Renewal(id, lease)),
+                    _ -> true,
                     Duration.ofMillis(1)));
 
     assertThat(renewed)
@@ -136,7 +137,7 @@ class PullQueueTest {
         world.db.inTransaction(
             tx ->
                 world.pullQueue.renew(
-                    tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), null));
+                    tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), _ -> true, null));
 
     assertThat(renewed)
         .extracting(PullQueue.RenewResult::renewed)

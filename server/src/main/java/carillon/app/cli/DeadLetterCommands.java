@@ -87,6 +87,7 @@ public final class DeadLetterCommands {
       ApiCommand.set(body, "type", type);
       ApiCommand.set(body, "error", error);
       ApiCommand.set(body, "ids", ids.isEmpty() ? null : ids);
+      ApiCommand.set(body, "all", all ? true : null);
       return body;
     }
   }

@@ -21,8 +21,12 @@ final class Table {
 
   /** The {@code items} of a list answer, and how to get more of them. */
   void list(JsonNode answer, String... columns) {
-    rows(answer.path("items"), List.of(columns));
     String cursor = answer.path("nextCursor").asString("");
+    if (answer.path("items").isEmpty() && !cursor.isEmpty()) {
+      console.out().println("none so far");
+    } else {
+      rows(answer.path("items"), List.of(columns));
+    }
     if (!cursor.isEmpty()) {
       console
           .out()

@@ -202,6 +202,8 @@ public final class TaskCommands {
   @Command(name = "list", description = "List tasks")
   static final class Find extends ApiCommand {
 
+    private static final int MOST_PAGES = 200;
+
     @Option(names = "--type", paramLabel = "TYPE")
     private @Nullable String type;
 
@@ -237,6 +239,20 @@ public final class TaskCommands {
 
     @Override
     JsonNode ask(Carillon carillon) {
+      // A page may be empty and have a next one: how far the server looks is bounded. A person
+      // asked for tasks.
+      JsonNode answer = ask(carillon, page.cursor);
+      for (int pages = 1; pages < MOST_PAGES && isEmptyButNotLast(answer); pages++) {
+        answer = ask(carillon, answer.path("nextCursor").asString());
+      }
+      return answer;
+    }
+
+    private static boolean isEmptyButNotLast(JsonNode answer) {
+      return answer.path("items").isEmpty() && answer.path("nextCursor").isString();
+    }
+
+    private JsonNode ask(Carillon carillon, @Nullable String cursor) {
       String path =
           query(
               TASKS,
@@ -257,7 +273,7 @@ public final class TaskCommands {
               "limit",
               page.limit,
               "cursor",
-              page.cursor);
+              cursor);
       for (Map.Entry<String, String> pair : metadata.entrySet()) {
         String parameter = query("", "metadata." + pair.getKey(), pair.getValue()).substring(1);
         path = path + (path.contains("?") ? "&" : "?") + parameter;
