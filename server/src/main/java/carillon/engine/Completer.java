@@ -103,7 +103,10 @@ final class Completer {
         throw e;
       }
       log.warn("outcomes={} could not be written together error={}", batch.size(), e.toString());
-      batch.forEach(this::writeAlone);
+      while (!batch.isEmpty()) {
+        writeAlone(batch.getFirst());
+        batch.removeFirst(); // at once: if a later one must be tried again, this one must not
+      }
     }
     batch.clear();
     return ended.isEmpty() ? IDLE : Duration.ZERO;

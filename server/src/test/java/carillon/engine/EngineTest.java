@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import carillon.model.Attempted;
@@ -17,6 +18,7 @@ import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.store.Endings;
+import carillon.store.StoreException;
 import carillon.store.TaskView;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
@@ -410,6 +412,43 @@ class EngineTest {
 
     assertThat(task.failure()).isEqualTo(FailureKind.PROTOCOL);
     assertThat(seats.taken()).isZero();
+  }
+
+  @Test
+  void a_batch_that_is_written_in_part_gives_each_seat_back_once() {
+    TaskId first = world.create(task(null, HTTP));
+    TaskId bad = world.create(task(null, HTTP));
+    TaskId unlucky = world.create(task(null, HTTP));
+    List<ClaimedTask> claimed =
+        List.of(world.claimOne("node"), world.claimOne("node"), world.claimOne("node"));
+    seats.take(3);
+    completer.expect(claimed);
+    for (TaskId id : List.of(first, bad, unlucky)) {
+      ClaimedTask task =
+          claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
+      String output = id.equals(bad) ? "no text has \0" : "ok";
+      completer.add(new Attempted(task, new Outcome.Completed(200, output)));
+    }
+
+    world.sql(
+        """
+        CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN RAISE EXCEPTION USING ERRCODE = ''disk_full''; END'
+        """);
+    world.sql(
+        """
+        CREATE TRIGGER no_room BEFORE UPDATE ON carillon.task
+        FOR EACH ROW WHEN (new.id = '%s') EXECUTE FUNCTION no_room()
+        """
+            .formatted(unlucky));
+    assertThatThrownBy(completer::flushOnce).isInstanceOf(StoreException.class);
+    world.sql("DROP TRIGGER no_room ON carillon.task");
+    completer.flushOnce();
+
+    assertThat(world.state(first)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(unlucky)).isEqualTo(TaskState.COMPLETED);
+    assertThat(seats.taken()).isZero();
+    assertThat(seats.free()).isEqualTo(3);
   }
 
   @Test
