@@ -53,7 +53,9 @@ class LongPauseTest {
       assertThat(taken.path("leasedBy").asString()).startsWith("b-");
       assertThat(taken.path("fence").asInt()).isEqualTo(2);
       assertThat(task(api, task)).as("after the sleeper woke up").isEqualTo(taken);
-      assertThat(a.errors()).contains("lease lapsed node=" + sleeper);
+      await()
+          .atMost(PATIENCE) // the heartbeat may wake up after the completer
+          .until(() -> a.errors().contains("lease lapsed node=" + sleeper));
 
       assertThat(b.stop()).isZero();
       String next = create(api, receiver);

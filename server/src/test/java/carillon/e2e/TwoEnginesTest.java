@@ -27,10 +27,10 @@ class TwoEnginesTest {
   void each_task_is_claimed_and_completed_once_by_one_of_them() {
     Db.Address address = Postgres.freshDatabase();
     Database database = new Database(address);
-    ServerProcess a = servers.startOn(address, "--node-id", "a");
+    ServerProcess a = servers.launchOn(address, "--node-id", "a");
     ServerProcess b = servers.startOn(address, "--node-id", "b");
 
-    try (Carillon one = a.connect();
+    try (Carillon one = a.awaitReady().connect();
         Carillon other = b.connect()) {
       Map<String, Object> task = Map.of("type", "shared", "target", Map.of("discard", Map.of()));
       for (int posted = 0; posted < TASKS; posted += BATCH) {

@@ -40,12 +40,17 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
    * otherwise.
    */
   public ServerProcess startOn(Db.Address database, String... arguments) {
+    return launchOn(database, arguments).awaitReady();
+  }
+
+  /** The same, but not waited for. */
+  public ServerProcess launchOn(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
     if (!all.contains("--allow-targets")) {
       all.addAll(List.of("--allow-targets", "127.0.0.0/8"));
     }
-    return start(newDataDir(), all.toArray(String[]::new));
+    return launch(newDataDir(), all.toArray(String[]::new));
   }
 
   /** A node on the database that is embedded in the directory, unless the arguments name one. */
