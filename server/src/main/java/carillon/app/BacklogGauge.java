@@ -1,7 +1,7 @@
 package carillon.app;
 
+import carillon.store.Backlog;
 import carillon.store.DbClock;
-import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -16,13 +16,13 @@ final class BacklogGauge {
   /** Counting stops there: a longer line is simply long. */
   private static final int MOST = 10_000;
 
-  private final WorkQueue queue;
+  private final Backlog backlog;
   private final DbClock clock;
-  private WorkQueue.@Nullable Backlog backlog; // guarded by this
+  private Backlog.@Nullable Length length; // guarded by this
   private Instant readAt = Instant.EPOCH; // guarded by this
 
-  BacklogGauge(WorkQueue queue, DbClock clock) {
-    this.queue = queue;
+  BacklogGauge(Backlog backlog, DbClock clock) {
+    this.backlog = backlog;
     this.clock = clock;
   }
 
@@ -37,12 +37,12 @@ final class BacklogGauge {
     return oldest == null ? 0 : Duration.between(oldest, clock.instant()).toMillis() / 1e3;
   }
 
-  private synchronized WorkQueue.Backlog read() {
+  private synchronized Backlog.Length read() {
     Instant now = clock.instant();
-    WorkQueue.Backlog known = backlog;
+    Backlog.Length known = length;
     if (known == null || readAt.plus(FRESH).isBefore(now)) {
-      known = queue.backlog(now, MOST);
-      backlog = known;
+      known = backlog.look(now, MOST);
+      length = known;
       readAt = now;
     }
     return known;

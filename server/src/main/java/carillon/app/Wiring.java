@@ -16,6 +16,7 @@ import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.store.Agenda;
 import carillon.store.ApiKeys;
+import carillon.store.Backlog;
 import carillon.store.Catalog;
 import carillon.store.Claims;
 import carillon.store.DatabaseCheck;
@@ -145,7 +146,7 @@ final class Wiring {
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
     metrics.gauge(
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
-    new BacklogGauge(queue, clock).register(metrics);
+    new BacklogGauge(new Backlog(engineDb, catalog, slots), clock).register(metrics);
 
     Stores stores =
         new Stores(

@@ -29,6 +29,7 @@ class HotPlansTest {
 
   private static final List<Class<?>> STORE =
       List.of(
+          Backlog.class,
           Claims.class,
           Endings.class,
           PullQueue.class,

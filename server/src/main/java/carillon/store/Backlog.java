@@ -1,0 +1,72 @@
+package carillon.store;
+
+import carillon.model.Slot;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** How long the line of due tasks is, for showing. */
+public final class Backlog {
+
+  private final Db db;
+  private final Catalog catalog;
+  private final Slots slots;
+
+  public Backlog(Db db, Catalog catalog, Slots slots) {
+    this.db = db;
+    this.catalog = catalog;
+    this.slots = slots;
+  }
+
+  private static final String COUNT_DUE =
+      """
+      /* Backlog.look */
+      SELECT count(*) AS due, min(ready_at) AS oldest
+      FROM (
+          SELECT t.ready_at
+          FROM unnest(?::int[]) AS l (lane)
+          CROSS JOIN LATERAL (
+              SELECT ready_at
+              FROM carillon.task_{slot}
+              WHERE lane = l.lane
+                AND ready_at <= (SELECT clock_timestamp())
+              ORDER BY ready_at
+              LIMIT ?
+          ) t
+          LIMIT ?
+      ) t
+      """;
+
+  /**
+   * What is due and waits.
+   *
+   * @param due counted up to a limit, so that a long line costs no more to look at than a short one
+   */
+  public record Length(long due, @Nullable Instant oldest) {}
+
+  /** Looks at all lanes in all open slots. */
+  public Length look(Instant now, int limit) {
+    List<Object> lanes = new ArrayList<>();
+    catalog.lanes().forEach(lane -> lanes.add(lane.id()));
+    Sql.Column all = new Sql.Column("int4", lanes.toArray());
+    long due = 0;
+    Instant oldest = null;
+    for (Slot slot : slots.open(now)) {
+      Length here =
+          db.inTransaction(
+              tx ->
+                  tx.query(
+                          Sql.forSlot(COUNT_DUE, slot),
+                          row -> new Length(row.getLong("due"), Sql.instant(row, "oldest")),
+                          all,
+                          limit,
+                          limit)
+                      .getFirst());
+      due += here.due();
+      Instant at = here.oldest();
+      oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
+    }
+    return new Length(Math.min(due, limit), oldest);
+  }
+}
