@@ -152,21 +152,10 @@ final class TaskChanges {
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Slots.openEarlier(tx, id.slot(), readyAt);
-      int lane = tx.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst();
-      tx.afterCommit(() -> agenda.note(id.slot(), lane, readyAt));
+      tx.afterCommit(() -> agenda.note(id.slot(), task.lane(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }
-
-  private static final String LANE =
-      """
-      /* TaskChanges.ready */
-      SELECT lane
-      FROM carillon.task
-      WHERE tenant = ?
-        AND id = ?
-        AND slot = ?
-      """;
 
   // The last attempt stood on the row; it moves to its history, because the row is about to be used
   // again.
@@ -258,9 +247,7 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
-          Lane lane =
-              catalog.lane(
-                  t.query(LANE, row -> row.getInt("lane"), tenant, id, id.slot()).getFirst());
+          Lane lane = catalog.lane(task.lane());
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
           Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), lane.route());
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());

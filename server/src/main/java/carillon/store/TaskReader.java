@@ -353,6 +353,7 @@ final class TaskReader {
     return new TaskView(
         catalog.tenant(tenant).name(),
         new TaskId(Sql.uuid(row, "id")),
+        lane.id(),
         lane.type(),
         row.getString("key"),
         TaskState.valueOf(row.getString("state")),

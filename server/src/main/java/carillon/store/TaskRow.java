@@ -25,6 +25,7 @@ record TaskRow(
     return new TaskView(
         tenantName,
         id,
+        lane,
         asked.type(),
         asked.key(),
         TaskState.PENDING,

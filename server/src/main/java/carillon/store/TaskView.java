@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A task as it stands in its row, for showing.
  *
+ * @param lane the line that it waits in, or waited in last
  * @param readyAt when the next attempt may start; null unless PENDING
  * @param maxAttempts of the task's own policy or else its type's
  * @param payload null where it was not asked for, and where there is none
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 public record TaskView(
     String tenant,
     TaskId id,
+    int lane,
     String type,
     @Nullable String key,
     TaskState state,
