@@ -1,6 +1,5 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
 import carillon.model.NodeLease;
 import carillon.model.Quotas;
 import carillon.model.Slot;
@@ -25,17 +24,24 @@ final class Claimer {
   /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  private static final int MAX_BATCH = 2_000;
+  static final int MAX_BATCH = 2_000;
 
   private final WorkQueue queue;
   private final Catalog catalog;
   private final Agenda agenda;
   private final DbClock clock;
   private final Supplier<NodeLease> node;
-  private final Seats seats;
+  private final Room room;
   private final Dispatcher dispatcher;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
+
+  /**
+   * The node's seats. What is only kept and never sent must neither wait for those that are, nor
+   * take the seats of deliveries: it needs them for the blink between claim and outcome, in large
+   * batches.
+   */
+  record Room(Seats sent, Seats kept) {}
 
   Claimer(
       WorkQueue queue,
@@ -43,7 +49,7 @@ final class Claimer {
       Agenda agenda,
       DbClock clock,
       Supplier<NodeLease> node,
-      Seats seats,
+      Room room,
       Dispatcher dispatcher,
       Completer completer,
       Consumer<EngineEvent> events) {
@@ -52,27 +58,27 @@ final class Claimer {
     this.agenda = agenda;
     this.clock = clock;
     this.node = node;
-    this.seats = seats;
+    this.room = room;
     this.dispatcher = dispatcher;
     this.completer = completer;
     this.events = events;
   }
 
-  /** One pass. Returns how long nothing is known to be due. */
+  /** One pass. Returns how long nothing is known to be due that there is room for. */
   Duration claimOnce() {
     NodeLease lease = node.get();
-    int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0 || !lease.isTrusted(System.nanoTime())) {
-      // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
-      // could be taken back at once.
-      return IDLE;
+    if (!lease.isTrusted(System.nanoTime())) {
+      return IDLE; // our lease may have lapsed: what we claimed could be taken back at once
     }
     StoreException failure = null;
-    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(free).entrySet()) {
-      try {
-        claim(slot.getKey(), slot.getValue(), lease);
-      } catch (StoreException e) {
-        failure = e; // one slot that cannot be claimed from must not stop the others
+    for (boolean kept : new boolean[] {false, true}) {
+      Seats seats = kept ? room.kept() : room.sent();
+      for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(seats, kept).entrySet()) {
+        try {
+          claim(slot.getKey(), slot.getValue(), seats, lease);
+        } catch (StoreException e) {
+          failure = e; // one slot that cannot be claimed from must not stop the others
+        }
       }
     }
     if (failure != null) {
@@ -82,10 +88,15 @@ final class Claimer {
   }
 
   /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Slot, List<WorkQueue.Quota>> quotas(int free) {
+  private Map<Slot, List<WorkQueue.Quota>> quotas(Seats seats, boolean kept) {
+    int free = Math.min(MAX_BATCH, seats.free());
+    if (free == 0) {
+      return Map.of(); // a seat that is given back wakes us
+    }
     Instant now = clock.instant();
     List<Quotas.Line> due = new ArrayList<>();
-    for (Agenda.Entry entry : agenda.takeDue(now, catalog::isPushedNow)) {
+    for (Agenda.Entry entry :
+        agenda.takeDue(now, lane -> catalog.isPushedNow(lane) && catalog.isKeptNow(lane) == kept)) {
       due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
     Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
@@ -103,13 +114,17 @@ final class Claimer {
     return quotas;
   }
 
-  private void claim(Slot slot, List<WorkQueue.Quota> quotas, NodeLease lease) {
+  private void claim(Slot slot, List<WorkQueue.Quota> quotas, Seats seats, NodeLease lease) {
     UUID id = UUID.randomUUID();
     completer.claiming(id);
     try {
       WorkQueue.Claim claim = queue.claimForNode(slot, quotas, lease.node(), id);
       claim.next().forEach((lane, at) -> agenda.note(slot, lane, at));
-      start(claim.tasks(), lease);
+      if (!claim.tasks().isEmpty()) {
+        completer.expect(id, claim.tasks().size(), seats);
+        events.accept(new EngineEvent.Claimed(claim.tasks()));
+        dispatcher.start(claim.tasks(), lease.node());
+      }
     } catch (StoreException e) {
       quotas.forEach(quota -> agenda.note(slot, quota.lane().id(), quota.from()));
       throw e;
@@ -120,17 +135,12 @@ final class Claimer {
     }
   }
 
-  private void start(List<ClaimedTask> tasks, NodeLease lease) {
-    if (!tasks.isEmpty()) {
-      seats.take(tasks.size());
-      completer.expect(tasks);
-      events.accept(new EngineEvent.Claimed(tasks));
-      dispatcher.start(tasks, lease.node());
-    }
-  }
-
   private Duration untilNextDue() {
-    Instant earliest = agenda.earliest(catalog::isPushedNow);
+    boolean canSend = room.sent().free() > 0;
+    boolean canKeep = room.kept().free() > 0;
+    Instant earliest =
+        agenda.earliest(
+            lane -> catalog.isPushedNow(lane) && (catalog.isKeptNow(lane) ? canKeep : canSend));
     Duration wait = earliest == null ? IDLE : Duration.between(clock.instant(), earliest);
     return wait.compareTo(IDLE) < 0 ? wait : IDLE;
   }

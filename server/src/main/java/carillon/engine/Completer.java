@@ -1,7 +1,6 @@
 package carillon.engine;
 
 import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
 import carillon.model.NodeLease;
 import carillon.store.Endings;
 import carillon.store.StoreException;
@@ -31,7 +30,6 @@ final class Completer {
 
   private final Endings endings;
   private final Supplier<NodeLease> node;
-  private final Seats seats;
   private final Consumer<EngineEvent> events;
   private final BlockingQueue<Attempted> ended = new LinkedBlockingQueue<>();
   private volatile Runnable whenAdded = () -> {};
@@ -39,16 +37,18 @@ final class Completer {
   /** Kept over a write that failed; of this loop's thread only. */
   private final List<Attempted> batch = new ArrayList<>();
 
-  /** How many tasks are left of each claim. Guarded by itself. */
-  private final Map<UUID, Integer> running = new HashMap<>();
+  /** The claims of which something is left. Guarded by itself. */
+  private final Map<UUID, Running> running = new HashMap<>();
 
   /** Claims that were asked for and not answered yet. Guarded by running. */
   private final Set<UUID> claiming = new HashSet<>();
 
-  Completer(Endings endings, Supplier<NodeLease> node, Seats seats, Consumer<EngineEvent> events) {
+  /** How many tasks a claim still has, and whose seats they hold. */
+  private record Running(int tasks, Seats seats) {}
+
+  Completer(Endings endings, Supplier<NodeLease> node, Consumer<EngineEvent> events) {
     this.endings = endings;
     this.node = node;
-    this.seats = seats;
     this.events = events;
   }
 
@@ -64,10 +64,14 @@ final class Completer {
     }
   }
 
-  /** These will be added, sooner or later; their claims are over when all of them were. */
-  void expect(List<ClaimedTask> tasks) {
+  /**
+   * So many tasks of this claim will be added, sooner or later; each takes a seat until then, and
+   * the claim is over when all of them were.
+   */
+  void expect(UUID claim, int tasks, Seats seats) {
+    seats.take(tasks);
     synchronized (running) {
-      tasks.forEach(task -> running.merge(task.lease().claim(), 1, Integer::sum));
+      running.put(claim, new Running(tasks, seats));
     }
   }
 
@@ -113,14 +117,11 @@ final class Completer {
   }
 
   private void write(List<Attempted> some) {
-    Map<UUID, Integer> left = leftAfter(some);
-    Set<UUID> over = new HashSet<>(left.keySet());
-    over.removeIf(claim -> left.getOrDefault(claim, 0) > 0);
-    int written = endings.finish(some, over, node.get().node()).states().size();
+    Map<UUID, Integer> ending = perClaim(some);
+    int written = endings.finish(some, overAfter(ending), node.get().node()).states().size();
     // What was not written had lost its lease. Normal after a long pause, so counted, not raised.
     events.accept(new EngineEvent.Ended(written, some.size() - written));
-    forget(left);
-    seats.giveBack(some.size());
+    forget(ending);
   }
 
   /** One that cannot be written must not keep the others. Its claim is then unknown, and reaped. */
@@ -131,27 +132,46 @@ final class Completer {
       if (e.isUnavailable() || e.isBusy()) {
         throw e;
       }
-      log.error("outcome dropped task={} error={}", attempted.task().id(), e.toString());
-      forget(leftAfter(List.of(attempted)));
-      seats.giveBack(1);
+      log.error("outcome dropped task={} error={}", attempted.id(), e.toString());
+      forget(perClaim(List.of(attempted)));
     }
   }
 
-  /** How many tasks each of these claims still has when these are written. */
-  private Map<UUID, Integer> leftAfter(List<Attempted> some) {
-    Map<UUID, Integer> left = new HashMap<>();
-    synchronized (running) {
-      for (Attempted attempted : some) {
-        UUID claim = attempted.task().lease().claim();
-        left.merge(claim, running.getOrDefault(claim, 1) - 1, (now, _) -> now - 1);
-      }
-    }
-    return left;
+  private static Map<UUID, Integer> perClaim(List<Attempted> some) {
+    Map<UUID, Integer> tasks = new HashMap<>();
+    some.forEach(attempted -> tasks.merge(attempted.lease().claim(), 1, Integer::sum));
+    return tasks;
   }
 
-  private void forget(Map<UUID, Integer> left) {
+  /** The claims of which nothing is left when so many of each are written. */
+  private Set<UUID> overAfter(Map<UUID, Integer> ending) {
+    Set<UUID> over = new HashSet<>();
     synchronized (running) {
-      left.forEach((claim, tasks) -> running.compute(claim, (_, _) -> tasks > 0 ? tasks : null));
+      ending.forEach(
+          (claim, tasks) -> {
+            Running left = running.get(claim);
+            if (left == null || left.tasks() == tasks) {
+              over.add(claim);
+            }
+          });
     }
+    return over;
+  }
+
+  private void forget(Map<UUID, Integer> ended) {
+    ended.forEach(
+        (claim, tasks) -> {
+          Running before;
+          synchronized (running) {
+            before = running.get(claim);
+            running.computeIfPresent(
+                claim,
+                (_, left) ->
+                    left.tasks() == tasks ? null : new Running(left.tasks() - tasks, left.seats()));
+          }
+          if (before != null) {
+            before.seats().giveBack(tasks);
+          }
+        });
   }
 }

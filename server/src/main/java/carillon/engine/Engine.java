@@ -15,7 +15,13 @@ import java.util.function.Supplier;
 /** The loops that run tasks on one node, started and stopped together. */
 public final class Engine {
 
-  private final Seats seats;
+  /** One that is being claimed, one that is being written, and one between them. */
+  private static final int KEPT_BATCHES = 3;
+
+  /** How long a stop waits for outcomes to be written. */
+  private static final Duration WRITING = Duration.ofSeconds(5);
+
+  private final Claimer.Room room;
   private final Dispatcher dispatcher;
   private final Completer completer;
   private final Duration drainTimeout;
@@ -34,8 +40,11 @@ public final class Engine {
       EngineConfig config,
       Consumer<EngineEvent> events) {
     this.drainTimeout = config.drainTimeout();
-    this.seats = new Seats(config.concurrency());
-    this.completer = new Completer(store.endings(), node, seats, events);
+    this.room =
+        new Claimer.Room(
+            new Seats(config.concurrency()),
+            new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH));
+    this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
     var claimer =
         new Claimer(
@@ -44,7 +53,7 @@ public final class Engine {
             store.agenda(),
             store.clock(),
             node,
-            seats,
+            room,
             dispatcher,
             completer,
             events);
@@ -55,7 +64,8 @@ public final class Engine {
     this.completing = new Loop("completer", completer::flushOnce, whenFailed);
     store.agenda().whenEarlier(claiming::wake);
     store.catalog().whenChanged(claiming::wake);
-    seats.whenFreed(claiming::wake);
+    room.sent().whenFreed(claiming::wake);
+    room.kept().whenFreed(claiming::wake);
     completer.whenAdded(completing::wake);
   }
 
@@ -74,11 +84,12 @@ public final class Engine {
 
   /** Tasks that are claimed here and whose outcome is not written yet. */
   public int inFlight() {
-    return seats.taken();
+    return room.sent().taken() + room.kept().taken();
   }
 
+  /** How many deliveries may run at once. */
   public int seats() {
-    return seats.all();
+    return room.sent().all();
   }
 
   /** Whether a claim that the database knows is one that this engine knows of too. */
@@ -100,11 +111,12 @@ public final class Engine {
     stopClaiming();
     sweeping.close();
     claiming.close();
-    if (!seats.awaitEmpty(drainTimeout)) {
+    if (!room.sent().awaitEmpty(drainTimeout)) {
       dispatcher.interrupt();
     }
     dispatcher.close();
-    boolean _ = seats.awaitEmpty(Duration.ofSeconds(5));
+    boolean _ = room.sent().awaitEmpty(WRITING);
+    boolean _ = room.kept().awaitEmpty(WRITING);
     completing.close();
   }
 }

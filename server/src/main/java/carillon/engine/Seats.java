@@ -4,19 +4,28 @@ import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** The node's room: a task holds a seat from its claim until its outcome is written. */
+/** Some of the node's room: a task holds a seat from its claim until its outcome is written. */
 final class Seats {
 
   private final int all;
+  private final int worthwhile;
   private final Semaphore free;
   private volatile Runnable whenFreed = () -> {};
 
   Seats(int all) {
+    this(all, 1);
+  }
+
+  /**
+   * @param worthwhile how many must be free before a claim is worth its while
+   */
+  Seats(int all, int worthwhile) {
     this.all = all;
+    this.worthwhile = worthwhile;
     this.free = new Semaphore(all);
   }
 
-  /** Asks to be told when seats become free again after all were taken. */
+  /** Asks to be told when enough seats have become free for a claim. */
   void whenFreed(Runnable action) {
     this.whenFreed = action;
   }
@@ -29,8 +38,10 @@ final class Seats {
     return all - free.availablePermits();
   }
 
+  /** How many a claim may take now; none while there are too few for one. */
   int free() {
-    return free.availablePermits();
+    int seats = free.availablePermits();
+    return seats < worthwhile ? 0 : seats;
   }
 
   /** Only the claimer takes seats, so what it saw free it can have. */
@@ -41,9 +52,9 @@ final class Seats {
   }
 
   void giveBack(int seats) {
-    boolean wasFull = free.availablePermits() == 0;
+    boolean wasFull = free() == 0;
     free.release(seats);
-    if (wasFull && seats > 0) {
+    if (wasFull && free() > 0) {
       whenFreed.run();
     }
   }

@@ -66,7 +66,7 @@ public final class ApiKeys {
             tenant,
             name,
             role,
-            new Sql.Column("text", types.toArray()),
+            Column.texts(types, type -> type),
             hash,
             expiresAt)
         .getFirst();

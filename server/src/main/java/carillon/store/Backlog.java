@@ -1,9 +1,8 @@
 package carillon.store;
 
+import carillon.model.Lane;
 import carillon.model.Slot;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** How long the line of due tasks is, for showing. */
@@ -47,9 +46,7 @@ public final class Backlog {
 
   /** Looks at all lanes in all open slots. */
   public Length look(Instant now, int limit) {
-    List<Object> lanes = new ArrayList<>();
-    catalog.lanes().forEach(lane -> lanes.add(lane.id()));
-    Sql.Column all = new Sql.Column("int4", lanes.toArray());
+    Column all = Column.ints(catalog.lanes(), Lane::id);
     long due = 0;
     Instant oldest = null;
     for (Slot slot : slots.open(now)) {

@@ -11,6 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,7 +59,7 @@ public final class Catalog {
     return lane;
   }
 
-  public Iterable<Lane> lanes() {
+  public Collection<Lane> lanes() {
     return snapshot.lanes().values();
   }
 
@@ -107,6 +108,14 @@ public final class Catalog {
     }
     TaskType type = type(known.tenant(), known.type());
     return !known.route().isPulled(type.target()) && !isPaused(known, type);
+  }
+
+  /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
+  public boolean isKeptNow(int lane) {
+    Lane known = snapshot.lanes().get(lane);
+    return known != null
+        && known.route() == Route.TYPE
+        && type(known.tenant(), known.type()).target() instanceof Target.Discard;
   }
 
   /** Whether workers may claim from the lane now. */

@@ -1,7 +1,5 @@
 package carillon.store;
 
-import static carillon.store.Sql.column;
-
 import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.Outcome;
@@ -60,12 +58,12 @@ public final class Claims {
   public record Silent(UUID claim, @Nullable String node, Slot slot) {}
 
   private record Row(UUID id, Slot slot, List<Integer> tenants, List<UUID> tasks) {
-    private Sql.Column tenantColumn() {
-      return column("int4", tenants, tenant -> tenant);
+    private Column tenantColumn() {
+      return Column.ints(tenants, tenant -> tenant);
     }
 
-    private Sql.Column taskColumn() {
-      return column("uuid", tasks, task -> task);
+    private Column taskColumn() {
+      return Column.uuids(tasks, task -> task);
     }
   }
 
@@ -214,16 +212,9 @@ public final class Claims {
             row.id())) {
       ends.add(
           new Endings.Ending(
-              held.tenant(),
-              held.id(),
-              held.type(),
-              held.lease(),
-              decide.apply(held),
-              null,
-              WHO,
-              true));
+              held.tenant(), held.id(), held.type(), held.lease(), decide.apply(held), null));
     }
-    Endings.Written written = endings.finish(tx, ends);
+    Endings.Written written = endings.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);
     return written;
   }
@@ -258,6 +249,6 @@ public final class Claims {
 
   /** Removes those of the claims that hold nothing any more. */
   static void retireOver(Tx tx, Slot slot, Set<UUID> claims) {
-    tx.update(Sql.forSlot(RETIRE_OVER, slot), new Sql.Column("uuid", claims.toArray()));
+    tx.update(Sql.forSlot(RETIRE_OVER, slot), Column.uuids(claims, id -> id));
   }
 }

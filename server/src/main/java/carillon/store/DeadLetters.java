@@ -38,10 +38,8 @@ public final class DeadLetters {
       ids = List.copyOf(ids);
     }
 
-    private Sql.@Nullable Column idColumn() {
-      return ids.isEmpty()
-          ? null
-          : new Sql.Column("uuid", ids.stream().map(TaskId::value).toArray());
+    private @Nullable Column idColumn() {
+      return ids.isEmpty() ? null : Column.uuids(ids, TaskId::value);
     }
   }
 

@@ -1,9 +1,6 @@
 package carillon.store;
 
-import static carillon.store.Sql.column;
-
 import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
 import carillon.model.Failure;
 import carillon.model.Lane;
 import carillon.model.Lease;
@@ -12,6 +9,8 @@ import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -23,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,33 +52,27 @@ public final class Endings {
     return count == null ? 0 : count.sum();
   }
 
-  /**
-   * One claim of one task about to end.
-   *
-   * @param lapsed the holder did not say so, its time ran out: holds only if that is still true
-   *     when written
-   */
+  /** One claim of one task about to end. */
   record Ending(
       TenantId tenant,
       TaskId id,
       String type,
       Lease lease,
       Outcome outcome,
-      @Nullable String progress,
-      String who,
-      boolean lapsed) {
+      @Nullable String progress) {
 
-    static Ending of(Attempted attempted, String who) {
-      ClaimedTask task = attempted.task();
+    static Ending of(Attempted attempted) {
       return new Ending(
-          task.tenant(),
-          task.id(),
-          task.type(),
-          task.lease(),
+          attempted.tenant(),
+          attempted.id(),
+          attempted.type(),
+          attempted.lease(),
           attempted.outcome(),
-          null,
-          who,
-          false);
+          null);
+    }
+
+    private boolean isCompleted() {
+      return outcome instanceof Outcome.Completed;
     }
 
     private @Nullable Failure failure() {
@@ -109,15 +103,62 @@ public final class Endings {
     }
   }
 
+  // The way nearly every task ends, so it does nothing else. The transitions of the claim and of
+  // this end are not
+  // written: the row itself says them (see the view carillon.every_transition), unless somebody
+  // else than the holder
+  // ended it.
+  private static final String COMPLETE =
+      """
+      /* Endings.complete */
+      WITH done AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'COMPLETED',
+              finished_at = clock_timestamp(),
+              version = t.version + 1,
+              claim = NULL,
+              lease_until = NULL,
+              status = f.status,
+              output = f.output,
+              progress = coalesce(f.progress, t.progress)
+          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[])
+               AS f (tenant, id, fence, claim, status, output, progress)
+          WHERE t.tenant = f.tenant
+            AND t.id = f.id
+            AND t.state = 'RUNNING'
+            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.claim = f.claim
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.fence, t.leased_by, t.finished_at, t.concurrency_key
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
+          FROM done
+          WHERE leased_by <> ?
+      ), keys AS (
+          DELETE FROM carillon.running_key k
+          USING done
+          WHERE done.concurrency_key IS NOT NULL
+            AND k.tenant = done.tenant
+            AND k.type = (SELECT l.type FROM carillon.lane l WHERE l.id = done.lane)
+            AND k.key = done.concurrency_key
+            AND k.task = done.id
+      )
+      SELECT id, lane, 'COMPLETED' AS state, NULL::timestamptz AS ready_at, concurrency_key IS NOT NULL AS keyed,
+             false AS released
+      FROM done
+      """;
+
+  // Every other end. The row will be used again or was a failure, so all that it says moves to the
+  // history.
   private static final String FINISH =
       """
       /* Endings.finish */
       WITH f AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
-                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[], ?::text[])
+                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[])
                AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
-                     who, lapsed, type)
+                     type)
       ), done AS (
           UPDATE carillon.task_{slot} t
           -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
@@ -142,12 +183,16 @@ public final class Endings {
             AND t.state = 'RUNNING'
             AND t.fence = f.fence -- the fence: who lost its lease can no longer write
             AND t.claim = f.claim
-            AND (NOT f.lapsed OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+            AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
-                    t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.who, f.type
+                    t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, slot, clock_timestamp(), 'RUNNING', state, fence, who, failure
+          SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
+                 leased_by, NULL
+          FROM done
+          UNION ALL
+          SELECT tenant, id, slot, clock_timestamp(), 'RUNNING', state, fence, ?, failure
           FROM done
       ), kept AS ( -- the row will be used again, so this attempt moves to the history
           INSERT INTO carillon.attempt_{slot} (
@@ -171,7 +216,7 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT tenant, id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released
+      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released
       FROM done
       """;
 
@@ -226,13 +271,25 @@ public final class Endings {
   public Written finish(List<Attempted> attempted, Set<UUID> over, String node) {
     return db.inTransaction(
         tx -> {
-          Written written = finish(tx, attempted.stream().map(a -> Ending.of(a, node)).toList());
-          tx.update(RETIRE, new Sql.Column("uuid", over.toArray()));
+          Written written = finish(tx, attempted.stream().map(Ending::of).toList(), node);
+          tx.update(RETIRE, Column.uuids(over, id -> id));
           return written;
         });
   }
 
-  Written finish(Tx tx, List<Ending> endings) {
+  /** Writes what the holders say of their claims. */
+  Written finish(Tx tx, List<Ending> endings, String who) {
+    return finish(tx, endings, who, false);
+  }
+
+  /**
+   * Ends claims whose holders are silent, as far as their time is still over when it is written.
+   */
+  Written finishLapsed(Tx tx, List<Ending> endings, String who) {
+    return finish(tx, endings, who, true);
+  }
+
+  private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
     // In one order everywhere, so that two batches cannot wait for each other.
     List<Ending> ordered = new ArrayList<>(endings);
@@ -242,7 +299,7 @@ public final class Endings {
     Map<TaskId, TaskState> states = new HashMap<>();
     bySlot.forEach(
         (slot, some) -> {
-          List<Done> done = finishInSlot(tx, slot, some);
+          List<Done> done = finishInSlot(tx, slot, some, who, lapsed);
           done.forEach(one -> states.put(one.id(), one.state()));
           tx.afterCommit(() -> done.forEach(this::note));
         });
@@ -275,32 +332,67 @@ public final class Endings {
     }
   }
 
-  private static List<Done> finishInSlot(Tx tx, Slot slot, List<Ending> endings) {
+  private static List<Done> finishInSlot(
+      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+    Map<Boolean, List<Ending>> completed =
+        endings.stream().collect(Collectors.partitioningBy(Ending::isCompleted));
+    List<Done> done = new ArrayList<>(endings.size());
+    done.addAll(complete(tx, slot, completed.getOrDefault(true, List.of()), who));
+    done.addAll(finish(tx, slot, completed.getOrDefault(false, List.of()), who, lapsed));
+    return done;
+  }
+
+  private static List<Done> complete(Tx tx, Slot slot, List<Ending> endings, String who) {
+    if (endings.isEmpty()) {
+      return List.of();
+    }
+    return tx.query(
+        Sql.forSlot(COMPLETE, slot),
+        row -> done(row, slot),
+        Column.ints(endings, e -> e.tenant().value()),
+        Column.uuids(endings, e -> e.id().value()),
+        Column.ints(endings, e -> e.lease().fence()),
+        Column.uuids(endings, e -> e.lease().claim()),
+        Column.shorts(endings, Ending::status),
+        Column.texts(endings, Ending::output),
+        Column.texts(endings, Ending::progress),
+        who,
+        who);
+  }
+
+  private static List<Done> finish(
+      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+    if (endings.isEmpty()) {
+      return List.of();
+    }
     return tx.query(
         Sql.forSlot(FINISH, slot),
-        row ->
-            new Done(
-                new TaskId(Sql.uuid(row, "id")),
-                slot,
-                row.getInt("lane"),
-                TaskState.valueOf(row.getString("state")),
-                Sql.instant(row, "ready_at"),
-                row.getBoolean("keyed"),
-                row.getBoolean("released")),
-        column("int4", endings, e -> e.tenant().value()),
-        column("uuid", endings, e -> e.id().value()),
-        column("int4", endings, e -> e.lease().fence()),
-        column("uuid", endings, e -> e.lease().claim()),
-        column("text", endings, e -> e.outcome().nextState().name()),
-        column("timestamptz", endings, e -> Sql.text(e.readyAt())),
-        column("bool", endings, e -> e.outcome() instanceof Outcome.Released),
-        column("text", endings, e -> e.failure() == null ? null : e.failure().kind().name()),
-        column("int2", endings, Ending::status),
-        column("text", endings, e -> e.failure() == null ? null : e.failure().message()),
-        column("text", endings, Ending::output),
-        column("text", endings, Ending::progress),
-        column("text", endings, Ending::who),
-        column("bool", endings, Ending::lapsed),
-        column("text", endings, Ending::type));
+        row -> done(row, slot),
+        Column.ints(endings, e -> e.tenant().value()),
+        Column.uuids(endings, e -> e.id().value()),
+        Column.ints(endings, e -> e.lease().fence()),
+        Column.uuids(endings, e -> e.lease().claim()),
+        Column.texts(endings, e -> e.outcome().nextState().name()),
+        Column.instants(endings, Ending::readyAt),
+        Column.booleans(endings, e -> e.outcome() instanceof Outcome.Released),
+        Column.texts(endings, e -> e.failure() == null ? null : e.failure().kind().name()),
+        Column.shorts(endings, Ending::status),
+        Column.texts(endings, e -> e.failure() == null ? null : e.failure().message()),
+        Column.texts(endings, Ending::output),
+        Column.texts(endings, Ending::progress),
+        Column.texts(endings, Ending::type),
+        lapsed,
+        who);
+  }
+
+  private static Done done(ResultSet row, Slot slot) throws SQLException {
+    return new Done(
+        new TaskId(Sql.uuid(row, "id")),
+        slot,
+        row.getInt("lane"),
+        TaskState.valueOf(row.getString("state")),
+        Sql.instant(row, "ready_at"),
+        row.getBoolean("keyed"),
+        row.getBoolean("released"));
   }
 }

@@ -26,7 +26,7 @@ public final class Nodes {
                 JOIN,
                 id,
                 label,
-                new Sql.Column("text", roles.toArray()),
+                Column.texts(roles, role -> role),
                 version,
                 lease.toMillis() / 1000.0));
   }

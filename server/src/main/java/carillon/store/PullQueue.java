@@ -1,7 +1,5 @@
 package carillon.store;
 
-import static carillon.store.Sql.column;
-
 import carillon.model.ClaimedTask;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -169,7 +167,7 @@ public final class PullQueue {
         tx.query(
             EXISTING,
             row -> new Slot(row.getObject("day", LocalDate.class)),
-            column("date", List.copyOf(bySlot.keySet()), slot -> slot.day().toString()));
+            Column.dates(List.copyOf(bySlot.keySet()), Slot::day));
     bySlot.keySet().retainAll(existing);
     return bySlot;
   }
@@ -215,9 +213,9 @@ public final class PullQueue {
     tx.query(
             Sql.forSlot(HELD, slot),
             claims::held,
-            column("uuid", reports, report -> report.id().value()),
-            column("int4", reports, report -> report.lease().fence()),
-            column("uuid", reports, report -> report.lease().claim()),
+            Column.uuids(reports, report -> report.id().value()),
+            Column.ints(reports, report -> report.lease().fence()),
+            Column.uuids(reports, report -> report.lease().claim()),
             tenant)
         .forEach(task -> held.put(task.id(), task));
     List<Endings.Ending> ends = new ArrayList<>();
@@ -237,12 +235,10 @@ public final class PullQueue {
                 task.type(),
                 task.lease(),
                 outcome(report, task),
-                report.progress(),
-                who,
-                false));
+                report.progress()));
       }
     }
-    first.keySet().retainAll(endings.finish(tx, ends).states().keySet());
+    first.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
     Claims.retireOver(tx, slot, named);
     return first;
   }
@@ -360,17 +356,16 @@ public final class PullQueue {
         },
         lease,
         TaskType.DEFAULT_LEASE,
-        column("uuid", ordered, renewal -> renewal.id().value()),
-        column("int4", ordered, renewal -> renewal.lease().fence()),
-        column("uuid", ordered, renewal -> renewal.lease().claim()),
+        Column.uuids(ordered, renewal -> renewal.id().value()),
+        Column.ints(ordered, renewal -> renewal.lease().fence()),
+        Column.uuids(ordered, renewal -> renewal.lease().claim()),
         tenant,
-        column("int4", lanes, lane -> lane));
+        Column.ints(lanes, lane -> lane));
     renewed.values().stream()
         .map(RenewResult::leaseUntil)
         .filter(Objects::nonNull)
         .min(Comparator.naturalOrder())
-        .ifPresent(
-            end -> tx.update(LOOK_SOONER, end, new Sql.Column("uuid", named.toArray()), end));
+        .ifPresent(end -> tx.update(LOOK_SOONER, end, Column.uuids(named, id -> id), end));
     return renewed;
   }
 }

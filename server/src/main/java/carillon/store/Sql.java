@@ -14,11 +14,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,37 +60,9 @@ final class Sql {
       case TenantId tenant -> statement.setInt(index, tenant.value());
       case TaskId id -> statement.setObject(index, id.value());
       case Slot slot -> statement.setObject(index, slot.day());
-      case Column column ->
-          statement.setArray(
-              index, statement.getConnection().createArrayOf(column.type, column.values));
+      case Column column -> column.bind(statement, index);
       default -> statement.setObject(index, value);
     }
-  }
-
-  /** One column of a batch of rows. */
-  static <T> Column column(
-      String type, List<T> rows, Function<T, ? extends @Nullable Object> value) {
-    @Nullable Object[] values = new @Nullable Object[rows.size()];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = value.apply(rows.get(i));
-    }
-    return new Column(type, values);
-  }
-
-  /** One column of a batch, bound as an array. */
-  static final class Column {
-    private final String type;
-    private final @Nullable Object[] values;
-
-    Column(String type, @Nullable Object[] values) {
-      this.type = type;
-      this.values = values;
-    }
-  }
-
-  /** As PostgreSQL reads it in an array, whose elements the driver sends as text. */
-  static @Nullable String text(@Nullable Instant instant) {
-    return instant == null ? null : instant.toString();
   }
 
   static @Nullable String json(@Nullable Target target) {

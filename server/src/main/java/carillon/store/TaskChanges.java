@@ -347,7 +347,7 @@ final class TaskChanges {
   int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
     boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
     boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
-    Sql.Column lanes = reader.lanes(tx, tenant, filter.type());
+    Column lanes = reader.lanes(tx, tenant, filter.type());
     int cancelled = 0;
     if (wantsRunning) {
       requestCancel(tx, tenant, lanes, filter);
@@ -363,7 +363,7 @@ final class TaskChanges {
   }
 
   private static int cancelWaiting(
-      Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter, String who) {
+      Tx tx, TenantId tenant, Column lanes, TaskFilter filter, String who) {
     String statement = filter.key() == null ? CANCEL_WAITING_OF_LANES : CANCEL_WAITING_BY_KEY;
     int cancelled = 0;
     for (Slot slot : tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)))) {
@@ -376,7 +376,7 @@ final class TaskChanges {
     return cancelled;
   }
 
-  private static void requestCancel(Tx tx, TenantId tenant, Sql.Column lanes, TaskFilter filter) {
+  private static void requestCancel(Tx tx, TenantId tenant, Column lanes, TaskFilter filter) {
     tx.update(
         REQUEST_CANCEL_OF_RUNNING,
         FilterSql.arguments(filter, tenant, lanes, filter.key(), filter.key()));

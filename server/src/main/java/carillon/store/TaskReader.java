@@ -115,9 +115,9 @@ final class TaskReader {
    * The lanes of a type, or of all types; asked each time, because another node may just have made
    * one.
    */
-  Sql.Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
+  Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
     List<Integer> lanes = tx.query(LANES, row -> row.getInt("id"), tenant, type, type);
-    return Sql.column("int4", lanes, lane -> lane);
+    return Column.ints(lanes, lane -> lane);
   }
 
   private static final String ATTEMPTS =
@@ -136,7 +136,7 @@ final class TaskReader {
       """
       /* TaskReader.transitions */
       SELECT at, from_state, to_state, fence, who, reason
-      FROM carillon.transition
+      FROM carillon.every_transition
       WHERE tenant = ?
         AND task = ?
         AND slot = ?
@@ -326,7 +326,7 @@ final class TaskReader {
       boolean withPayload,
       int reach,
       int limit) {
-    Sql.Column lanes = filter.type() == null ? null : lanes(tx, tenant, filter.type());
+    Column lanes = filter.type() == null ? null : lanes(tx, tenant, filter.type());
     return tx.query(
         Sql.forSlot(PAGE, slot),
         row -> new Reached(view(row), row.getBoolean("matches"), row.getBoolean("is_end")),

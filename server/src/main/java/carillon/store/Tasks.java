@@ -1,7 +1,5 @@
 package carillon.store;
 
-import static carillon.store.Sql.column;
-
 import carillon.model.NewTask;
 import carillon.model.Route;
 import carillon.model.Slot;
@@ -195,19 +193,19 @@ public final class Tasks {
             tx.update(
                 Sql.forSlot(INSERT, slot),
                 slot,
-                column("int4", some, row -> row.tenant().value()),
-                column("uuid", some, row -> row.id().value()),
-                column("int4", some, TaskRow::lane),
-                column("timestamptz", some, row -> Sql.text(row.readyAt())),
-                column("timestamptz", some, row -> Sql.text(row.dueAt())),
-                column("timestamptz", some, row -> Sql.text(row.createdAt())),
-                column("timestamptz", some, row -> Sql.text(row.expiresAt())),
-                column("text", some, row -> row.asked().key()),
-                column("text", some, row -> row.asked().concurrencyKey()),
-                column("text", some, row -> row.asked().payload()),
-                column("text", some, row -> Sql.json(row.asked().target())),
-                column("text", some, row -> Sql.json(row.asked().retry())),
-                column("text", some, row -> Sql.json(row.asked().metadata()))));
+                Column.ints(some, row -> row.tenant().value()),
+                Column.uuids(some, row -> row.id().value()),
+                Column.ints(some, TaskRow::lane),
+                Column.instants(some, row -> row.readyAt()),
+                Column.instants(some, row -> row.dueAt()),
+                Column.instants(some, row -> row.createdAt()),
+                Column.instants(some, row -> row.expiresAt()),
+                Column.texts(some, row -> row.asked().key()),
+                Column.texts(some, row -> row.asked().concurrencyKey()),
+                Column.texts(some, row -> row.asked().payload()),
+                Column.texts(some, row -> Sql.json(row.asked().target())),
+                Column.texts(some, row -> Sql.json(row.asked().retry())),
+                Column.texts(some, row -> Sql.json(row.asked().metadata()))));
     tx.afterCommit(
         () -> {
           created.add(rows.size());

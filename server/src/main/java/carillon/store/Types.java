@@ -210,7 +210,7 @@ public final class Types {
               if (ifVersion != null && ifVersion != type.get().version()) {
                 return new Result.StaleVersion(type.get());
               }
-              Sql.Column lanes = reader.lanes(tx, tenant, name);
+              Column lanes = reader.lanes(tx, tenant, name);
               boolean isLive =
                   !tx.query(HAS_WAITING, row -> true, lanes).isEmpty()
                       || !tx.query(HAS_RUNNING, row -> true, tenant, lanes).isEmpty();

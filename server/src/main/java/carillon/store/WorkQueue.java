@@ -1,7 +1,5 @@
 package carillon.store;
 
-import static carillon.store.Sql.column;
-
 import carillon.model.ClaimedTask;
 import carillon.model.Lane;
 import carillon.model.Lease;
@@ -200,10 +198,6 @@ public final class WorkQueue {
           SELECT ?, ?, max(lease_until), slot, array_agg(tenant), array_agg(id)
           FROM taken
           GROUP BY slot
-      ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, started_at, 'PENDING', 'RUNNING', fence, ?
-          FROM taken
       )
       SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
              NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
@@ -277,23 +271,22 @@ public final class WorkQueue {
           }
           return kind;
         },
-        column("int4", quotas, quota -> quota.lane().id()),
-        column("text", quotas, quota -> quota.lane().type()),
-        column("int4", quotas, Quota::tasks),
-        column("timestamptz", quotas, quota -> Sql.text(quota.from())),
-        column("int8", quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
+        Column.ints(quotas, quota -> quota.lane().id()),
+        Column.texts(quotas, quota -> quota.lane().type()),
+        Column.ints(quotas, Quota::tasks),
+        Column.instants(quotas, quota -> quota.from()),
+        Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
         MAX_BYTES,
         claim,
         who,
         MAX_BYTES,
         claim,
         node,
-        who,
         MAX_BYTES);
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
       // Changed by somebody between our look and our lock, so not taken; the key must not stay.
-      tx.update(FREE_KEYS, new Sql.Column("uuid", keyed.toArray()));
+      tx.update(FREE_KEYS, Column.uuids(keyed, id -> id));
     }
     for (Quota quota : quotas) {
       int lane = quota.lane().id();

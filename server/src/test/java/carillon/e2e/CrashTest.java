@@ -139,7 +139,9 @@ class CrashTest {
     List<String> tasks = database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'");
     assertThat(tasks).as("completed").hasSize(TASKS);
     assertThat(new HashSet<>(tasks)).as("completed").isEqualTo(new HashSet<>(accepted));
-    assertThat(database.column("SELECT task FROM carillon.transition WHERE to_state = 'COMPLETED'"))
+    assertThat(
+            database.column(
+                "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
         .as("transitions to COMPLETED")
         .hasSize(TASKS)
         .doesNotHaveDuplicates();

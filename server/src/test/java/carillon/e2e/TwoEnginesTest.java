@@ -41,7 +41,7 @@ class TwoEnginesTest {
     }
 
     List<String> completed =
-        database.column("SELECT task FROM carillon.transition WHERE to_state = 'COMPLETED'");
+        database.column("SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'");
     assertThat(completed).hasSize(TASKS).doesNotHaveDuplicates();
     assertThat(
             database.count(

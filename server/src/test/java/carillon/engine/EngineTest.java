@@ -53,6 +53,7 @@ class EngineTest {
   private final List<EngineEvent> events = new CopyOnWriteArrayList<>();
   private final FakeDeliverer deliverer = new FakeDeliverer();
   private final Seats seats = new Seats(3);
+  private final Seats kept = new Seats(3);
   private World world;
   private Completer completer;
   private Dispatcher dispatcher;
@@ -67,7 +68,7 @@ class EngineTest {
     world.node("node");
     Supplier<NodeLease> lease =
         () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
-    completer = new Completer(world.endings, lease, seats, events::add);
+    completer = new Completer(world.endings, lease, events::add);
     dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, events::add);
     claimer =
         new Claimer(
@@ -76,7 +77,7 @@ class EngineTest {
             world.agenda,
             world.clock,
             lease,
-            seats,
+            new Claimer.Room(seats, kept),
             dispatcher,
             completer,
             events::add);
@@ -237,8 +238,7 @@ class EngineTest {
     assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
     TaskView task = runUntil(id, TaskState.COMPLETED);
     assertThat(task.attempt()).isEqualTo(2);
-    seats.take(1);
-    completer.expect(List.of(stale));
+    completer.expect(stale.lease().claim(), 1, seats);
     completer.add(
         new Attempted(stale, new Outcome.Dead(Failure.of(FailureKind.STATUS, "x"), false)));
     completer.flushOnce();
@@ -331,7 +331,9 @@ class EngineTest {
                 "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.slot WHERE day <"
                     + " '2021-01-01'"))
         .isEqualTo("2020-01-02");
-    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day > current_date"))
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.slot WHERE day > (now() AT TIME ZONE 'UTC')::date"))
         .isEqualTo("7");
   }
 
@@ -390,12 +392,11 @@ class EngineTest {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
 
-    completer.expect(List.of(claimed));
+    completer.expect(claimed.lease().claim(), 1, seats);
     dispatcher.start(List.of(claimed), "the id that this node had before");
     dispatcher.close();
 
     assertThat(deliverer.delivered()).isEmpty();
-    seats.take(1);
     completer.flushOnce();
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
@@ -421,8 +422,7 @@ class EngineTest {
     TaskId unlucky = world.create(task(null, HTTP));
     List<ClaimedTask> claimed =
         List.of(world.claimOne("node"), world.claimOne("node"), world.claimOne("node"));
-    seats.take(3);
-    completer.expect(claimed);
+    claimed.forEach(task -> completer.expect(task.lease().claim(), 1, seats));
     for (TaskId id : List.of(first, bad, unlucky)) {
       ClaimedTask task =
           claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
@@ -476,7 +476,7 @@ class EngineTest {
               return world
                   .value(
                       "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND slot ="
-                          + " current_date")
+                          + " (now() AT TIME ZONE 'UTC')::date")
                   .equals("1");
             });
 
