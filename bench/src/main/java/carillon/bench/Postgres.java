@@ -30,7 +30,6 @@ final class Postgres implements AutoCloseable {
     SETTINGS.put("fsync", "on");
     SETTINGS.put("synchronous_commit", "on");
     SETTINGS.put("full_page_writes", "on");
-    SETTINGS.put("wal_compression", "on");
     SETTINGS.put("shared_buffers", "2GB");
     SETTINGS.put("max_wal_size", "8GB");
     SETTINGS.put("max_connections", "200");

@@ -26,6 +26,15 @@ public final class Quotas {
   /** The part of a type's share that its less urgent lanes divide among them. */
   private static final int FLOOR_PERCENT = 10;
 
+  /**
+   * To look into a lane costs a claim about as much as a few tasks do. So when there are many
+   * lanes, each is given this many tasks at once and is looked into less often...
+   */
+  private static final int ENOUGH = 16;
+
+  /** ... but only if that leaves the claim about this many lanes to look into. */
+  private static final int MOST_LANES = 32;
+
   private Quotas() {}
 
   /** A lane of a slot with something due, and since when. */
@@ -54,11 +63,12 @@ public final class Quotas {
           .add(line);
     }
     Map<Line, Integer> shares = new HashMap<>();
+    int worthwhile = Math.clamp(seats / MOST_LANES, 1, ENOUGH);
     int tenant = 0;
-    int[] ofTenants = divide(seats, tenants.size(), now);
+    int[] ofTenants = divide(seats, tenants.size(), worthwhile, now);
     for (Map<String, List<Line>> types : tenants.values()) {
       int type = 0;
-      int[] ofTypes = divide(ofTenants[tenant++], types.size(), now);
+      int[] ofTypes = divide(ofTenants[tenant++], types.size(), worthwhile, now);
       for (List<Line> ofType : types.values()) {
         byUrgency(ofType, ofTypes[type++], now, shares);
       }
@@ -67,14 +77,15 @@ public final class Quotas {
   }
 
   /**
-   * Even parts; where the seats do not go round, who gets one more changes with time, so nobody is
-   * always last.
+   * Even parts for as many parties as can be given a worthwhile one; who they are changes with
+   * time, so nobody is always last.
    */
-  private static int[] divide(int seats, int parties, Instant now) {
+  private static int[] divide(int seats, int parties, int worthwhile, Instant now) {
     int[] parts = new int[parties];
+    int served = Math.clamp(seats / worthwhile, 1, parties);
     int first = Math.floorMod(now.toEpochMilli(), parties);
-    for (int i = 0; i < parties; i++) {
-      parts[(first + i) % parties] = seats / parties + (i < seats % parties ? 1 : 0);
+    for (int i = 0; i < served; i++) {
+      parts[(first + i) % parties] = seats / served + (i < seats % served ? 1 : 0);
     }
     return parts;
   }

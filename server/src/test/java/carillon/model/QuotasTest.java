@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class QuotasTest {
@@ -84,5 +86,35 @@ class QuotasTest {
       assertThat(shares.values().stream().mapToInt(Integer::intValue).sum()).isEqualTo(seats);
       assertThat(shares.values()).allMatch(share -> share > 0);
     }
+  }
+
+  @Test
+  void of_many_lanes_some_get_enough_at_once_and_in_time_all_of_them() {
+    List<Quotas.Line> lines = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      lines.add(line(i, i % 100, "type-" + i / 100, 5, Duration.ZERO));
+    }
+    Set<Quotas.Line> served = new HashSet<>();
+    Random random = new Random(11);
+    Instant now = NOW;
+
+    for (int pass = 0; pass < 400; pass++) {
+      Map<Quotas.Line, Integer> shares = Quotas.share(lines, 2_000, now);
+      assertThat(shares.values()).allMatch(share -> share >= 16);
+      served.addAll(shares.keySet());
+      now = now.plusMillis(20 + random.nextInt(20));
+    }
+
+    assertThat(served).hasSize(1_000);
+  }
+
+  @Test
+  void few_seats_go_to_as_many_tenants_as_there_are_seats() {
+    List<Quotas.Line> lines = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      lines.add(line(i, i, "a", 5, Duration.ZERO));
+    }
+
+    assertThat(Quotas.share(lines, 10, NOW)).hasSize(10);
   }
 }

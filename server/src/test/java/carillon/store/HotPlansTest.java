@@ -2,7 +2,11 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Outcome;
 import carillon.model.Slot;
+import carillon.model.TaskId;
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import java.lang.reflect.Field;
@@ -12,6 +16,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Random;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -48,17 +54,21 @@ class HotPlansTest {
     world = World.create();
     slot = Slot.of(world.clock.instant());
     world.discard();
-    // Many waiting and many finished, and no ANALYZE: the planner knows nothing of either.
+    // A million waiting, a million finished, and statistics from when there was one task.
     world.sql(
         "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(slot.suffix()));
+    TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // begins with the time
+    world.sql("ANALYZE carillon.task_" + slot.suffix());
     world.sql(
         """
         INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
-        SELECT 1, gen_random_uuid(), DATE '%s', 1, CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'COMPLETED' END::carillon.task_state,
-               CASE WHEN n %% 2 = 0 THEN now() - make_interval(secs => n) END, now(), now()
-        FROM generate_series(1, 30000) AS n
+        SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', 1,
+               CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'COMPLETED' END::carillon.task_state,
+               CASE WHEN n %% 2 = 0 THEN now() - interval '1 day' + n * interval '1 us' END, now(), now()
+        FROM generate_series(1, 2 * 1000000) AS n
         """
-            .formatted(slot.day()));
+            .formatted(now.toString().substring(0, 13), slot.day()));
+    world.sql("CREATE EXTENSION pg_stat_statements");
   }
 
   @AfterAll
@@ -118,10 +128,44 @@ class HotPlansTest {
             "WorkQueue.claimDue",
             "WorkQueue.sweep",
             "WorkQueue.expireDue",
+            "Endings.complete",
             "Endings.finish",
             "Tasks.insert",
             "Claims.held",
             "Claims.nextLeaseEnd");
+  }
+
+  @Test
+  void claims_and_completions_touch_some_pages_a_task_however_many_wait_or_have_ended() {
+    world.node("node");
+    int tasks = 0;
+    for (int round = 0; round < 5; round++) {
+      List<ClaimedTask> claimed = world.claim("node", 1_000);
+      tasks += claimed.size();
+      world.endings.finish(
+          claimed.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
+          Set.of(),
+          "node");
+    }
+
+    assertThat(tasks).isEqualTo(5_000);
+    assertThat(pagesTouched("SKIP LOCKED") / tasks).as("pages a claimed task").isLessThan(20);
+    assertThat(pagesTouched("AS f (tenant, id, fence, claim, status") / tasks)
+        .as("pages a completed task")
+        .isLessThan(20);
+  }
+
+  private static double pagesTouched(String statement) {
+    return Double.parseDouble(
+        world.value(
+            """
+            SELECT sum(shared_blks_hit + shared_blks_read)
+            FROM pg_stat_statements s
+            JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = current_database()
+              AND strpos(s.query, '%s') > 0 -- the names that statements begin with are not kept
+            """
+                .formatted(statement)));
   }
 
   private static String numbered(String sql) {

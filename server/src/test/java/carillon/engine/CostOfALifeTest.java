@@ -1,0 +1,184 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.NewTask;
+import carillon.model.NodeLease;
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import carillon.store.Endings;
+import carillon.store.Types;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a task costs PostgreSQL from its creation to its end: rows written, statements and log. A
+ * change that makes any of them grow must say why, here.
+ */
+class CostOfALifeTest {
+
+  private static final int TASKS = 10_000;
+  private static final String PAYLOAD = "{\"note\":\"" + "x".repeat(290) + "\"}";
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+
+  private static final RetryPolicy AT_ONCE =
+      new RetryPolicy(
+          2,
+          null,
+          RetryPolicy.Backoff.FIXED,
+          Duration.ofMillis(1),
+          Duration.ofMillis(1),
+          RetryPolicy.Jitter.NONE);
+
+  private World world;
+  private Completer completer;
+  private Dispatcher dispatcher;
+  private Claimer claimer;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.node("node");
+    Supplier<NodeLease> lease =
+        () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
+    completer = new Completer(world.endings, lease, _ -> {});
+    dispatcher = new Dispatcher(CostOfALifeTest::failFirst, lease, completer, world.clock, _ -> {});
+    claimer =
+        new Claimer(
+            world.queue,
+            world.catalog,
+            world.agenda,
+            world.clock,
+            lease,
+            new Claimer.Room(new Seats(TASKS), new Seats(TASKS)),
+            dispatcher,
+            completer,
+            _ -> {});
+  }
+
+  @AfterEach
+  void close() {
+    dispatcher.close();
+    world.close();
+  }
+
+  @Test
+  void a_task_that_succeeds_is_inserted_once_and_updated_twice() {
+    live(new Target.Discard(), 1);
+
+    assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 2 * TASKS + " updated");
+    assertThat(writes("attempt")).isEqualTo("0 inserted, 0 updated");
+    assertThat(writes("transition")).isEqualTo("0 inserted, 0 updated");
+    assertThat(hotUpdates()).as("updates that touch no index: the finish").isGreaterThan(0.9);
+    assertThat(statements()).as("statements a task").isLessThan(0.005);
+    assertThat(walBytes()).as("bytes of log a task").isLessThan(1_200);
+  }
+
+  private static DeliveryResult failFirst(ClaimedTask task) {
+    return task.attempt() == 1
+        ? new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "late"), null)
+        : new DeliveryResult.Accepted(200, null);
+  }
+
+  @Test
+  void a_task_that_fails_once_keeps_the_attempt_and_its_transitions() {
+    live(HTTP, 2);
+
+    assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 4 * TASKS + " updated");
+    assertThat(writes("attempt")).isEqualTo(TASKS + " inserted, 0 updated");
+    assertThat(writes("transition")).isEqualTo(2 * TASKS + " inserted, 0 updated");
+    assertThat(statements()).as("statements a task").isLessThan(0.01);
+    assertThat(walBytes()).as("bytes of log a task").isLessThan(3_300);
+  }
+
+  /** Creates the tasks in batches and runs the loops until each has ended. */
+  private void live(Target target, int attempts) {
+    NewTask task =
+        new NewTask(
+            "t", null, null, null, null, PAYLOAD, null, null, null, null, null, null, Map.of());
+    var settings = new Types.Settings(target, AT_ONCE, null, null, null, null, false, null);
+    world.types.put(World.TENANT, "t", settings, "test", null);
+    world.create(
+        task); // makes the lane and the slot, and brings the statements into the plan cache
+    world.value(
+        """
+        SELECT pg_stat_statements_reset(0, oid, 0)
+        FROM pg_database
+        WHERE datname = current_database()
+        """);
+    world.db.inTransaction(
+        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(TASKS - 1, task)));
+    while (completed() < TASKS) {
+      claimer.claimOnce();
+      completer.flushOnce();
+    }
+    assertThat(world.value("SELECT min(attempt) || '-' || max(attempt) FROM carillon.task"))
+        .isEqualTo(attempts + "-" + attempts);
+    world.db.close(); // a backend reports its counts at the latest when it ends
+    await().until(() -> backends().equals("0"));
+  }
+
+  private long completed() {
+    return world.endings.count(Endings.Ended.COMPLETED);
+  }
+
+  private String backends() {
+    return world.value(
+        """
+        SELECT count(*)
+        FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND application_name = 'carillon/test'
+        """);
+  }
+
+  /** Rows written to a table with all its partitions. */
+  private String writes(String table) {
+    return world.value(
+        """
+        SELECT sum(n_tup_ins) || ' inserted, ' || sum(n_tup_upd) || ' updated'
+        FROM pg_stat_user_tables
+        WHERE schemaname = 'carillon'
+          AND relname LIKE '%s\\_2%%'
+        """
+            .formatted(table));
+  }
+
+  private double hotUpdates() {
+    return perTask("sum(n_tup_hot_upd) FROM pg_stat_user_tables WHERE relname LIKE 'task\\_2%'");
+  }
+
+  private static final String OF_THIS_DATABASE =
+      """
+       FROM pg_stat_statements s
+       JOIN pg_database d ON d.oid = s.dbid
+       WHERE d.datname = current_database()
+         AND s.query NOT LIKE '%pg_%'
+      """;
+
+  private double statements() {
+    return perTask("sum(calls)" + OF_THIS_DATABASE);
+  }
+
+  /** Without the images of whole pages that follow a checkpoint, whenever one may come. */
+  private double walBytes() {
+    return perTask("sum(wal_bytes) - 8192 * sum(wal_fpi)" + OF_THIS_DATABASE);
+  }
+
+  private double perTask(String sum) {
+    return Double.parseDouble(world.value("SELECT " + sum)) / TASKS;
+  }
+}
