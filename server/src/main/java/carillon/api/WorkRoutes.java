@@ -127,8 +127,7 @@ final class WorkRoutes {
         call,
         tx -> {
           List<Boolean> accepted =
-              queue.report(
-                  tx, call.tenant(), reports, call.caller()::mayTouch, call.caller().who());
+              queue.report(tx, call.tenant(), reports, call.caller().types(), call.caller().who());
           ObjectNode node = JsonNodeFactory.instance.objectNode();
           ArrayNode results = node.putArray("results");
           for (int i = 0; i < reports.size(); i++) {

@@ -16,7 +16,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -239,16 +238,26 @@ public final class Claims {
       """
       /* Claims.retireOver */
       DELETE FROM carillon.claim c
-      WHERE c.id = ANY (?)
-        AND NOT EXISTS (
-            SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
-            JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
-            WHERE t.state = 'RUNNING'
-              AND t.claim = c.id)
+      USING unnest(?::uuid[], ?::int[]) AS n (claim, ended)
+      WHERE c.id = n.claim
+        AND (cardinality(c.tasks) = n.ended -- the whole of it at once
+             OR NOT EXISTS (
+                SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
+                JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+                WHERE t.state = 'RUNNING'
+                  AND t.claim = c.id))
       """;
 
-  /** Removes those of the claims that hold nothing any more. */
-  static void retireOver(Tx tx, Slot slot, Set<UUID> claims) {
-    tx.update(Sql.forSlot(RETIRE_OVER, slot), Column.uuids(claims, id -> id));
+  /**
+   * Removes those of the claims that hold nothing any more.
+   *
+   * @param ended how many tasks of each have just ended
+   */
+  static void retireOver(Tx tx, Slot slot, Map<UUID, Integer> ended) {
+    List<Map.Entry<UUID, Integer>> claims = List.copyOf(ended.entrySet());
+    tx.update(
+        Sql.forSlot(RETIRE_OVER, slot),
+        Column.uuids(claims, Map.Entry::getKey),
+        Column.ints(claims, Map.Entry::getValue));
   }
 }

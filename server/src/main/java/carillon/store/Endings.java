@@ -18,6 +18,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -52,11 +53,15 @@ public final class Endings {
     return count == null ? 0 : count.sum();
   }
 
-  /** One claim of one task about to end. */
+  /**
+   * One claim of one task about to end.
+   *
+   * @param type may be unknown where it is completed
+   */
   record Ending(
       TenantId tenant,
       TaskId id,
-      String type,
+      @Nullable String type,
       Lease lease,
       Outcome outcome,
       @Nullable String progress) {
@@ -311,7 +316,8 @@ public final class Endings {
   }
 
   private void pauseType(Tx tx, Ending ending) {
-    Types.pauseBecause(tx, ending.tenant(), ending.type(), "the target answered 410 Gone");
+    String type = Objects.requireNonNull(ending.type());
+    Types.pauseBecause(tx, ending.tenant(), type, "the target answered 410 Gone");
     tx.afterCommit(catalog::refresh);
   }
 

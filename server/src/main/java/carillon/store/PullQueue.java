@@ -187,10 +187,11 @@ public final class PullQueue {
    * Per report, in order: whether it was accepted. What names a lease that is not current changes
    * nothing; of two reports about one task the first counts.
    *
-   * @param types that the caller may touch; what is of another is not current for it
+   * @param types that the caller may touch, none means all; what is of another is not current for
+   *     it
    */
   public List<Boolean> report(
-      Tx tx, TenantId tenant, List<WorkReport> reports, Predicate<String> types, String who) {
+      Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
     bySlot(tx, reports, WorkReport::id)
         .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, types, who)));
@@ -203,63 +204,76 @@ public final class PullQueue {
   }
 
   private Map<TaskId, WorkReport> report(
-      Tx tx,
-      TenantId tenant,
-      Slot slot,
-      List<WorkReport> reports,
-      Predicate<String> types,
-      String who) {
-    Map<TaskId, Claims.Held> held = new HashMap<>();
-    tx.query(
-            Sql.forSlot(HELD, slot),
-            claims::held,
-            Column.uuids(reports, report -> report.id().value()),
-            Column.ints(reports, report -> report.lease().fence()),
-            Column.uuids(reports, report -> report.lease().claim()),
-            tenant)
-        .forEach(task -> held.put(task.id(), task));
-    List<Endings.Ending> ends = new ArrayList<>();
+      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports, List<String> types, String who) {
+    // That a task was completed can be written without a look at it: the fence decides.
+    Predicate<WorkReport> isPlain =
+        report -> types.isEmpty() && report.kind() == WorkReport.Kind.COMPLETED;
+    Map<TaskId, Claims.Held> held =
+        held(tx, tenant, slot, reports.stream().filter(isPlain.negate()).toList());
+    Map<TaskId, Endings.Ending> ends = new HashMap<>();
     Map<TaskId, WorkReport> first = new HashMap<>();
-    Set<UUID> named = new HashSet<>();
     for (WorkReport report : reports) {
       Claims.Held task = held.get(report.id());
-      if (task != null
-          && task.lease().equals(report.lease())
-          && types.test(task.type())
-          && first.putIfAbsent(report.id(), report) == null) {
-        named.add(report.lease().claim());
-        ends.add(
+      boolean isCurrent =
+          isPlain.test(report)
+              || (task != null
+                  && task.lease().equals(report.lease())
+                  && (types.isEmpty() || types.contains(task.type())));
+      if (isCurrent && first.putIfAbsent(report.id(), report) == null) {
+        ends.put(
+            report.id(),
             new Endings.Ending(
                 tenant,
-                task.id(),
-                task.type(),
-                task.lease(),
+                report.id(),
+                task == null ? null : task.type(),
+                report.lease(),
                 outcome(report, task),
                 report.progress()));
       }
     }
-    first.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
-    Claims.retireOver(tx, slot, named);
+    first.keySet().retainAll(endings.finish(tx, List.copyOf(ends.values()), who).states().keySet());
+    Map<UUID, Integer> ended = new HashMap<>();
+    first.values().forEach(report -> ended.merge(report.lease().claim(), 1, Integer::sum));
+    Claims.retireOver(tx, slot, ended);
     return first;
   }
 
-  private Outcome outcome(WorkReport report, Claims.Held task) {
+  private Map<TaskId, Claims.Held> held(
+      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports) {
+    Map<TaskId, Claims.Held> held = new HashMap<>();
+    if (!reports.isEmpty()) {
+      tx.query(
+              Sql.forSlot(HELD, slot),
+              claims::held,
+              Column.uuids(reports, report -> report.id().value()),
+              Column.ints(reports, report -> report.lease().fence()),
+              Column.uuids(reports, report -> report.lease().claim()),
+              tenant)
+          .forEach(task -> held.put(task.id(), task));
+    }
+    return held;
+  }
+
+  private Outcome outcome(WorkReport report, Claims.@Nullable Held task) {
     String error = report.error() == null ? "the worker gave no reason" : report.error();
     Failure failure = new Failure(FailureKind.WORKER, error, null, report.output());
     return switch (report.kind()) {
       case COMPLETED -> new Outcome.Completed(null, report.output());
       case DEAD -> new Outcome.Dead(failure, false);
       case RELEASED -> new Outcome.Released(failure);
-      case FAILED ->
-          task.retry()
-              .afterFailure(
-                  task.attempt(),
-                  task.dueAt(),
-                  failure,
-                  report.retryAfter(),
-                  clock.instant(),
-                  ThreadLocalRandom.current());
+      case FAILED -> retry(report, Objects.requireNonNull(task), failure);
     };
+  }
+
+  private Outcome retry(WorkReport report, Claims.Held task, Failure failure) {
+    return task.retry()
+        .afterFailure(
+            task.attempt(),
+            task.dueAt(),
+            failure,
+            report.retryAfter(),
+            clock.instant(),
+            ThreadLocalRandom.current());
   }
 
   /** One lease to renew. */

@@ -185,7 +185,7 @@ class InterleavingTest {
         tx,
         World.TENANT,
         List.of(new WorkReport(id, lease, kind, null, null, null, null)),
-        _ -> true,
+        List.of(),
         "worker");
   }
 

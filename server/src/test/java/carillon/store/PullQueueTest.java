@@ -57,7 +57,7 @@ class PullQueueTest {
       reports.add(new WorkReport(id, lease, kind, null, null, null, null));
     }
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, reports, _ -> true, "worker"));
+        tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
   }
 
   @Test
