@@ -203,7 +203,7 @@ class CombinerTest {
                   for (int item = first; item < first + each; item++) {
                     try {
                       combiner.write(item);
-                      assertThat(written).contains(item);
+                      assertThat(written.contains(item)).isTrue();
                     } catch (StoreException e) {
                       refused.add(item);
                     }
