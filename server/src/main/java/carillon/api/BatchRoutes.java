@@ -61,9 +61,8 @@ final class BatchRoutes {
       this.caller = caller;
     }
 
-    void addLine(byte[] line) {
+    void addLine(String text) {
       lines++;
-      String text = JsonText.decode(line);
       if (text.isBlank()) {
         return;
       }

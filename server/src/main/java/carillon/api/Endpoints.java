@@ -13,10 +13,19 @@ import org.jspecify.annotations.Nullable;
 final class Endpoints {
 
   private final List<Entry> entries;
+  private final Map<Literal, Match> literals = new HashMap<>();
 
   Endpoints(List<Endpoint> endpoints) {
     this.entries = endpoints.stream().map(each -> new Entry(each, split(each.path()))).toList();
+    for (Endpoint each : endpoints) {
+      if (each.path().indexOf('{') < 0) {
+        literals.put(new Literal(each.method(), each.path()), new Match(each, Map.of()));
+      }
+    }
   }
+
+  /** A path without parameters: the busiest ones, found without trying all the others. */
+  private record Literal(String method, String path) {}
 
   private record Entry(Endpoint endpoint, List<String> parts) {}
 
@@ -31,6 +40,11 @@ final class Endpoints {
    * @param path as it came: still percent-encoded, so that an encoded slash is no separator
    */
   Match match(String method, String path) {
+    Match literal = literals.get(new Literal(method, path));
+    return literal == null ? search(method, path) : literal;
+  }
+
+  private Match search(String method, String path) {
     List<String> parts = split(path);
     List<Match> matches = new ArrayList<>();
     for (Entry entry : entries) {

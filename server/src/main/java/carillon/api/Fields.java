@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -26,7 +25,7 @@ final class Fields {
   private final Map<String, JsonValue> values;
   private final String pointer;
   private final Mistakes mistakes;
-  private final Set<String> known = new LinkedHashSet<>();
+  private final List<String> known = new ArrayList<>(); // few, and quicker than a set
 
   Fields(JsonValue.Members object, String pointer, Mistakes mistakes) {
     this.values = object.fields();

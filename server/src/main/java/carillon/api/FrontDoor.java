@@ -14,17 +14,17 @@ import io.helidon.http.Status;
 import io.helidon.webserver.http.Handler;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,23 +41,20 @@ final class FrontDoor implements Handler, DirectHandler {
 
   private static final String HEAD = "HEAD";
 
-  private static final Map<String, String> ON_EVERY_ANSWER =
-      Map.of(
-          "Content-Security-Policy",
-          "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-          "X-Content-Type-Options",
-          "nosniff",
-          "X-Frame-Options",
-          "DENY",
-          "Referrer-Policy",
-          "no-referrer",
-          "Cross-Origin-Resource-Policy",
-          "same-origin",
-          "Cache-Control",
-          "no-store");
+  private static final List<Header> ON_EVERY_ANSWER =
+      List.of(
+          HeaderValues.createCached(
+              "Content-Security-Policy",
+              "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+          HeaderValues.createCached("X-Content-Type-Options", "nosniff"),
+          HeaderValues.createCached("X-Frame-Options", "DENY"),
+          HeaderValues.createCached("Referrer-Policy", "no-referrer"),
+          HeaderValues.createCached("Cross-Origin-Resource-Policy", "same-origin"),
+          HeaderValues.createCached("Cache-Control", "no-store"));
 
-  private static final DateTimeFormatter HTTP_DATE =
-      DateTimeFormatter.ofPattern("EEE, dd MMM uuuu HH:mm:ss 'GMT'", Locale.US);
+  private static final HeaderName REQUEST_ID_NAME = HeaderNames.create(REQUEST_ID);
+  private static final HeaderName IDEMPOTENCY_KEY = HeaderNames.create("Idempotency-Key");
+  private static final HeaderName TENANT_NAME = HeaderNames.create("Carillon-Tenant");
 
   /** Read and thrown away after an early refusal, so that a client still sending hears of it. */
   private static final int DRAINED_BYTES = 4 << 20;
@@ -65,9 +62,10 @@ final class FrontDoor implements Handler, DirectHandler {
   private final Endpoints endpoints;
   private final Auth auth;
   private final MeterRegistry metrics;
+  private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
   private final SlowClients slowClients;
   private final BodyMemory memory = new BodyMemory();
-  private final InstantSource clock;
+  private final HttpDate date;
 
   FrontDoor(
       Endpoints endpoints,
@@ -79,8 +77,12 @@ final class FrontDoor implements Handler, DirectHandler {
     this.auth = auth;
     this.metrics = metrics;
     this.slowClients = slowClients;
-    this.clock = clock;
+    this.date = new HttpDate(clock);
   }
+
+  private record Counted(String route, int status) {}
+
+  private record Meters(Counter requests, Timer took) {}
 
   /** What is known about a request so far. */
   private static final class Progress {
@@ -157,7 +159,7 @@ final class FrontDoor implements Handler, DirectHandler {
           auth.caller(
               endpoint.permission(),
               all(headers, HeaderNames.AUTHORIZATION),
-              all(headers, HeaderNames.create("Carillon-Tenant")));
+              all(headers, TENANT_NAME));
     }
     query.refuseOthers(endpoint.query());
     if (body.isPresent() && !endpoint.takesBody()) {
@@ -180,15 +182,23 @@ final class FrontDoor implements Handler, DirectHandler {
     List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
     List<String> encodings = all(headers, HeaderNames.TRANSFER_ENCODING);
     boolean badLength =
-        lengths.size() > 1 || lengths.stream().anyMatch(length -> !length.matches("[0-9]{1,18}"));
+        lengths.size() > 1 || (lengths.size() == 1 && !isLength(lengths.getFirst()));
     boolean badEncoding =
         encodings.size() > 1
-            || encodings.stream().anyMatch(each -> !each.equalsIgnoreCase("chunked"));
+            || (encodings.size() == 1 && !encodings.getFirst().equalsIgnoreCase("chunked"));
     if (badLength || badEncoding || (!lengths.isEmpty() && !encodings.isEmpty())) {
       throw new ApiException(
               ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
           .closing();
     }
+  }
+
+  private static boolean isLength(String text) {
+    boolean digits = !text.isEmpty() && text.length() <= 18;
+    for (int i = 0; digits && i < text.length(); i++) {
+      digits = text.charAt(i) >= '0' && text.charAt(i) <= '9';
+    }
+    return digits;
   }
 
   /** The server's own limit is higher, because its answer does not say what was wrong. */
@@ -210,15 +220,13 @@ final class FrontDoor implements Handler, DirectHandler {
   private static RequestBody body(ServerRequest request) {
     ServerRequestHeaders headers = request.headers();
     boolean chunked = headers.contains(HeaderNames.TRANSFER_ENCODING);
-    long length =
-        all(headers, HeaderNames.CONTENT_LENGTH).stream()
-            .mapToLong(Long::parseLong)
-            .findFirst()
-            .orElse(-1);
+    List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
+    long length = lengths.isEmpty() ? -1 : Long.parseLong(lengths.getFirst());
     RequestBody.Head head =
         new RequestBody.Head(
             chunked || length > 0,
             length,
+            headers.contains(IDEMPOTENCY_KEY),
             headers.first(HeaderNames.CONTENT_TYPE).orElse(null),
             headers.first(HeaderNames.CONTENT_ENCODING).orElse(null));
     return new RequestBody(head, () -> request.content().inputStream());
@@ -261,18 +269,17 @@ final class FrontDoor implements Handler, DirectHandler {
   }
 
   private void setCommon(ServerResponseHeaders headers, String requestId) {
-    ON_EVERY_ANSWER.forEach((name, value) -> headers.set(HeaderNames.create(name), value));
-    headers.set(HeaderNames.create(REQUEST_ID), requestId);
+    ON_EVERY_ANSWER.forEach(headers::set);
+    headers.set(REQUEST_ID_NAME, requestId);
     // The server's own is in the zone of the machine, which HTTP does not allow.
-    headers.set(HeaderNames.DATE, HTTP_DATE.format(clock.instant().atZone(ZoneOffset.UTC)));
+    headers.set(date.now());
   }
 
   private void count(ServerRequest request, Progress progress, int status) {
     Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
-    metrics
-        .counter("carillon.api.requests", "route", progress.route, "status", String.valueOf(status))
-        .increment();
-    metrics.timer("carillon.api.request", "route", progress.route).record(took);
+    Meters meters = counted.computeIfAbsent(new Counted(progress.route, status), this::meters);
+    meters.requests().increment();
+    meters.took().record(took);
     if (LOG.isDebugEnabled()) {
       LOG.debug(
           "request={} method={} route={} path={} status={} ms={}",
@@ -283,6 +290,14 @@ final class FrontDoor implements Handler, DirectHandler {
           status,
           took.toMillis());
     }
+  }
+
+  /** Looked up once: the registry builds and compares names and tags each time that it is asked. */
+  private Meters meters(Counted key) {
+    String status = String.valueOf(key.status());
+    return new Meters(
+        metrics.counter("carillon.api.requests", "route", key.route(), "status", status),
+        metrics.timer("carillon.api.request", "route", key.route()));
   }
 
   private static void drain(ServerRequest request) {

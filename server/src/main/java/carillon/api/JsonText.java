@@ -2,7 +2,6 @@ package carillon.api;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -57,17 +56,14 @@ final class JsonText {
 
   /** Decodes strictly; what is not UTF-8 is not guessed at. */
   static String decode(byte[] bytes) {
-    String text;
-    try {
-      text =
-          StandardCharsets.UTF_8
-              .newDecoder()
-              .onMalformedInput(CodingErrorAction.REPORT)
-              .onUnmappableCharacter(CodingErrorAction.REPORT)
-              .decode(ByteBuffer.wrap(bytes))
-              .toString();
-    } catch (CharacterCodingException e) {
-      throw new ApiException(ErrorCode.INVALID_ENCODING, "the body is not valid UTF-8");
+    return decode(bytes, 0, bytes.length);
+  }
+
+  static String decode(byte[] bytes, int from, int length) {
+    String text = new String(bytes, from, length, StandardCharsets.UTF_8);
+    // Much faster than a strict decoder, and it marks whatever it had to guess at.
+    if (text.indexOf('\uFFFD') >= 0) {
+      refuseMalformed(bytes, from, length);
     }
     // A raw NUL is never JSON; it is what UTF-16 looks like when read as UTF-8.
     if (text.startsWith("\uFEFF") || text.indexOf('\0') >= 0) {
@@ -75,6 +71,14 @@ final class JsonText {
           ErrorCode.INVALID_ENCODING, "the body must be UTF-8 without a byte order mark");
     }
     return text;
+  }
+
+  private static void refuseMalformed(byte[] bytes, int from, int length) {
+    try {
+      StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes, from, length));
+    } catch (CharacterCodingException e) {
+      throw new ApiException(ErrorCode.INVALID_ENCODING, "the body is not valid UTF-8");
+    }
   }
 
   /** The object that the text is. */

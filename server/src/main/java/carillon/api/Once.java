@@ -27,29 +27,27 @@ final class Once {
   }
 
   Answer run(Call call, Function<Tx, Answer> work) {
-    return attempt(call, call.body().hash(), tx -> Optional.of(work.apply(tx))).orElseThrow();
+    return attempt(call, tx -> Optional.of(work.apply(tx))).orElseThrow();
   }
 
   /**
-   * Empty if the work had nothing to answer yet; then nothing is kept either.
-   *
-   * @param bodyHash the body must have been read before
+   * Empty if the work had nothing to answer yet; then nothing is kept either. The body must have
+   * been read before.
    */
-  Optional<Answer> attempt(Call call, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
+  Optional<Answer> attempt(Call call, Function<Tx, Optional<Answer>> work) {
     String key = call.idempotencyKey();
     return key == null
         ? database.inTransaction(work)
-        : database.use(() -> attempt(call, key, bodyHash, work));
+        : database.use(() -> attempt(call, key, work));
   }
 
-  private Optional<Answer> attempt(
-      Call call, String key, byte[] bodyHash, Function<Tx, Optional<Answer>> work) {
+  private Optional<Answer> attempt(Call call, String key, Function<Tx, Optional<Answer>> work) {
     AtomicReference<@Nullable Answer> made = new AtomicReference<>();
     Replies.Result result =
         replies.once(
             call.tenant(),
             key,
-            fingerprint(call, bodyHash),
+            fingerprint(call),
             tx -> {
               Optional<Answer> answer = work.apply(tx);
               answer.ifPresent(made::set);
@@ -73,11 +71,11 @@ final class Once {
     };
   }
 
-  private static byte[] fingerprint(Call call, byte[] bodyHash) {
+  private static byte[] fingerprint(Call call) {
     MessageDigest digest = KeyText.sha256();
     String head = call.method() + "\n" + call.path() + "\n" + call.tenant().value() + "\n";
     digest.update(head.getBytes(StandardCharsets.UTF_8));
-    return digest.digest(bodyHash);
+    return digest.digest(call.body().hash());
   }
 
   private static Replies.Reply reply(Answer answer) {

@@ -27,6 +27,8 @@ final class Query {
           "bearer",
           "admin_key");
 
+  private static final Query NONE = new Query(Map.of());
+
   private final Map<String, String> values;
 
   private Query(Map<String, String> values) {
@@ -37,6 +39,9 @@ final class Query {
    * @param raw without the question mark; empty if there is none
    */
   static Query parse(String raw) {
+    if (raw.isEmpty()) {
+      return NONE;
+    }
     Map<String, String> values = new TreeMap<>();
     for (String pair : raw.split("&", -1)) {
       if (pair.isEmpty()) {

@@ -8,37 +8,40 @@ import java.io.InputStream;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The body of a request: read once, never past its limit, never for ever, and remembered as a hash.
- */
+/** The body of a request: read once, never past its limit, never for ever. */
 final class RequestBody {
 
   static final String JSON = "application/json";
   static final String NDJSON = "application/x-ndjson";
 
-  private static final int CHUNK = 16 << 10;
+  private static final int CHUNK = 64 << 10;
 
   private final Supplier<InputStream> stream;
   private final Head head;
-  private final MessageDigest digest = KeyText.sha256();
+  private final @Nullable MessageDigest digest;
+  private byte @Nullable [] hash;
 
   /**
    * What the headers say about the body.
    *
    * @param length -1 if not known in advance
+   * @param repeatable whether repeats of it must be told from other bodies
    */
   record Head(
       boolean present,
       long length,
+      boolean repeatable,
       @Nullable String contentType,
       @Nullable String contentEncoding) {}
 
   RequestBody(Head head, Supplier<InputStream> stream) {
     this.head = head;
     this.stream = stream;
+    this.digest = head.repeatable() ? KeyText.sha256() : null;
   }
 
   boolean isPresent() {
@@ -86,7 +89,8 @@ final class RequestBody {
 
   private byte[] bytes(int maxBytes, Duration atMost) {
     try (InputStream in = open(maxBytes, atMost)) {
-      return in.readAllBytes();
+      // One byte more than there should be, so that the end is seen.
+      return in.readNBytes((head.length() < 0 ? maxBytes : (int) head.length()) + 1);
     } catch (IOException e) {
       throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
     }
@@ -95,26 +99,31 @@ final class RequestBody {
   /** Hands over line after line of NDJSON; blank ones too, so that lines can be counted. */
   void lines(int maxBytes, int maxLine, Duration atMost, LineReader each) {
     try (InputStream in = open(maxBytes, atMost)) {
-      ByteArrayOutputStream line = new ByteArrayOutputStream();
+      ByteArrayOutputStream begun = new ByteArrayOutputStream();
       byte[] chunk = new byte[CHUNK];
       for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
         int start = 0;
         for (int i = 0; i < read; i++) {
-          if (chunk[i] == '\n') {
-            line.write(chunk, start, i - start);
-            each.read(line.toByteArray());
-            line.reset();
-            start = i + 1;
+          if (chunk[i] != '\n') {
+            continue;
           }
+          if (begun.size() == 0) {
+            each.read(JsonText.decode(chunk, start, i - start));
+          } else {
+            begun.write(chunk, start, i - start);
+            each.read(JsonText.decode(begun.toByteArray()));
+            begun.reset();
+          }
+          start = i + 1;
         }
-        line.write(chunk, start, read - start);
-        if (line.size() > maxLine) {
+        begun.write(chunk, start, read - start);
+        if (begun.size() > maxLine) {
           throw new ApiException(
                   ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
               .closing();
         }
       }
-      each.read(line.toByteArray());
+      each.read(JsonText.decode(begun.toByteArray()));
     } catch (IOException e) {
       throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
     }
@@ -122,12 +131,15 @@ final class RequestBody {
 
   /** Takes the lines of a body. */
   interface LineReader {
-    void read(byte[] line);
+    void read(String line);
   }
 
-  /** SHA-256 of what was read. */
+  /** SHA-256 of what was read; only of what may be repeated, because it costs time. */
   byte[] hash() {
-    return digest.digest();
+    if (hash == null) {
+      hash = Objects.requireNonNull(digest, "this body is not hashed").digest();
+    }
+    return hash.clone();
   }
 
   private InputStream open(int maxBytes, Duration atMost) {
@@ -174,7 +186,9 @@ final class RequestBody {
         if (count > maxBytes) {
           throw tooLarge(maxBytes);
         }
-        digest.update(buffer, offset, read);
+        if (digest != null) {
+          digest.update(buffer, offset, read);
+        }
       }
       if (System.nanoTime() - deadline > 0) {
         throw tooSlow();

@@ -37,15 +37,23 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   private final Map<SocketAddress, Watched> connections = new ConcurrentHashMap<>();
   private final Thread sweeper;
 
-  /**
-   * A connection.
-   *
-   * @param waiting whether it is the client's turn
-   */
-  private record Watched(SocketChannel channel, long since, boolean waiting) {
+  /** A connection. */
+  private static final class Watched {
 
-    Watched turn(boolean ofClient) {
-      return new Watched(channel, System.nanoTime(), ofClient);
+    private static final long NEVER = Long.MIN_VALUE;
+
+    private final SocketChannel channel;
+
+    /** Since when it is the client's turn; NEVER while it is ours. */
+    private volatile long waitingSince = System.nanoTime();
+
+    Watched(SocketChannel channel) {
+      this.channel = channel;
+    }
+
+    boolean isTooSlow() {
+      long since = waitingSince;
+      return since != NEVER && System.nanoTime() - since > PATIENCE.toNanos();
     }
   }
 
@@ -61,7 +69,7 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
       channel.socket().setSoTimeout(Math.toIntExact(PATIENCE.toMillis()));
       SocketAddress client = channel.getRemoteAddress();
       if (client != null) {
-        connections.put(client, new Watched(channel, System.nanoTime(), true));
+        connections.put(client, new Watched(channel));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -92,7 +100,10 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   }
 
   private void turn(SocketAddress client, boolean ofClient) {
-    connections.computeIfPresent(client, (_, watched) -> watched.turn(ofClient));
+    Watched watched = connections.get(client);
+    if (watched != null) {
+      watched.waitingSince = ofClient ? System.nanoTime() : Watched.NEVER;
+    }
   }
 
   private void sweep() {
@@ -107,10 +118,9 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   }
 
   private void sweepOne(SocketAddress client, Watched watched) {
-    boolean tooSlow = watched.waiting() && System.nanoTime() - watched.since() > PATIENCE.toNanos();
-    if (tooSlow) {
+    if (watched.isTooSlow()) {
       close(client, watched);
-    } else if (!watched.channel().isOpen()) {
+    } else if (!watched.channel.isOpen()) {
       connections.remove(client, watched);
     }
   }
@@ -118,7 +128,7 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   private void close(SocketAddress client, Watched watched) {
     connections.remove(client, watched);
     try {
-      watched.channel().close();
+      watched.channel.close();
     } catch (IOException e) {
       LOG.debug("connection of {} closed with an error", client, e);
     }

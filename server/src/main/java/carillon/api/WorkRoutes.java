@@ -50,13 +50,11 @@ final class WorkRoutes {
 
   private Answer claim(Call call) throws InterruptedException {
     Claim claim = readClaim(call);
-    byte[] bodyHash = call.body().hash();
     long deadline = System.nanoTime() + claim.patience().toNanos();
     while (true) {
       Optional<Answer> answer =
           once.attempt(
               call,
-              bodyHash,
               tx -> {
                 List<ClaimedTask> tasks =
                     queue.claim(

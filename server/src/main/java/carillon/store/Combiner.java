@@ -2,21 +2,23 @@ package carillon.store;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Group commit. Callers hand in an item and wait until it is written; whoever gets to flush writes
- * everything that has gathered, in one transaction. No timer is needed: while one flush commits,
- * the next batch gathers.
+ * Group commit. Callers hand in an item and wait until it is written; one of them, the leader,
+ * writes everything that has gathered, in one transaction. No timer is needed: while one flush
+ * commits, the next batch gathers, and its first item's caller leads next. So nobody leads twice
+ * for one item, and nobody waits for a lock to learn that theirs is written.
  */
 final class Combiner<T> {
 
   private final int maxBatch;
   private final Consumer<List<T>> flush;
-  private final ReentrantLock flushing = new ReentrantLock();
-  private List<Waiting<T>> gathered = new ArrayList<>();
+  private final Object lock = new Object();
+  private List<Waiting<T>> gathered = new ArrayList<>(); // guarded by lock
+  private boolean hasLeader; // guarded by lock
 
   /**
    * @param flush writes all or nothing, and throws if nothing
@@ -26,31 +28,82 @@ final class Combiner<T> {
     this.flush = flush;
   }
 
+  private enum Turn {
+    WAITS,
+    LEADS,
+    ENDED
+  }
+
   private static final class Waiting<T> {
-    final T item;
-    boolean ended; // guarded by flushing
-    @Nullable Throwable failure; // guarded by flushing
+    private final T item;
+    private final Thread caller = Thread.currentThread();
+    private @Nullable Throwable failure; // published by turn
+    private volatile Turn turn = Turn.WAITS;
 
     Waiting(T item) {
       this.item = item;
+    }
+
+    void lead() {
+      turn = Turn.LEADS;
+      LockSupport.unpark(caller);
+    }
+
+    void end(@Nullable Throwable why) {
+      failure = why;
+      turn = Turn.ENDED;
+      LockSupport.unpark(caller);
     }
   }
 
   /** Returns once the item is committed; throws what its flush threw. */
   void write(T item) {
-    Waiting<T> waiting = new Waiting<>(item);
-    synchronized (this) {
-      gathered.add(waiting);
+    Waiting<T> mine = new Waiting<>(item);
+    gather(mine);
+    // Too late to give up: another may have taken the item, and a leader writes for others too.
+    boolean interrupted = Thread.interrupted();
+    while (mine.turn == Turn.WAITS) {
+      LockSupport.park(this);
+      interrupted |= Thread.interrupted();
     }
-    flushing.lock();
     try {
-      // Whoever held the lock before us may have written ours already.
-      while (!waiting.ended) {
-        flushOnce(take());
+      if (mine.turn == Turn.LEADS) {
+        lead();
       }
-      throwIf(waiting.failure);
     } finally {
-      flushing.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    throwIf(mine.failure);
+  }
+
+  private void gather(Waiting<T> waiting) {
+    synchronized (lock) {
+      gathered.add(waiting);
+      if (!hasLeader) {
+        hasLeader = true;
+        waiting.turn = Turn.LEADS;
+      }
+    }
+  }
+
+  private void lead() {
+    try {
+      flushOnce(take());
+    } finally {
+      handOn();
+    }
+  }
+
+  /** Last of all: what those who were just woken hand in next is then in the next batch. */
+  private void handOn() {
+    synchronized (lock) {
+      if (gathered.isEmpty()) {
+        hasLeader = false;
+      } else {
+        gathered.getFirst().lead();
+      }
     }
   }
 
@@ -70,13 +123,8 @@ final class Combiner<T> {
             && !e.isUnavailable()
             && !e.isBusy()
             && batch.size() > 1;
-    if (isAboutOneItem) {
-      // One bad item must not fail its neighbours.
-      batch.forEach(waiting -> waiting.failure = tryFlush(List.of(waiting)));
-    } else {
-      batch.forEach(waiting -> waiting.failure = failure);
-    }
-    batch.forEach(waiting -> waiting.ended = true);
+    // One bad item must not fail its neighbours.
+    batch.forEach(waiting -> waiting.end(isAboutOneItem ? tryFlush(List.of(waiting)) : failure));
   }
 
   /** What went wrong, to be thrown again to each caller whose item it concerns; null if nothing. */
@@ -89,18 +137,22 @@ final class Combiner<T> {
     }
   }
 
-  private synchronized List<Waiting<T>> take() {
-    List<Waiting<T>> batch = gathered;
-    if (batch.size() <= maxBatch) {
-      gathered = new ArrayList<>();
-      return batch;
+  private List<Waiting<T>> take() {
+    synchronized (lock) {
+      List<Waiting<T>> batch = gathered;
+      if (batch.size() <= maxBatch) {
+        gathered = new ArrayList<>();
+        return batch;
+      }
+      gathered = new ArrayList<>(batch.subList(maxBatch, batch.size()));
+      return new ArrayList<>(batch.subList(0, maxBatch));
     }
-    gathered = new ArrayList<>(batch.subList(maxBatch, batch.size()));
-    return new ArrayList<>(batch.subList(0, maxBatch));
   }
 
   /** How many items wait for a flush that has not begun. */
-  synchronized int gathered() {
-    return gathered.size();
+  int gathered() {
+    synchronized (lock) {
+      return gathered.size();
+    }
   }
 }

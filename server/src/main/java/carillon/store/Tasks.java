@@ -24,6 +24,9 @@ public final class Tasks {
   /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
   private static final int INSERT_BATCH = 2_000;
 
+  /** From so many rows on, what COPY saves is more than its two further round trips cost. */
+  private static final int COPIED_FROM = 500;
+
   private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
@@ -189,28 +192,72 @@ public final class Tasks {
     Map<Slot, List<TaskRow>> bySlot = new TreeMap<>();
     rows.forEach(row -> bySlot.computeIfAbsent(row.id().slot(), _ -> new ArrayList<>()).add(row));
     bySlot.forEach(
-        (slot, some) ->
-            tx.update(
-                Sql.forSlot(INSERT, slot),
-                slot,
-                Column.ints(some, row -> row.tenant().value()),
-                Column.uuids(some, row -> row.id().value()),
-                Column.ints(some, TaskRow::lane),
-                Column.instants(some, row -> row.readyAt()),
-                Column.instants(some, row -> row.dueAt()),
-                Column.instants(some, row -> row.createdAt()),
-                Column.instants(some, row -> row.expiresAt()),
-                Column.texts(some, row -> row.asked().key()),
-                Column.texts(some, row -> row.asked().concurrencyKey()),
-                Column.texts(some, row -> row.asked().payload()),
-                Column.texts(some, row -> Sql.json(row.asked().target())),
-                Column.texts(some, row -> Sql.json(row.asked().retry())),
-                Column.texts(some, row -> Sql.json(row.asked().metadata()))));
+        (slot, some) -> {
+          if (some.size() < COPIED_FROM) {
+            insert(tx, slot, some);
+          } else {
+            copy(tx, slot, some);
+          }
+        });
     tx.afterCommit(
         () -> {
           created.add(rows.size());
           bySlot.forEach(
               (slot, some) -> earliest(some).forEach((lane, at) -> note(slot, lane, at)));
+        });
+  }
+
+  private static void insert(Tx tx, Slot slot, List<TaskRow> rows) {
+    tx.update(
+        Sql.forSlot(INSERT, slot),
+        slot,
+        Column.ints(rows, row -> row.tenant().value()),
+        Column.uuids(rows, row -> row.id().value()),
+        Column.ints(rows, TaskRow::lane),
+        Column.instants(rows, row -> row.readyAt()),
+        Column.instants(rows, row -> row.dueAt()),
+        Column.instants(rows, row -> row.createdAt()),
+        Column.instants(rows, row -> row.expiresAt()),
+        Column.texts(rows, row -> row.asked().key()),
+        Column.texts(rows, row -> row.asked().concurrencyKey()),
+        Column.texts(rows, row -> row.asked().payload()),
+        Column.texts(rows, row -> Sql.json(row.asked().target())),
+        Column.texts(rows, row -> Sql.json(row.asked().retry())),
+        Column.texts(rows, row -> Sql.json(row.asked().metadata())));
+  }
+
+  private static final String COPY =
+      """
+      /* Tasks.copy */
+      COPY carillon.task_{slot} (
+          tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+          target, retry, metadata)
+      FROM STDIN (FORMAT binary)
+      """;
+
+  private static void copy(Tx tx, Slot slot, List<TaskRow> rows) {
+    tx.copy(
+        Sql.forSlot(COPY, slot),
+        copied -> {
+          for (TaskRow row : rows) {
+            NewTask asked = row.asked();
+            copied
+                .row(14)
+                .add(row.tenant().value())
+                .add(row.id().value())
+                .add(slot)
+                .add(row.lane())
+                .add(row.readyAt())
+                .add(row.dueAt())
+                .add(row.createdAt())
+                .add(row.expiresAt())
+                .add(asked.key())
+                .add(asked.concurrencyKey())
+                .add(asked.payload())
+                .addJson(Sql.json(asked.target()))
+                .addJson(Sql.json(asked.retry()))
+                .addJson(Sql.json(asked.metadata()));
+          }
         });
   }
 

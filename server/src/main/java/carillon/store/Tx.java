@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,6 +68,29 @@ public final class Tx {
   int update(String sql, @Nullable Object... arguments) {
     try (PreparedStatement statement = prepare(sql, arguments)) {
       return statement.executeUpdate();
+    } catch (SQLException e) {
+      throw failed(sql, e);
+    }
+  }
+
+  /** Writes rows of a COPY. */
+  interface Rows {
+    void addTo(CopiedRows rows) throws SQLException;
+  }
+
+  /** Runs a {@code COPY ... FROM STDIN (FORMAT binary)} and says how many rows it added. */
+  long copy(String sql, Rows rows) {
+    try {
+      CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn(sql);
+      try {
+        CopiedRows copied = new CopiedRows(copy);
+        rows.addTo(copied);
+        return copied.end();
+      } finally {
+        if (copy.isActive()) {
+          copy.cancelCopy(); // or the connection could not even be rolled back
+        }
+      }
     } catch (SQLException e) {
       throw failed(sql, e);
     }

@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -18,11 +23,13 @@ class CombinerTest {
   /** Records every flush; the first one waits until the test lets it go. */
   private static final class Flushes {
     private final List<List<Integer>> seen = new ArrayList<>();
+    private final List<Thread> leaders = new ArrayList<>();
     private final CountDownLatch begun = new CountDownLatch(1);
     private final CountDownLatch mayGo = new CountDownLatch(1);
 
     synchronized void add(List<Integer> batch) {
       seen.add(batch);
+      leaders.add(Thread.currentThread());
     }
 
     void holdFirst(List<Integer> batch) {
@@ -98,5 +105,122 @@ class CombinerTest {
 
     assertThatThrownBy(() -> combiner.write(1)).isInstanceOf(AssertionError.class);
     assertThatThrownBy(() -> combiner.write(2)).isInstanceOf(AssertionError.class);
+  }
+
+  @Test
+  void the_first_who_waits_leads_next_and_batches_keep_the_order() throws Exception {
+    Flushes flushes = new Flushes();
+    Combiner<Integer> combiner = new Combiner<>(3, flushes::holdFirst);
+    List<Thread> callers = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      int item = i;
+      callers.add(Thread.startVirtualThread(() -> combiner.write(item)));
+      flushes.begun.await();
+      Awaitility.await().until(() -> combiner.gathered() == item);
+    }
+    flushes.mayGo.countDown();
+    for (Thread caller : callers) {
+      caller.join();
+    }
+
+    assertThat(flushes.seen)
+        .containsExactly(List.of(0), List.of(1, 2, 3), List.of(4, 5, 6), List.of(7));
+    assertThat(flushes.leaders)
+        .containsExactly(callers.get(0), callers.get(1), callers.get(4), callers.get(7));
+  }
+
+  @Test
+  void a_leader_that_is_interrupted_leaves_nobody_waiting() throws Exception {
+    Flushes flushes = new Flushes();
+    Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<?> leader = threads.submit(() -> combiner.write(0));
+      flushes.begun.await();
+      Future<?> next = threads.submit(() -> combiner.write(1));
+      Awaitility.await().until(() -> combiner.gathered() == 1);
+      flushes.leaders.getFirst().interrupt();
+
+      assertThatThrownBy(leader::get).hasRootCauseInstanceOf(InterruptedException.class);
+      flushes.mayGo.countDown();
+      next.get();
+    }
+    assertThat(flushes.seen).containsExactly(List.of(0), List.of(1));
+  }
+
+  @Test
+  void who_is_interrupted_while_waiting_is_written_all_the_same_and_stays_interrupted()
+      throws Exception {
+    Flushes flushes = new Flushes();
+    Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<?> leader = threads.submit(() -> combiner.write(0));
+      flushes.begun.await();
+      CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
+      Thread waiter =
+          Thread.startVirtualThread(
+              () -> {
+                combiner.write(1);
+                isInterrupted.complete(Thread.currentThread().isInterrupted());
+              });
+      Awaitility.await().until(() -> combiner.gathered() == 1);
+      waiter.interrupt();
+      flushes.mayGo.countDown();
+
+      leader.get();
+      assertThat(isInterrupted.get()).isTrue();
+    }
+    assertThat(flushes.seen).containsExactly(List.of(0), List.of(1));
+  }
+
+  @Test
+  void in_a_race_everything_is_written_once_or_refused_and_nobody_hangs() throws Exception {
+    int callers = 64;
+    int each = 500;
+    Set<Integer> written = ConcurrentHashMap.newKeySet();
+    AtomicInteger atOnce = new AtomicInteger();
+    Combiner<Integer> combiner =
+        new Combiner<>(
+            20,
+            batch -> {
+              assertThat(atOnce.incrementAndGet()).isEqualTo(1);
+              try {
+                if (batch.stream().anyMatch(CombinerTest::isBad)) {
+                  throw new StoreException("one of them cannot be written");
+                }
+                batch.forEach(item -> assertThat(written.add(item)).isTrue());
+              } finally {
+                atOnce.decrementAndGet();
+              }
+            });
+    Set<Integer> refused = ConcurrentHashMap.newKeySet();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int caller = 0; caller < callers; caller++) {
+        int first = caller * each;
+        all.add(
+            threads.submit(
+                () -> {
+                  for (int item = first; item < first + each; item++) {
+                    try {
+                      combiner.write(item);
+                      assertThat(written.contains(item)).isTrue();
+                    } catch (StoreException e) {
+                      refused.add(item);
+                    }
+                  }
+                }));
+      }
+      for (Future<?> one : all) {
+        one.get(30, TimeUnit.SECONDS);
+      }
+    }
+
+    assertThat(refused).allMatch(CombinerTest::isBad);
+    assertThat(written).noneMatch(CombinerTest::isBad);
+    assertThat(written.size() + refused.size()).isEqualTo(callers * each);
+  }
+
+  private static boolean isBad(int item) {
+    return item % 97 == 0;
   }
 }

@@ -1,8 +1,10 @@
 package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.NewTask;
+import carillon.model.RetryPolicy;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -11,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -194,6 +197,65 @@ class CreatingTest {
     assertThat(result.ids().stream().map(TaskId::toString)).isSorted();
     assertThat(world.find(result.ids().get(4_321)).dueAt())
         .isEqualTo(due.plusSeconds(432_100).truncatedTo(ChronoUnit.MICROS));
+  }
+
+  @Test
+  void what_a_batch_copies_reads_back_like_what_is_inserted_alone() {
+    Instant now = world.clock.instant().truncatedTo(ChronoUnit.MICROS);
+    NewTask full =
+        new NewTask(
+            "full",
+            "schlüssel",
+            now.plusSeconds(60),
+            null,
+            3,
+            "{\"price\": 1.0, \"for\": \"Ω 😀\"}",
+            new Target.Http(
+                "https://example.com/",
+                "PUT",
+                Map.of("X-Name", "ä"),
+                "body",
+                Duration.ofSeconds(7)),
+            new RetryPolicy(
+                4,
+                Duration.ofHours(1),
+                RetryPolicy.Backoff.LINEAR,
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(9),
+                RetryPolicy.Jitter.NONE),
+            now.plusSeconds(3_600),
+            null,
+            "one at a time",
+            null,
+            Map.of("team", "blå"));
+    NewTask bare = World.task("bare", null, now.plusSeconds(60));
+    List<NewTask> batch =
+        IntStream.range(0, 1_000).mapToObj(i -> i % 2 == 0 ? full : bare).toList();
+
+    var copied =
+        (Tasks.BatchResult.Created)
+            world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch));
+
+    for (int i = 0; i < 2; i++) {
+      assertThat(world.find(copied.ids().get(i)))
+          .usingRecursiveComparison()
+          .ignoringFields("id", "readyAt", "createdAt")
+          .isEqualTo(world.find(world.create(batch.get(i))));
+    }
+  }
+
+  @Test
+  void a_batch_that_cannot_be_copied_leaves_nothing_behind_and_the_connection_usable() {
+    List<NewTask> batch = new ArrayList<>(Collections.nCopies(999, keyed("bad", "good", null)));
+    batch.add(keyed("bad", "no such character: \0", null));
+
+    assertThatThrownBy(
+            () -> world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch)))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("Tasks.copy");
+
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'good'")).isEqualTo("0");
+    assertThat(world.create(keyed("bad", "better", null))).isNotNull();
   }
 
   @Test

@@ -1,0 +1,114 @@
+package carillon.store;
+
+import carillon.model.Slot;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.temporal.ChronoUnit;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.copy.CopyIn;
+
+/**
+ * Rows on their way into a table by {@code COPY ... FROM STDIN (FORMAT binary)}: the cheapest way
+ * in that PostgreSQL has. The columns of a row are added in the order in which the statement names
+ * them.
+ */
+final class CopiedRows {
+
+  private static final byte[] HEADER = {
+    'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0xff, '\r', '\n', 0, 0, 0, 0, 0, 0, 0, 0, 0
+  };
+  private static final Instant EPOCH = Instant.parse("2000-01-01T00:00:00Z");
+  private static final long EPOCH_DAY = LocalDate.of(2000, 1, 1).toEpochDay();
+  private static final int NULL = -1;
+  private static final int CHUNK = 64 << 10;
+
+  private final CopyIn copy;
+  private ByteBuffer chunk = ByteBuffer.allocate(2 * CHUNK).put(HEADER);
+
+  CopiedRows(CopyIn copy) {
+    this.copy = copy;
+  }
+
+  /** Begins the next row. */
+  CopiedRows row(int columns) throws SQLException {
+    if (chunk.position() >= CHUNK) {
+      send();
+    }
+    room(Short.BYTES).putShort((short) columns);
+    return this;
+  }
+
+  CopiedRows add(int value) {
+    room(2 * Integer.BYTES).putInt(Integer.BYTES).putInt(value);
+    return this;
+  }
+
+  CopiedRows add(UUID id) {
+    room(Integer.BYTES + 2 * Long.BYTES)
+        .putInt(2 * Long.BYTES)
+        .putLong(id.getMostSignificantBits())
+        .putLong(id.getLeastSignificantBits());
+    return this;
+  }
+
+  CopiedRows add(Slot slot) {
+    return add(Math.toIntExact(slot.day().toEpochDay() - EPOCH_DAY));
+  }
+
+  CopiedRows add(@Nullable Instant time) {
+    if (time == null) {
+      return addNull();
+    }
+    room(Integer.BYTES + Long.BYTES)
+        .putInt(Long.BYTES)
+        .putLong(ChronoUnit.MICROS.between(EPOCH, time));
+    return this;
+  }
+
+  CopiedRows add(@Nullable String text) {
+    if (text == null) {
+      return addNull();
+    }
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    room(Integer.BYTES + bytes.length).putInt(bytes.length).put(bytes);
+    return this;
+  }
+
+  /** For a column of type jsonb, whose binary form begins with its version. */
+  CopiedRows addJson(@Nullable String json) {
+    if (json == null) {
+      return addNull();
+    }
+    byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
+    room(Integer.BYTES + 1 + bytes.length).putInt(1 + bytes.length).put((byte) 1).put(bytes);
+    return this;
+  }
+
+  private CopiedRows addNull() {
+    room(Integer.BYTES).putInt(NULL);
+    return this;
+  }
+
+  private ByteBuffer room(int bytes) {
+    if (chunk.remaining() < bytes) {
+      chunk = ByteBuffer.allocate(chunk.position() + bytes + CHUNK).put(chunk.flip());
+    }
+    return chunk;
+  }
+
+  private void send() throws SQLException {
+    copy.writeToCopy(chunk.array(), 0, chunk.position());
+    chunk.clear();
+  }
+
+  /** Says how many there were. */
+  long end() throws SQLException {
+    room(Short.BYTES).putShort((short) -1);
+    send();
+    return copy.endCopy();
+  }
+}
