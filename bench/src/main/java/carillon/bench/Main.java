@@ -51,9 +51,9 @@ public final class Main {
     new Main(options).run();
   }
 
-  /** Starts a system on a new database. */
+  /** Starts a system on a store of its own. */
   private interface Start<C extends Contender> {
-    C on(Database database) throws IOException, SQLException;
+    C start() throws IOException, SQLException;
   }
 
   private void run() throws IOException, InterruptedException, SQLException {
@@ -70,7 +70,7 @@ public final class Main {
       facts.put("machine", Machine.describe(DIRECTORY));
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());
-      measureAll(postgres);
+      measureAll(new Systems(postgres, DIRECTORY, options.server()));
       facts.put("took", Duration.between(began, Instant.now()).toSeconds() + " s");
       System.out.print(Report.table(results));
       write(facts, postgres.settings());
@@ -78,44 +78,62 @@ public final class Main {
     delete(DIRECTORY);
   }
 
-  private void measureAll(Postgres postgres)
-      throws IOException, InterruptedException, SQLException {
-    Start<CarillonServer> carillon =
-        database -> CarillonServer.start(database, DIRECTORY, options.server());
-    Start<SqlLimit> sql = SqlLimit::start;
-    measure("drain", Drain.ALONE, "carillon", carillon, postgres);
-    measure("drain", Drain.ALONE, "sql", sql, postgres);
-    measure("enqueue", Intake.ONE_BY_ONE, "carillon", carillon, postgres);
-    measure("bulk", Intake.IN_BATCHES, "carillon", carillon, postgres);
-    measure("lateness", OnTime.LATENESS, "carillon", carillon, postgres);
-    measure("burst", OnTime.BURST, "carillon", carillon, postgres);
-    measure("growth", Drain.GROWTH, "carillon", carillon, postgres);
-    measure("snapshot", Drain.SNAPSHOT, "carillon", carillon, postgres);
-    measure("lanes", new Lanes(), "carillon", carillon, postgres);
-    measure("http", new Delivery(), "carillon", carillon, postgres);
-    measure("pull", new Pull(), "carillon", carillon, postgres);
+  private void measureAll(Systems systems) throws InterruptedException {
+    Start<CarillonServer> carillon = systems::carillon;
+    Start<SqlLimit> sql = systems::sql;
+    List<String> peers = options.quick() ? List.of() : List.of("db-scheduler");
+
+    measure("drain", Drain.ALONE, "carillon", carillon);
+    measure("drain", Drain.ALONE, "sql", sql);
+    measure("drain", Drain.ALONE, "db-scheduler", () -> systems.peer("db-scheduler"));
+
+    measure("enqueue", HandIn.ONE_BY_ONE, "carillon", carillon);
+    for (String peer : peers) {
+      measure("enqueue", HandIn.ONE_BY_ONE, peer, () -> systems.peer(peer));
+    }
+    measure("bulk", HandIn.IN_BULK, "carillon", carillon);
+    for (String peer : peers) {
+      measure("bulk", HandIn.IN_BULK, peer, () -> systems.peer(peer));
+    }
+    measure("lateness", OnTime.LATENESS, "carillon", carillon);
+    for (String peer : peers) {
+      measure("lateness", OnTime.LATENESS, peer, () -> systems.peer(peer));
+    }
+    measure("burst", OnTime.BURST, "carillon", carillon);
+    for (String peer : peers) {
+      measure("burst", OnTime.BURST, peer, () -> systems.peer(peer));
+    }
+    measure("growth", Drain.GROWTH, "carillon", carillon);
+    measure("snapshot", Drain.SNAPSHOT, "carillon", carillon);
+    measure("lanes", new Lanes(), "carillon", carillon);
+    measure("http", new Delivery(), "carillon", carillon);
+    measure("pull", new Pull(), "carillon", carillon);
     if (!options.quick()) {
-      measure("growth", Drain.GROWTH, "sql", sql, postgres);
-      measure("snapshot", Drain.SNAPSHOT, "sql", sql, postgres);
+      measure("growth", Drain.GROWTH, "sql", sql);
+      measure("snapshot", Drain.SNAPSHOT, "sql", sql);
     }
   }
 
+  /** What goes wrong here is written down and does not end the run. */
   private <C extends Contender> void measure(
-      String scenario, Scenario<? super C> what, String system, Start<C> start, Postgres postgres)
-      throws IOException, InterruptedException, SQLException {
-    if (!options.only().isEmpty() && !options.only().contains(scenario)) {
+      String scenario, Scenario<? super C> what, String system, Start<C> start)
+      throws InterruptedException {
+    if (!options.wants(scenario, system)) {
       return;
     }
     progress.title(scenario + ", " + system);
     progress.step("starting");
-    try (Database database = postgres.database();
-        C contender = start.on(database)) {
-      Figures figures = what.run(contender, new Stage(sizes, progress));
+    try (C contender = start.start()) {
+      results.settings(system, contender.settings());
+      Figures figures = what.run(contender, new Stage(sizes.of(system), progress));
       results.add(scenario, system, figures);
       progress.done(summary(figures));
-      if (options.statements()) {
+      if (options.statements() && contender.store() instanceof Database database) {
         System.out.println(database.topStatements());
       }
+    } catch (IOException | SQLException | RuntimeException e) {
+      results.failed(scenario, system, String.valueOf(e.getMessage()));
+      progress.done("FAILED: " + e);
     }
   }
 

@@ -5,6 +5,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -50,20 +54,32 @@ final class Proc {
   }
 
   /** CPU seconds of a process and all that it ever started and waited for. */
-  static double cpuWithChildren(long pid) {
-    double sum = stat(pid).map(s -> s.own() + s.ended()).orElse(0.0);
+  static double cpuOfTree(long pid) {
+    return tree(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
+  }
+
+  /** Memory of a process and of those that it has started, in MB. What they share counts twice. */
+  static double rssMbOfTree(long pid) {
+    return tree(pid).stream().mapToDouble(process -> rssMb(process.pid())).sum();
+  }
+
+  /** A process, those that it has started, those that they have started, and so on. */
+  private static List<Stat> tree(long pid) {
+    Map<Long, List<Stat>> children = new HashMap<>();
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(ROOT, "[0-9]*")) {
       for (Path process : processes) {
-        sum +=
-            stat(Long.parseLong(process.getFileName().toString()))
-                .filter(child -> child.parent() == pid)
-                .map(Stat::own)
-                .orElse(0.0);
+        stat(Long.parseLong(process.getFileName().toString()))
+            .ifPresent(s -> children.computeIfAbsent(s.parent(), _ -> new ArrayList<>()).add(s));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return sum;
+    List<Stat> tree = new ArrayList<>();
+    stat(pid).ifPresent(tree::add);
+    for (int i = 0; i < tree.size(); i++) {
+      tree.addAll(children.getOrDefault(tree.get(i).pid(), List.of()));
+    }
+    return tree;
   }
 
   private static Optional<Stat> stat(long pid) {
@@ -97,8 +113,8 @@ final class Proc {
   static double rssMb(long pid) {
     try {
       return rssMb(read(pid, "status"));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    } catch (IOException _) {
+      return 0; // ended meanwhile
     }
   }
 

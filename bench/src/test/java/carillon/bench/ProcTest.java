@@ -39,7 +39,7 @@ class ProcTest {
 
     double alone = Proc.cpu(us);
     assertThat(alone).isPositive();
-    assertThat(Proc.cpuWithChildren(us)).isGreaterThanOrEqualTo(alone);
+    assertThat(Proc.cpuOfTree(us)).isGreaterThanOrEqualTo(alone);
     assertThat(Proc.rssMb(us)).isPositive();
   }
 }
