@@ -18,6 +18,7 @@ import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Carillon: one node with all roles and default settings, used over its HTTP API. */
@@ -201,8 +202,13 @@ final class CarillonServer implements Scheduler {
 
   /** Of the tasks that were loaded last, the time between two of their columns. */
   Percentiles between(String from, String to) throws SQLException {
+    return between(from, to, type);
+  }
+
+  /** The same of all types whose names begin so. */
+  Percentiles between(String from, String to, String prefix) throws SQLException {
     String millis = "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
-    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), type));
+    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), prefix));
   }
 
   @Override
@@ -265,15 +271,23 @@ final class CarillonServer implements Scheduler {
   @Override
   public void schedule(int tasks, Instant from, Duration window) throws IOException {
     newType(Map.of("target", Map.of("discard", Map.of())));
+    List<Instant> spread = spread(tasks, from, window);
+    submit(null, tasks, i -> Tasks.task(type, due(spread.get(i))));
+  }
+
+  /** Random times, the same in every run. */
+  static List<Instant> spread(int tasks, Instant from, Duration window) {
     Random random = new Random(42);
     long micros = window.toNanos() / 1000;
-    submit(
-        null,
-        tasks,
-        _ -> {
-          Instant due = micros == 0 ? from : from.plus(random.nextLong(micros), ChronoUnit.MICROS);
-          return Tasks.task(type, ",\"dueAt\":\"" + due + "\"");
-        });
+    return Stream.generate(
+            () -> micros == 0 ? from : from.plus(random.nextLong(micros), ChronoUnit.MICROS))
+        .limit(tasks)
+        .toList();
+  }
+
+  /** The member of a task that says when it is due. */
+  static String due(Instant at) {
+    return ",\"dueAt\":\"" + at + "\"";
   }
 
   @Override
@@ -286,10 +300,21 @@ final class CarillonServer implements Scheduler {
         ask("extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which), type));
   }
 
-  @Override
-  public void close() throws SQLException {
+  /** Takes in one task that is not due soon. */
+  void leaveOne() throws IOException {
+    String task = farTask();
+    submit(null, 1, _ -> task);
+  }
+
+  /** Stops the node and leaves everything in the database. */
+  void stop() {
     client.close();
     node.close();
+  }
+
+  @Override
+  public void close() throws SQLException {
+    stop();
     database.close();
   }
 }

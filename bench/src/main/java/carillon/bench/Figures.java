@@ -39,6 +39,10 @@ final class Figures {
     return values.get(metric);
   }
 
+  boolean isEmpty() {
+    return values.isEmpty();
+  }
+
   boolean has(Metric metric) {
     return values.containsKey(metric);
   }

@@ -1,6 +1,7 @@
 package carillon.bench;
 
 import java.sql.SQLException;
+import java.util.List;
 
 /** What a stretch of work cost: CPU, log, statements, memory. */
 final class Meter {
@@ -49,6 +50,7 @@ final class Meter {
   /** The costs, per task or for 10,000 of them. */
   Figures stop(long tasks) throws SQLException {
     Reading now = Reading.of(contender);
+    List<Long> processes = contender.pid() == US ? List.of(US) : Proc.tree(contender.pid());
     double seconds = (now.nanos - began.nanos) / 1e9;
     double other = now.machine - began.machine - (now.cpu() - began.cpu());
     return new Figures()
@@ -56,8 +58,8 @@ final class Meter {
         .with(Metric.CPU_SERVER, (now.server - began.server) * PER / tasks)
         .with(Metric.WAL, (now.wal - began.wal) / tasks)
         .with(Metric.STATEMENTS, (now.statements - began.statements) / tasks)
-        .with(
-            Metric.RSS, contender.pid() == US ? Proc.rssMb(US) : Proc.rssMbOfTree(contender.pid()))
+        .with(Metric.RSS, Proc.rssMb(processes, Proc.Memory.NOW))
+        .with(Metric.RSS_PEAK, Proc.rssMb(processes, Proc.Memory.PEAK))
         .with(Metric.OTHER, Math.max(0, other / seconds));
   }
 }

@@ -17,6 +17,7 @@ enum Metric {
   WAL("walBytes", "WAL bytes", 0),
   STATEMENTS("statements", "statements", 4),
   RSS("rssMb", "RSS MB", 0),
+  RSS_PEAK("rssPeakMb", "peak MB", 0),
   OTHER("cpuOther", "other cores", 2);
 
   final String key;

@@ -20,9 +20,20 @@ final class Proc {
   private static final double TICK = 0.01;
 
   private static final Path ROOT = Path.of("/proc");
-  private static final Pattern RSS = Pattern.compile("(?m)^VmRSS:\\s+(\\d+) kB$");
 
   private Proc() {}
+
+  /** Memory that a process has, or had when it had the most. */
+  enum Memory {
+    NOW("VmRSS"),
+    PEAK("VmHWM");
+
+    private final Pattern line;
+
+    Memory(String name) {
+      this.line = Pattern.compile("(?m)^" + name + ":\\s+(\\d+) kB$");
+    }
+  }
 
   /**
    * One line of {@code /proc/PID/stat}.
@@ -55,16 +66,15 @@ final class Proc {
 
   /** CPU seconds of a process and all that it ever started and waited for. */
   static double cpuOfTree(long pid) {
-    return tree(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
-  }
-
-  /** Memory of a process and of those that it has started, in MB. What they share counts twice. */
-  static double rssMbOfTree(long pid) {
-    return tree(pid).stream().mapToDouble(process -> rssMb(process.pid())).sum();
+    return stats(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
   }
 
   /** A process, those that it has started, those that they have started, and so on. */
-  private static List<Stat> tree(long pid) {
+  static List<Long> tree(long pid) {
+    return stats(pid).stream().map(Stat::pid).toList();
+  }
+
+  private static List<Stat> stats(long pid) {
     Map<Long, List<Stat>> children = new HashMap<>();
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(ROOT, "[0-9]*")) {
       for (Path process : processes) {
@@ -109,17 +119,21 @@ final class Proc {
     return sum;
   }
 
-  /** Memory that a process has in use, in MB. */
-  static double rssMb(long pid) {
-    try {
-      return rssMb(read(pid, "status"));
-    } catch (IOException _) {
-      return 0; // ended meanwhile
+  /** Memory of processes, in MB; what they share counts for each. */
+  static double rssMb(List<Long> pids, Memory memory) {
+    double sum = 0;
+    for (long pid : pids) {
+      try {
+        sum += rssMb(read(pid, "status"), memory);
+      } catch (IOException _) {
+        // ended meanwhile
+      }
     }
+    return sum;
   }
 
-  static double rssMb(String status) {
-    Matcher matcher = RSS.matcher(status);
+  static double rssMb(String status, Memory memory) {
+    Matcher matcher = memory.line.matcher(status);
     return matcher.find() ? Long.parseLong(matcher.group(1)) / 1024.0 : 0;
   }
 

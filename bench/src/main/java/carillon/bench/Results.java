@@ -14,6 +14,7 @@ final class Results {
   private final Map<String, Map<String, Figures>> all = new LinkedHashMap<>();
   private final Map<Row, String> remarks = new LinkedHashMap<>();
   private final Map<String, String> settings = new LinkedHashMap<>();
+  private final Map<String, String> missing = new LinkedHashMap<>();
   private boolean hasFailed;
 
   /** Names one scenario of one system. */
@@ -52,6 +53,19 @@ final class Results {
 
   boolean hasFailed() {
     return hasFailed;
+  }
+
+  Map<String, Map<String, Figures>> scenarios() {
+    return all;
+  }
+
+  /** A system cannot be measured here at all. */
+  void missing(String system, String why) {
+    missing.put(system, why);
+  }
+
+  Map<String, String> missing() {
+    return missing;
   }
 
   /** Null where it was not measured. */

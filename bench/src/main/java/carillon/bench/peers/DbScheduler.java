@@ -13,9 +13,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +25,8 @@ final class DbScheduler implements Library {
   private static final int THREADS = 20;
   private static final double LOWER = 4;
   private static final double UPPER = 20;
+  private static final int BATCH = 2_000;
+  private static final int BATCH_THREADS = 2;
   private static final Duration POLL = Duration.ofMillis(100);
   private static final Duration POLL_ON_TIME = Duration.ofMillis(10);
 
@@ -71,14 +73,16 @@ final class DbScheduler implements Library {
   }
 
   @Override
-  public String version() {
-    return "16.12.0";
+  public Class<?> libraryClass() {
+    return Scheduler.class;
   }
 
   @Override
   public String settings() {
-    return "lock-and-fetch, threads %d, limits %.0f and %.0f, poll %d ms (on time: %d ms), reWriteBatchedInserts"
-        .formatted(THREADS, LOWER, UPPER, POLL.toMillis(), POLL_ON_TIME.toMillis());
+    return ("lock-and-fetch, threads %d, limits %.0f and %.0f, poll %d ms (on time: %d ms),"
+            + " scheduleBatch of %,d on %d threads, reWriteBatchedInserts")
+        .formatted(
+            THREADS, LOWER, UPPER, POLL.toMillis(), POLL_ON_TIME.toMillis(), BATCH, BATCH_THREADS);
   }
 
   @Override
@@ -146,9 +150,14 @@ final class DbScheduler implements Library {
   }
 
   @Override
-  public void enqueueAll(List<Instant> due) {
-    Stream<SchedulableInstance<?>> jobs = due.stream().map(this::job);
-    client.scheduleBatch(jobs);
+  public void enqueueAll(List<Instant> due) throws Exception {
+    Calls.inParts(due, BATCH, BATCH_THREADS, part -> client.scheduleBatch(jobs(part)));
+  }
+
+  private List<SchedulableInstance<?>> jobs(List<Instant> due) {
+    List<SchedulableInstance<?>> jobs = new ArrayList<>(due.size());
+    due.forEach(instant -> jobs.add(job(instant)));
+    return jobs;
   }
 
   private SchedulableInstance<String> job(Instant due) {

@@ -1,34 +1,24 @@
 package carillon.bench.peers;
 
 import com.zaxxer.hikari.HikariDataSource;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.stream.LongStream;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
-/** Drives a library as the benchmark says: a command a line comes in, an answer a line goes out. */
+/** Drives a library as the benchmark says. */
 public final class Driver {
 
-  private static final JsonMapper JSON = JsonMapper.builder().build();
   private static final Duration FAR = Duration.ofHours(1);
-  private static final int CONNECTIONS = 40;
+  private static final int CONNECTIONS = 60;
+  private static final Pattern JAR = Pattern.compile("-([0-9][^/]*)\\.jar$");
 
   private final Library library;
   private final Runs runs;
@@ -39,16 +29,14 @@ public final class Driver {
   }
 
   public static void main(String... arguments) throws Exception {
-    PrintStream out = System.out;
-    System.setOut(System.err); // whatever a library prints is no answer
+    Protocol protocol = new Protocol();
     Runs runs = new Runs();
     try (HikariDataSource database = connect();
         Library library = library(arguments[0], database, runs)) {
-      answer(
-          out, Map.of("ready", true, "version", library.version(), "settings", library.settings()));
-      new Driver(library, runs).serve(out);
+      protocol.serve(
+          version(library.libraryClass()), library.settings(), new Driver(library, runs)::handle);
     }
-    System.exit(0); // threads that a library has left behind
+    System.exit(0); // whatever threads a library has left behind
   }
 
   private static Library library(String name, HikariDataSource database, Runs runs)
@@ -56,11 +44,19 @@ public final class Driver {
     String payload = System.getenv("BENCH_PAYLOAD");
     return switch (name) {
       case "db-scheduler" -> new DbScheduler(database, payload, runs);
+      case "jobrunr" -> new JobRunrLibrary(database, payload, runs);
+      case "quartz" -> new QuartzLibrary(database, payload, runs);
       default -> throw new IllegalArgumentException("no such library: " + name);
     };
   }
 
-  private static HikariDataSource connect() {
+  /** The file it was loaded from is the one source that all libraries have in common. */
+  private static String version(Class<?> type) {
+    Matcher jar = JAR.matcher(type.getProtectionDomain().getCodeSource().getLocation().toString());
+    return jar.find() ? jar.group(1) : "?";
+  }
+
+  static HikariDataSource connect() {
     URI url = URI.create(System.getenv("BENCH_DATABASE_URL"));
     String[] user = url.getUserInfo().split(":", 2);
     HikariDataSource database = new HikariDataSource();
@@ -71,28 +67,6 @@ public final class Driver {
     database.setPassword(user[1]);
     database.setMaximumPoolSize(CONNECTIONS);
     return database;
-  }
-
-  private void serve(PrintStream out) throws IOException {
-    BufferedReader in =
-        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    for (String line = in.readLine(); line != null; line = in.readLine()) {
-      JsonNode command = JSON.readTree(line);
-      if (command.path("do").asString().equals("quit")) {
-        return;
-      }
-      try {
-        answer(out, handle(command));
-      } catch (Exception e) {
-        e.printStackTrace();
-        answer(out, Map.of("error", e.toString()));
-      }
-    }
-  }
-
-  private static void answer(PrintStream out, Map<String, ?> answer) {
-    out.println(JSON.writeValueAsString(answer));
-    out.flush();
   }
 
   private Map<String, ?> handle(JsonNode command) throws Exception {
@@ -109,9 +83,11 @@ public final class Driver {
         return Map.of("left", library.left());
       }
       case "enqueue" -> {
-        return enqueue(
+        Calls.Caller caller = () -> library.enqueue(Instant.now().plus(FAR));
+        return Calls.during(
+            Duration.ofMillis((long) (command.path("seconds").asDouble() * 1000)),
             command.path("callers").asInt(),
-            Duration.ofMillis((long) (command.path("seconds").asDouble() * 1000)));
+            () -> caller);
       }
       case "bulk" -> {
         List<Instant> due = Collections.nCopies(tasks, Instant.now().plus(FAR));
@@ -128,7 +104,7 @@ public final class Driver {
       case "late" -> {
         return Map.of(
             "millis",
-            percentiles(runs.lateMillis()),
+            Calls.percentiles(runs.lateMillis()),
             "first",
             runs.firstMillis(),
             "last",
@@ -136,69 +112,16 @@ public final class Driver {
       }
       default -> throw new IllegalArgumentException("no such command: " + command);
     }
-    return Map.of("ok", true);
+    return Protocol.OK;
   }
 
-  /** To the microsecond, which is what PostgreSQL keeps. */
+  /** To the millisecond, which is what all of them keep. */
   private static List<Instant> spread(Instant from, long windowMillis, int jobs) {
     Random random = new Random(42);
     List<Instant> due = new ArrayList<>(jobs);
     for (int i = 0; i < jobs; i++) {
-      due.add(
-          windowMillis == 0 ? from : from.plusNanos(random.nextLong(windowMillis * 1000) * 1000));
+      due.add(windowMillis == 0 ? from : from.plusMillis(random.nextLong(windowMillis)));
     }
     return due;
-  }
-
-  private Map<String, ?> enqueue(int callers, Duration duration) throws Exception {
-    long began = System.nanoTime();
-    long end = began + duration.toNanos();
-    Callable<long[]> caller =
-        () -> {
-          LongStream.Builder took = LongStream.builder();
-          for (long now = System.nanoTime(); now < end; ) {
-            library.enqueue(Instant.now().plus(FAR));
-            long then = System.nanoTime();
-            took.add(then - now);
-            now = then;
-          }
-          return took.build().toArray();
-        };
-    double[] millis =
-        together(callers, caller).stream()
-            .flatMapToLong(Arrays::stream)
-            .sorted()
-            .mapToDouble(nanos -> nanos / 1e6)
-            .toArray();
-    return Map.of(
-        "tasks",
-        millis.length,
-        "seconds",
-        (System.nanoTime() - began) / 1e9,
-        "millis",
-        percentiles(millis));
-  }
-
-  /** Does the same on so many threads at once. */
-  static <T> List<T> together(int times, Callable<T> work) throws Exception {
-    try (ExecutorService threads = Executors.newFixedThreadPool(times)) {
-      List<T> results = new ArrayList<>();
-      for (Future<T> future : threads.invokeAll(Collections.nCopies(times, work))) {
-        results.add(future.get());
-      }
-      return results;
-    }
-  }
-
-  /** The 50th, the 99th and the last of sorted values. */
-  static double[] percentiles(double[] sorted) {
-    if (sorted.length == 0) {
-      throw new IllegalStateException("nothing has run");
-    }
-    return new double[] {at(sorted, 0.5), at(sorted, 0.99), sorted[sorted.length - 1]};
-  }
-
-  private static double at(double[] sorted, double share) {
-    return sorted[Math.max(0, (int) Math.ceil(share * sorted.length) - 1)];
   }
 }

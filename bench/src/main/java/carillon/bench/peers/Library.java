@@ -6,7 +6,8 @@ import java.util.List;
 /** A scheduler as a library, on a database of its own. Its jobs do nothing but count. */
 interface Library extends AutoCloseable {
 
-  String version();
+  /** Any class of the library itself, which tells its version. */
+  Class<?> libraryClass();
 
   /** What was tuned, in one line. */
   String settings();
