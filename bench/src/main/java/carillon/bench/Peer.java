@@ -123,7 +123,7 @@ final class Peer implements Scheduler {
 
   @Override
   public Duration lead(int tasks) {
-    return Duration.ofSeconds(tasks > MANY ? 15 : 8);
+    return Duration.ofSeconds(tasks > MANY ? 12 : 5);
   }
 
   @Override

@@ -24,6 +24,9 @@ final class Report {
     Map<String, Map<String, Map<String, Double>>> tree = new LinkedHashMap<>();
     results.forEach(
         (row, figures) -> {
+          if (figures.isEmpty()) {
+            return; // it failed
+          }
           Map<String, Double> metrics = new LinkedHashMap<>();
           for (Metric metric : Metric.values()) {
             Double value = figures.get(metric);
