@@ -35,7 +35,7 @@ final class BarChart {
 
   private static final List<String> SERIES = List.of("#7fb2e5", "#2f6db3", "#e08a2c", "#b5493f");
   private static final String OTHER = "#6fa8dc";
-  private static final int LEFT = 150;
+  private static final int LEFT = 210;
   private static final int WIDTH = 520;
   private static final int RIGHT = 90;
   private static final int BAR = 13;

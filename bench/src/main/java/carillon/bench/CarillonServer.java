@@ -265,7 +265,7 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public Duration lead(int tasks) {
-    return Duration.ofSeconds(3).plusMillis(tasks / 10);
+    return Duration.ofSeconds(3).plusMillis(tasks / 20);
   }
 
   @Override

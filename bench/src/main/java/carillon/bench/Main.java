@@ -40,17 +40,23 @@ public final class Main {
           .formatted(Sizes.PEERS);
 
   private final Options options;
+  private final String command;
   private final Sizes sizes;
   private final Progress progress = new Progress(System.err, Boolean.getBoolean("bench.terminal"));
   private final Results results = new Results();
 
-  private Main(Options options) {
+  private Main(Options options, String command) {
     this.options = options;
+    this.command = command;
     this.sizes = options.quick() ? Sizes.QUICK : Sizes.FULL;
   }
 
   public static void main(String... arguments)
       throws IOException, InterruptedException, SQLException {
+    if (List.of(arguments).contains("--help")) {
+      System.out.print("Usage: " + Options.USAGE);
+      return;
+    }
     Options options;
     try {
       options = Options.parse(arguments);
@@ -59,7 +65,7 @@ public final class Main {
       System.exit(2);
       return;
     }
-    new Main(options).run();
+    new Main(options, String.join(" ", "bench/run", String.join(" ", arguments)).strip()).run();
   }
 
   /** Starts a system on a store of its own. */
@@ -77,7 +83,7 @@ public final class Main {
       Map<String, String> facts = new LinkedHashMap<>();
       facts.put("date", began.truncatedTo(ChronoUnit.SECONDS).toString());
       facts.put("commit", Machine.commit());
-      facts.put("command", options.quick() ? "`make bench-quick`" : "`make bench`");
+      facts.put("command", "`" + command + "`");
       facts.put("machine", Machine.describe(DIRECTORY));
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());

@@ -27,11 +27,10 @@ enum OnTime implements Scenario<Scheduler> {
       int tasks = stage.sizes().burst();
       Figures figures = handIn(scheduler, stage, tasks, Duration.ZERO);
       Scheduler.Lateness late = scheduler.lateness();
-      return figures
-          .with(late.starts())
-          .with(Metric.FIRST, late.first())
-          .with(Metric.LAST, late.last())
-          .with(Metric.RATE, tasks * 1000 / late.last());
+      figures.with(late.starts()).with(Metric.FIRST, late.first());
+      return figures.note() != null // then there is no last one
+          ? figures
+          : figures.with(Metric.LAST, late.last()).with(Metric.RATE, tasks * 1000 / late.last());
     }
   };
 
@@ -59,6 +58,6 @@ enum OnTime implements Scenario<Scheduler> {
     stage.progress().step("waiting");
     Meter meter = Meter.start(scheduler);
     Stage.Reached reached = stage.await(scheduler, before, tasks);
-    return reached.noteOn(meter.stop(tasks));
+    return reached.noteOn(meter.stop(reached.tasks()));
   }
 }

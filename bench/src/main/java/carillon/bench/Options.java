@@ -3,6 +3,7 @@ package carillon.bench;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,12 +23,32 @@ record Options(
     List<String> server,
     Path out) {
 
+  static final List<String> SCENARIOS =
+      List.of(
+          "drain",
+          "lanes",
+          "pull",
+          "growth",
+          "snapshot",
+          "enqueue",
+          "bulk",
+          "lateness",
+          "burst",
+          BigBurst.NAME,
+          "http");
+
+  static final List<String> SYSTEMS =
+      Stream.concat(Stream.of("carillon", "sql", "raw"), Systems.PEERS.stream()).toList();
+
   static final String USAGE =
       """
       bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
                 [--server "--concurrency 4096"] [--out DIR]
       Results of everything go to bench/results, those of less to bench/target/results.
-      """;
+      Scenarios: %s
+      Systems: %s
+      """
+          .formatted(String.join(" ", SCENARIOS), String.join(" ", SYSTEMS));
 
   static Options parse(String... arguments) {
     boolean quick = false;
@@ -40,8 +61,8 @@ record Options(
       switch (arguments[i]) {
         case "--quick" -> quick = true;
         case "--statements" -> statements = true;
-        case "--only" -> only = Set.of(value(arguments, ++i).split(",", -1));
-        case "--systems" -> systems = Set.of(value(arguments, ++i).split(",", -1));
+        case "--only" -> only = names(SCENARIOS, value(arguments, ++i));
+        case "--systems" -> systems = names(SYSTEMS, value(arguments, ++i));
         case "--server" -> server = List.of(value(arguments, ++i).split(" ", -1));
         case "--out" -> out = Path.of(value(arguments, ++i));
         default -> throw new IllegalArgumentException("unknown option " + arguments[i]);
@@ -52,6 +73,16 @@ record Options(
       out = Path.of(whole ? "bench/results" : "bench/target/results");
     }
     return new Options(quick, only, systems, statements, server, out);
+  }
+
+  private static Set<String> names(List<String> known, String list) {
+    Set<String> names = Set.of(list.split(",", -1));
+    for (String name : names) {
+      if (!known.contains(name)) {
+        throw new IllegalArgumentException("there is no " + name + ", only " + known);
+      }
+    }
+    return names;
   }
 
   private static String value(String[] arguments, int index) {

@@ -38,5 +38,8 @@ class OptionsTest {
   void what_is_unknown_or_lacks_a_value_is_refused() {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
     assertThatThrownBy(() -> Options.parse("--only")).hasMessage("--only needs a value");
+    assertThatThrownBy(() -> Options.parse("--only", "drain,drian"))
+        .hasMessageStartingWith("there is no drian, only [drain, ");
+    assertThatThrownBy(() -> Options.parse("--systems", "cron")).hasMessageContaining("no cron");
   }
 }
