@@ -27,7 +27,7 @@ run: build ## start one node on an embedded PostgreSQL, data in ./data
 test: fmt-check ## check the formatting and run all tests
 	@tools/mvn verify
 
-bench: build ## measure everything, about 20 minutes; results in bench/results
+bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results
 	@exec bench/run
 
 bench-quick: build ## the same with less of everything, under 3 minutes

@@ -2,20 +2,31 @@ package carillon.bench;
 
 import carillon.client.Carillon;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Carillon: one node with all roles and default settings, used over its HTTP API. */
-final class CarillonServer implements Contender {
+final class CarillonServer implements Scheduler {
 
   private static final int BATCH = 5_000;
+  private static final int CALLERS = 64;
+  private static final int BULK_CALLERS = 2;
   private static final int FUTURE_DAYS = 30;
   private static final String KEY = "bench-admin-key-0123456789-0123456789";
   private static final Pattern COMPLETED =
@@ -63,8 +74,13 @@ final class CarillonServer implements Contender {
   }
 
   @Override
-  public Database database() {
+  public Database store() {
     return database;
+  }
+
+  @Override
+  public String settings() {
+    return "one node with all roles and default settings, over HTTP";
   }
 
   @Override
@@ -156,12 +172,12 @@ final class CarillonServer implements Contender {
   }
 
   @Override
-  public double seconds(int tasks) throws SQLException {
+  public double seconds(long tasks) throws SQLException {
     return seconds(tasks, type);
   }
 
   /** The same of all types whose names begin so. */
-  double seconds(int tasks, String prefix) throws SQLException {
+  double seconds(long tasks, String prefix) throws SQLException {
     long completed = (long) Double.parseDouble(ask("count(*)", prefix));
     if (completed != tasks) {
       throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
@@ -186,13 +202,119 @@ final class CarillonServer implements Contender {
 
   /** Of the tasks that were loaded last, the time between two of their columns. */
   Percentiles between(String from, String to) throws SQLException {
+    return between(from, to, type);
+  }
+
+  /** The same of all types whose names begin so. */
+  Percentiles between(String from, String to, String prefix) throws SQLException {
     String millis = "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
-    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), type));
+    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), prefix));
   }
 
   @Override
-  public void close() {
+  public Taken oneByOne(Duration duration) throws IOException, InterruptedException {
+    byte[] body = farTask().getBytes(StandardCharsets.UTF_8);
+    long began = System.nanoTime();
+    long end = began + duration.toNanos();
+    long[] took =
+        send(CALLERS, "/v1/tasks", "application/json", body, () -> System.nanoTime() < end);
+    double seconds = (System.nanoTime() - began) / 1e9;
+    return new Taken(took.length, seconds, Percentiles.ofNanos(took).times());
+  }
+
+  @Override
+  public Taken inBulk(int tasks) throws IOException, InterruptedException {
+    String task = farTask();
+    byte[] body = Tasks.lines(BATCH, _ -> task);
+    AtomicInteger left = new AtomicInteger(tasks / BATCH);
+    long began = System.nanoTime();
+    long[] took =
+        send(
+            BULK_CALLERS,
+            "/v1/tasks/batch",
+            "application/x-ndjson",
+            body,
+            () -> left.getAndDecrement() > 0);
+    double seconds = (System.nanoTime() - began) / 1e9;
+    return new Taken((long) took.length * BATCH, seconds, Percentiles.ofNanos(took).times());
+  }
+
+  private String farTask() {
+    String name = newType(Map.of("target", Map.of("discard", Map.of())));
+    return Tasks.task(name, ",\"delay\":\"1h\"");
+  }
+
+  /** How long each request took, in nanoseconds. */
+  private long[] send(
+      int callers, String path, String mediaType, byte[] body, BooleanSupplier another)
+      throws IOException, InterruptedException {
+    return Callers.together(
+        callers,
+        () -> {
+          LongStream.Builder took = LongStream.builder();
+          try (Wire wire = wire(null)) {
+            while (another.getAsBoolean()) {
+              long began = System.nanoTime();
+              wire.post(path, mediaType, body);
+              took.add(System.nanoTime() - began);
+            }
+          }
+          return took.build().toArray();
+        });
+  }
+
+  @Override
+  public Duration lead(int tasks) {
+    return Duration.ofSeconds(3).plusMillis(tasks / 20);
+  }
+
+  @Override
+  public void schedule(int tasks, Instant from, Duration window) throws IOException {
+    newType(Map.of("target", Map.of("discard", Map.of())));
+    List<Instant> spread = spread(tasks, from, window);
+    submit(null, tasks, i -> Tasks.task(type, due(spread.get(i))));
+  }
+
+  /** Random times, the same in every run. */
+  static List<Instant> spread(int tasks, Instant from, Duration window) {
+    Random random = new Random(42);
+    long micros = window.toNanos() / 1000;
+    return Stream.generate(
+            () -> micros == 0 ? from : from.plus(random.nextLong(micros), ChronoUnit.MICROS))
+        .limit(tasks)
+        .toList();
+  }
+
+  /** The member of a task that says when it is due. */
+  static String due(Instant at) {
+    return ",\"dueAt\":\"" + at + "\"";
+  }
+
+  @Override
+  public Lateness lateness() throws SQLException {
+    return new Lateness(between("due_at", "started_at").times(), sinceDue("min"), sinceDue("max"));
+  }
+
+  private double sinceDue(String which) throws SQLException {
+    return Double.parseDouble(
+        ask("extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which), type));
+  }
+
+  /** Takes in one task that is not due soon. */
+  void leaveOne() throws IOException {
+    String task = farTask();
+    submit(null, 1, _ -> task);
+  }
+
+  /** Stops the node and leaves everything in the database. */
+  void stop() {
     client.close();
     node.close();
+  }
+
+  @Override
+  public void close() throws SQLException {
+    stop();
+    database.close();
   }
 }

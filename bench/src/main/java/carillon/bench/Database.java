@@ -14,11 +14,28 @@ import java.util.stream.DoubleStream;
  * @param postgres the process of the server, the parent of all others
  */
 record Database(String host, int port, String name, String user, String password, long postgres)
-    implements AutoCloseable {
+    implements Store {
 
   /** As Carillon and others take it. */
-  String url() {
+  @Override
+  public String url() {
     return "postgresql://%s:%s@%s:%d/%s".formatted(user, password, host, port, name);
+  }
+
+  @Override
+  public long pid() {
+    return postgres;
+  }
+
+  @Override
+  public Snapshot holdSnapshot() throws SQLException {
+    Connection holder = connect();
+    holder.setAutoCommit(false);
+    holder.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+    try (Statement statement = holder.createStatement()) {
+      statement.execute("SELECT 1");
+    }
+    return holder::close;
   }
 
   Connection connect() throws SQLException {
@@ -65,13 +82,14 @@ record Database(String host, int port, String name, String user, String password
     return statement;
   }
 
-  /** Bytes written to the log since the server was made. */
-  double walBytes() throws SQLException {
+  @Override
+  public double walBytes() throws SQLException {
     return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
   }
 
-  /** Statements that ended in this database, ours for asking among them. */
-  double statements() throws SQLException {
+  /** Ours for asking among them. */
+  @Override
+  public double statements() throws SQLException {
     return Double.parseDouble(
         one(
             """
@@ -100,8 +118,9 @@ record Database(String host, int port, String name, String user, String password
         """);
   }
 
-  /** After loading: statistics as they would be, and the vacuum that inserts ask for done. */
-  void settle() throws SQLException {
+  /** Statistics as they would be, and the vacuum that inserts ask for done. */
+  @Override
+  public void settle() throws SQLException {
     execute("VACUUM (ANALYZE)");
     execute("SELECT pg_stat_statements_reset()");
   }

@@ -14,7 +14,7 @@ final class Delivery implements Scenario<CarillonServer> {
       stage.progress().step("warming up");
       deliver(carillon, stage, receiver, stage.sizes().warmUp() / 4);
       Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
-      return figures.with(carillon.between("started_at", "finished_at"));
+      return figures.with(carillon.between("started_at", "finished_at").times());
     }
   }
 
@@ -23,7 +23,7 @@ final class Delivery implements Scenario<CarillonServer> {
     Map<String, ?> target = Map.of("http", Map.of("url", receiver.url()));
     String type = carillon.newType(Map.of("target", target, "paused", true));
     carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
-    carillon.database().settle();
+    carillon.store().settle();
     stage.progress().step("delivering");
     long before = carillon.finished();
     Meter meter = Meter.start(carillon);

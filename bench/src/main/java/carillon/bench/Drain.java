@@ -1,59 +1,54 @@
 package carillon.bench;
 
 import java.io.IOException;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 
 /** Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it? */
-enum Drain implements Scenario<Contender> {
+enum Drain implements Scenario<Worker> {
   ALONE,
 
   /** Beside many tasks that are due in the next weeks. */
   GROWTH {
     @Override
-    void prepare(Contender contender, Stage stage) throws IOException, SQLException {
+    void prepare(Worker worker, Stage stage) throws IOException, SQLException {
       stage.progress().step("loading the future");
-      contender.loadFuture(stage.sizes().future());
+      worker.loadFuture(stage.sizes().future());
     }
   },
 
   /** While somebody holds a snapshot, so that nothing dead can be cleared away. */
   SNAPSHOT {
     @Override
-    Figures measure(Contender contender, Stage stage)
+    Figures measure(Worker worker, Stage stage)
         throws IOException, SQLException, InterruptedException {
-      try (Connection holder = contender.database().connect();
-          Statement statement = holder.createStatement()) {
-        holder.setAutoCommit(false);
-        holder.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-        statement.execute("SELECT 1");
-        return super.measure(contender, stage);
+      try (Store.Snapshot _ = worker.store().holdSnapshot()) {
+        return super.measure(worker, stage);
       }
     }
   };
 
-  void prepare(Contender contender, Stage stage) throws IOException, SQLException {}
+  void prepare(Worker worker, Stage stage) throws IOException, SQLException {}
 
   @Override
-  public Figures run(Contender contender, Stage stage)
+  public Figures run(Worker worker, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    stage.warmUp(contender);
-    prepare(contender, stage);
+    stage.warmUp(worker);
+    prepare(worker, stage);
     stage.progress().step("loading");
-    contender.load(stage.sizes().drain());
-    contender.database().settle();
+    worker.load(stage.sizes().drain());
+    worker.store().settle();
     stage.progress().step("draining");
-    return measure(contender, stage);
+    return measure(worker, stage);
   }
 
-  Figures measure(Contender contender, Stage stage)
+  Figures measure(Worker worker, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    int tasks = stage.sizes().drain();
-    long before = contender.finished();
-    Meter meter = Meter.start(contender);
-    contender.release();
-    stage.await(contender, before, tasks);
-    return meter.stop(tasks).with(Metric.RATE, tasks / contender.seconds(tasks));
+    long before = worker.finished();
+    Meter meter = Meter.start(worker);
+    worker.release();
+    Stage.Reached reached = stage.await(worker, before, stage.sizes().drain());
+    Figures figures = meter.stop(reached.tasks());
+    double rate = reached.tasks() / worker.seconds(reached.tasks());
+    return reached.noteOn(figures.with(Metric.RATE, rate));
   }
 }

@@ -8,21 +8,39 @@ import org.jspecify.annotations.Nullable;
 final class Figures {
 
   private final Map<Metric, Double> values = new EnumMap<>(Metric.class);
+  private @Nullable String note;
 
+  /** A value that is no number was not measured. */
   Figures with(Metric metric, double value) {
-    values.put(metric, value);
+    if (!Double.isNaN(value)) {
+      values.put(metric, value);
+    }
     return this;
   }
 
-  Figures with(Percentiles times) {
-    return with(Metric.P50, times.at(50))
-        .with(Metric.P99, times.at(99))
-        .with(Metric.MAX, times.at(100));
+  Figures with(Times times) {
+    return with(Metric.P50, times.p50())
+        .with(Metric.P99, times.p99())
+        .with(Metric.MAX, times.max());
+  }
+
+  /** Says what a number cannot. */
+  Figures note(String text) {
+    note = text;
+    return this;
+  }
+
+  @Nullable String note() {
+    return note;
   }
 
   /** Null where it was not measured. */
   @Nullable Double get(Metric metric) {
     return values.get(metric);
+  }
+
+  boolean isEmpty() {
+    return values.isEmpty();
   }
 
   boolean has(Metric metric) {

@@ -23,7 +23,7 @@ final class Lanes implements Scenario<CarillonServer> {
           name(tenant), each, i -> Tasks.task(PREFIX + i % TYPES, ",\"target\":{\"discard\":{}}"));
       stage.progress().at(tenant, TENANTS);
     }
-    carillon.database().settle();
+    carillon.store().settle();
 
     stage.progress().step("draining");
     long before = carillon.finished();

@@ -7,10 +7,12 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Runs the scenarios one after the other and writes down what came out. */
@@ -20,26 +22,41 @@ public final class Main {
 
   private static final String NOTES =
       """
-      Rates are by the database: from the first `started_at` to the last `finished_at` (enqueue and bulk: by the
-      sender's clock). CPU is in seconds per 10,000 tasks, of the program under measurement and of all processes of
-      PostgreSQL; log and statements (`pg_stat_statements`, top level) are per task. `other cores` is what everything
-      else on the machine used meanwhile: above 0.1 the row is a lower bound. Times are: enqueue and bulk, a request;
-      lateness, due to started; burst, due to finished; http, started to finished; pull, a claim of up to 500.
-      `sql` is the limit: the same writes as plain statements in batches of 2,000 on two connections, no scheduler.
-      """;
+      Rates of Carillon and `sql` are by the database: from the first `started_at` to the last `finished_at`. The peers
+      keep no such record: theirs are from when nothing had run to when their own tables show nothing that is due and
+      not done. Enqueue and bulk are by the sender's clock. CPU is in seconds per 10,000 tasks, of the program under
+      measurement with all its processes, and of the server, which is PostgreSQL or, for BullMQ, Redis; log and
+      statements (`pg_stat_statements`, top level) are per task. `other cores` is what everything else on the machine
+      used meanwhile: above 0.1 the row is a lower bound. Peers hand tasks in within their own process, so enqueue and
+      bulk count that as the program's; those of Carillon come over HTTP from the benchmark, which counts nowhere.
+
+      Times are: enqueue and bulk, a call; lateness and burst, due to started, and `last` is when the last task of a
+      burst had ended; http, started to finished (`raw`: a request); pull, a claim of up to 500. JobRunr may start a
+      task early, by up to its poll interval; such a time is negative.
+
+      `sql` is the limit: the same writes in a loop inside PostgreSQL, no scheduler and no client. `raw` is what one
+      cannot do without: plain INSERTs, a plain COPY, plain requests. Peers that are slow get fewer tasks: %s.
+      """
+          .formatted(Sizes.PEERS);
 
   private final Options options;
+  private final String command;
   private final Sizes sizes;
   private final Progress progress = new Progress(System.err, Boolean.getBoolean("bench.terminal"));
   private final Results results = new Results();
 
-  private Main(Options options) {
+  private Main(Options options, String command) {
     this.options = options;
+    this.command = command;
     this.sizes = options.quick() ? Sizes.QUICK : Sizes.FULL;
   }
 
   public static void main(String... arguments)
       throws IOException, InterruptedException, SQLException {
+    if (List.of(arguments).contains("--help")) {
+      System.out.print("Usage: " + Options.USAGE);
+      return;
+    }
     Options options;
     try {
       options = Options.parse(arguments);
@@ -48,12 +65,12 @@ public final class Main {
       System.exit(2);
       return;
     }
-    new Main(options).run();
+    new Main(options, String.join(" ", "bench/run", String.join(" ", arguments)).strip()).run();
   }
 
-  /** Starts a system on a new database. */
+  /** Starts a system on a store of its own. */
   private interface Start<C extends Contender> {
-    C on(Database database) throws IOException, SQLException;
+    C start() throws IOException, SQLException;
   }
 
   private void run() throws IOException, InterruptedException, SQLException {
@@ -66,56 +83,150 @@ public final class Main {
       Map<String, String> facts = new LinkedHashMap<>();
       facts.put("date", began.truncatedTo(ChronoUnit.SECONDS).toString());
       facts.put("commit", Machine.commit());
-      facts.put("command", options.quick() ? "`make bench-quick`" : "`make bench`");
+      facts.put("command", "`" + command + "`");
       facts.put("machine", Machine.describe(DIRECTORY));
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());
-      measureAll(postgres);
+      measureAll(new Systems(postgres, DIRECTORY, options.server()));
       facts.put("took", Duration.between(began, Instant.now()).toSeconds() + " s");
-      System.out.print(Report.table(results));
+      Ratios.addTo(results);
+      System.out.print(Report.tables(results));
       write(facts, postgres.settings());
+    }
+    if (results.hasFailed()) {
+      delete(DIRECTORY.resolve("seed")); // all but the logs
+      System.err.println(
+          "Something could not be measured: see FAILED above, and the logs in " + DIRECTORY);
+      System.exit(1);
     }
     delete(DIRECTORY);
   }
 
-  private void measureAll(Postgres postgres)
-      throws IOException, InterruptedException, SQLException {
-    Start<CarillonServer> carillon =
-        database -> CarillonServer.start(database, DIRECTORY, options.server());
-    Start<SqlLimit> sql = SqlLimit::start;
-    measure("drain", Drain.ALONE, "carillon", carillon, postgres);
-    measure("drain", Drain.ALONE, "sql", sql, postgres);
-    measure("enqueue", Intake.ONE_BY_ONE, "carillon", carillon, postgres);
-    measure("bulk", Intake.IN_BATCHES, "carillon", carillon, postgres);
-    measure("lateness", OnTime.LATENESS, "carillon", carillon, postgres);
-    measure("burst", OnTime.BURST, "carillon", carillon, postgres);
-    measure("growth", Drain.GROWTH, "carillon", carillon, postgres);
-    measure("snapshot", Drain.SNAPSHOT, "carillon", carillon, postgres);
-    measure("lanes", new Lanes(), "carillon", carillon, postgres);
-    measure("http", new Delivery(), "carillon", carillon, postgres);
-    measure("pull", new Pull(), "carillon", carillon, postgres);
+  /** The systems of a scenario one after the other: what drifts on the machine hits all alike. */
+  private void measureAll(Systems systems) throws IOException, InterruptedException {
+    Start<CarillonServer> carillon = systems::carillon;
+    Start<SqlLimit> sql = systems::sql;
+    Start<RawLimit> raw = systems::raw;
+    List<String> peers = peers();
+    List<String> few = options.quick() ? List.of() : peers;
+
+    measure("drain", Drain.ALONE, "carillon", carillon);
+    measure("drain", Drain.ALONE, "sql", sql);
+    measure("drain", Drain.ALONE, peers, systems);
+    measure("lanes", new Lanes(), "carillon", carillon);
+    measure("pull", new Pull(), "carillon", carillon);
+
+    measure("growth", Drain.GROWTH, "carillon", carillon);
+    measure("snapshot", Drain.SNAPSHOT, "carillon", carillon);
     if (!options.quick()) {
-      measure("growth", Drain.GROWTH, "sql", sql, postgres);
-      measure("snapshot", Drain.SNAPSHOT, "sql", sql, postgres);
+      measure("growth", Drain.GROWTH, "sql", sql);
+      measure("snapshot", Drain.SNAPSHOT, "sql", sql);
+    }
+    measure("growth", Drain.GROWTH, without(few, "growth", TOO_SLOW_TO_GROW), systems);
+    measure("snapshot", Drain.SNAPSHOT, without(few, "snapshot", NO_SNAPSHOT), systems);
+
+    measure("enqueue", HandIn.ONE_BY_ONE, "carillon", carillon);
+    if (!options.quick()) {
+      measure("enqueue", HandIn.ONE_BY_ONE, "raw", raw);
+    }
+    measure("enqueue", HandIn.ONE_BY_ONE, few, systems);
+    measure("bulk", HandIn.IN_BULK, "carillon", carillon);
+    measure("bulk", HandIn.IN_BULK, "raw", raw);
+    measure("bulk", HandIn.IN_BULK, few, systems);
+
+    measure("lateness", OnTime.LATENESS, "carillon", carillon);
+    measure("lateness", OnTime.LATENESS, few, systems);
+    measure("burst", OnTime.BURST, "carillon", carillon);
+    measure("burst", OnTime.BURST, without(few, "burst", TOO_SLOW_FOR_A_BURST), systems);
+    if (!options.quick()) {
+      measure(BigBurst.NAME, new BigBurst(results), "carillon", carillon);
+    }
+
+    measure("http", new Delivery(), "carillon", carillon);
+    measure("http", new Posts(), "raw", raw);
+  }
+
+  private static final Map<String, String> TOO_SLOW_TO_GROW =
+      Map.of(
+          "jobrunr", "would take too long",
+          "quartz", "would take too long; it fell to a ninth of its rate when tried",
+          "bullmq", "would take too long; its queue is in memory");
+
+  private static final Map<String, String> NO_SNAPSHOT =
+      Map.of(
+          "jobrunr", "would take too long",
+          "quartz", "would take too long",
+          "bullmq", "Redis has no snapshots");
+
+  private static final Map<String, String> TOO_SLOW_FOR_A_BURST =
+      Map.of("quartz", "would take minutes at its rate");
+
+  /** Those that can run here; the others are named loudly. */
+  private List<String> peers() throws IOException, InterruptedException {
+    if (options.quick()) {
+      System.err.println("Of the peers only db-scheduler's drain: make bench has them all.");
+      return List.of("db-scheduler");
+    }
+    List<String> peers = new ArrayList<>();
+    for (String peer : Systems.PEERS) {
+      if (options.systems().isEmpty() || options.systems().contains(peer)) {
+        progress.title(peer);
+        progress.step("is it there?");
+        Optional<String> missing = Systems.missing(peer);
+        if (missing.isPresent()) {
+          progress.done("NOT RUN: " + missing.get());
+          results.missing(peer, missing.get());
+        } else {
+          peers.add(peer);
+        }
+      }
+    }
+    return peers;
+  }
+
+  /** Says of those that are left out why. */
+  private List<String> without(List<String> peers, String scenario, Map<String, String> leftOut) {
+    List<String> rest = new ArrayList<>(peers);
+    for (String peer : peers) {
+      String why = leftOut.get(peer);
+      if (why != null) {
+        rest.remove(peer);
+        if (options.wants(scenario, peer)) {
+          results.leftOut(scenario, peer, why);
+        }
+      }
+    }
+    return rest;
+  }
+
+  private void measure(
+      String scenario, Scenario<? super Peer> what, List<String> peers, Systems systems)
+      throws InterruptedException {
+    for (String peer : peers) {
+      measure(scenario, what, peer, () -> systems.peer(peer));
     }
   }
 
+  /** What goes wrong here is written down and does not end the run. */
   private <C extends Contender> void measure(
-      String scenario, Scenario<? super C> what, String system, Start<C> start, Postgres postgres)
-      throws IOException, InterruptedException, SQLException {
-    if (!options.only().isEmpty() && !options.only().contains(scenario)) {
+      String scenario, Scenario<? super C> what, String system, Start<C> start)
+      throws InterruptedException {
+    if (!options.wants(scenario, system)) {
       return;
     }
     progress.title(scenario + ", " + system);
     progress.step("starting");
-    try (Database database = postgres.database();
-        C contender = start.on(database)) {
-      Figures figures = what.run(contender, new Stage(sizes, progress));
+    try (C contender = start.start()) {
+      results.settings(system, contender.settings());
+      Figures figures = what.run(contender, new Stage(sizes.of(system), progress));
       results.add(scenario, system, figures);
       progress.done(summary(figures));
-      if (options.statements()) {
+      if (options.statements() && contender.store() instanceof Database database) {
         System.out.println(database.topStatements());
       }
+    } catch (IOException | SQLException | RuntimeException e) {
+      results.failed(scenario, system, String.valueOf(e.getMessage()));
+      progress.done("FAILED: " + e);
     }
   }
 
@@ -136,7 +247,8 @@ public final class Main {
     Files.createDirectories(options.out());
     Files.writeString(options.out().resolve("latest.json"), Report.json(results));
     Files.writeString(
-        options.out().resolve("README.md"), Report.page(results, facts, settings, NOTES));
+        options.out().resolve("README.md"),
+        Report.page(results, facts, settings, sizes.bigBurst(), NOTES + Ratios.NOTES));
     for (Map.Entry<String, String> chart : Report.charts(results).entrySet()) {
       Files.writeString(options.out().resolve(chart.getKey()), chart.getValue());
     }

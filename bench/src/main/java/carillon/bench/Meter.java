@@ -1,6 +1,7 @@
 package carillon.bench;
 
 import java.sql.SQLException;
+import java.util.List;
 
 /** What a stretch of work cost: CPU, log, statements, memory. */
 final class Meter {
@@ -14,26 +15,26 @@ final class Meter {
   private record Reading(
       long nanos,
       double program,
-      double postgres,
+      double server,
       double us,
       double machine,
       double wal,
       double statements) {
 
     static Reading of(Contender contender) throws SQLException {
-      Database database = contender.database();
+      Store store = contender.store();
       return new Reading(
           System.nanoTime(),
-          Proc.cpu(contender.pid()),
-          Proc.cpuWithChildren(database.postgres()),
+          contender.pid() == US ? Proc.cpu(US) : Proc.cpuOfTree(contender.pid()),
+          Proc.cpuOfTree(store.pid()),
           contender.pid() == US ? 0 : Proc.cpu(US),
           Proc.busy(),
-          database.walBytes(),
-          database.statements());
+          store.walBytes(),
+          store.statements());
     }
 
     double cpu() {
-      return program + postgres + us;
+      return program + server + us;
     }
   }
 
@@ -49,14 +50,16 @@ final class Meter {
   /** The costs, per task or for 10,000 of them. */
   Figures stop(long tasks) throws SQLException {
     Reading now = Reading.of(contender);
+    List<Long> processes = contender.pid() == US ? List.of(US) : Proc.tree(contender.pid());
     double seconds = (now.nanos - began.nanos) / 1e9;
     double other = now.machine - began.machine - (now.cpu() - began.cpu());
     return new Figures()
         .with(Metric.CPU_CLIENT, (now.program - began.program) * PER / tasks)
-        .with(Metric.CPU_SERVER, (now.postgres - began.postgres) * PER / tasks)
+        .with(Metric.CPU_SERVER, (now.server - began.server) * PER / tasks)
         .with(Metric.WAL, (now.wal - began.wal) / tasks)
         .with(Metric.STATEMENTS, (now.statements - began.statements) / tasks)
-        .with(Metric.RSS, Proc.rssMb(contender.pid()))
+        .with(Metric.RSS, Proc.rssMb(processes, Proc.Memory.NOW))
+        .with(Metric.RSS_PEAK, Proc.rssMb(processes, Proc.Memory.PEAK))
         .with(Metric.OTHER, Math.max(0, other / seconds));
   }
 }

@@ -8,12 +8,16 @@ enum Metric {
   FIRST("firstMs", "first ms", 1),
   P50("p50Ms", "p50 ms", 1),
   P99("p99Ms", "p99 ms", 1),
+  P999("p999Ms", "p99.9 ms", 1),
   MAX("maxMs", "max ms", 1),
+  LAST("lastMs", "last ms", 1),
+  RATIO("ratio", "ratio", 2),
   CPU_CLIENT("cpuClient", "CPU program", 2),
-  CPU_SERVER("cpuServer", "CPU PostgreSQL", 2),
+  CPU_SERVER("cpuServer", "CPU server", 2),
   WAL("walBytes", "WAL bytes", 0),
   STATEMENTS("statements", "statements", 4),
   RSS("rssMb", "RSS MB", 0),
+  RSS_PEAK("rssPeakMb", "peak MB", 0),
   OTHER("cpuOther", "other cores", 2);
 
   final String key;

@@ -4,69 +4,60 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.Map;
-import java.util.Random;
 
-/** Tasks handed in ahead: how late do they start, or, all at one instant, how late do they end? */
-enum OnTime implements Scenario<CarillonServer> {
-  /** Spread at random: the time from due to started. */
+/** Tasks handed in ahead: how late do they start, and when has the last one ended? */
+enum OnTime implements Scenario<Scheduler> {
+  /** Spread at random. */
   LATENESS {
     @Override
-    Figures measure(CarillonServer carillon, Stage stage)
+    Figures measure(Scheduler scheduler, Stage stage)
         throws IOException, SQLException, InterruptedException {
-      long micros = stage.sizes().window().toNanos() / 1000;
-      int tasks = (int) (stage.sizes().window().toSeconds() * PER_SECOND);
-      Random random = new Random(42);
-      Instant from = Instant.now().plus(LEAD);
-      return handIn(
-              carillon, stage, tasks, () -> from.plus(random.nextLong(micros), ChronoUnit.MICROS))
-          .with(carillon.between("due_at", "started_at"));
+      Duration window = stage.sizes().window();
+      int tasks = (int) (window.toSeconds() * PER_SECOND);
+      Figures figures = handIn(scheduler, stage, tasks, window);
+      return figures.with(scheduler.lateness().starts());
     }
   },
 
-  /** All at one instant: the time from then to finished. */
+  /** All at one instant. */
   BURST {
     @Override
-    Figures measure(CarillonServer carillon, Stage stage)
+    Figures measure(Scheduler scheduler, Stage stage)
         throws IOException, SQLException, InterruptedException {
       int tasks = stage.sizes().burst();
-      Instant due = Instant.now().plus(LEAD).plusMillis(tasks / 10);
-      Figures figures = handIn(carillon, stage, tasks, () -> due);
-      return figures
-          .with(Metric.RATE, tasks / carillon.seconds(tasks))
-          .with(Metric.FIRST, carillon.between("due_at", "finished_at").min())
-          .with(carillon.between("due_at", "finished_at"));
+      Figures figures = handIn(scheduler, stage, tasks, Duration.ZERO);
+      Scheduler.Lateness late = scheduler.lateness();
+      figures.with(late.starts()).with(Metric.FIRST, late.first());
+      return figures.note() != null // then there is no last one
+          ? figures
+          : figures.with(Metric.LAST, late.last()).with(Metric.RATE, tasks * 1000 / late.last());
     }
   };
 
-  private static final Duration LEAD = Duration.ofSeconds(3);
-  private static final int PER_SECOND = 200;
+  private static final int PER_SECOND = 100;
 
-  abstract Figures measure(CarillonServer carillon, Stage stage)
+  abstract Figures measure(Scheduler scheduler, Stage stage)
       throws IOException, SQLException, InterruptedException;
 
   @Override
-  public Figures run(CarillonServer carillon, Stage stage)
+  public Figures run(Scheduler scheduler, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    stage.warmUp(carillon);
-    return measure(carillon, stage);
+    stage.warmUp(scheduler);
+    return measure(scheduler, stage);
   }
 
-  /** When the next task is due. */
-  interface Due {
-    Instant next();
-  }
-
-  private static Figures handIn(CarillonServer carillon, Stage stage, int tasks, Due due)
+  private static Figures handIn(Scheduler scheduler, Stage stage, int tasks, Duration window)
       throws IOException, SQLException, InterruptedException {
     stage.progress().step("loading");
-    String type = carillon.newType(Map.of("target", Map.of("discard", Map.of())));
-    long before = carillon.finished();
-    carillon.submit(null, tasks, _ -> Tasks.task(type, ",\"dueAt\":\"" + due.next() + "\""));
+    long before = scheduler.finished();
+    Instant from = Instant.now().plus(scheduler.lead(tasks));
+    scheduler.schedule(tasks, from, window);
+    if (Instant.now().isAfter(from)) {
+      throw new IOException("the first task was due before all had been handed in");
+    }
     stage.progress().step("waiting");
-    Meter meter = Meter.start(carillon);
-    stage.await(carillon, before, tasks);
-    return meter.stop(tasks);
+    Meter meter = Meter.start(scheduler);
+    Stage.Reached reached = stage.await(scheduler, before, tasks);
+    return reached.noteOn(meter.stop(reached.tasks()));
   }
 }

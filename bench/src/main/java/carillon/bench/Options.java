@@ -3,39 +3,86 @@ package carillon.bench;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the command line asks for.
  *
  * @param only scenarios to run; empty means all
+ * @param systems to measure; empty means all
  * @param statements print where PostgreSQL's time went, after each scenario
  * @param server more options for {@code ./carillon server}
  * @param out where results go
  */
-record Options(boolean quick, Set<String> only, boolean statements, List<String> server, Path out) {
+record Options(
+    boolean quick,
+    Set<String> only,
+    Set<String> systems,
+    boolean statements,
+    List<String> server,
+    Path out) {
+
+  static final List<String> SCENARIOS =
+      List.of(
+          "drain",
+          "lanes",
+          "pull",
+          "growth",
+          "snapshot",
+          "enqueue",
+          "bulk",
+          "lateness",
+          "burst",
+          BigBurst.NAME,
+          "http");
+
+  static final List<String> SYSTEMS =
+      Stream.concat(Stream.of("carillon", "sql", "raw"), Systems.PEERS.stream()).toList();
 
   static final String USAGE =
       """
-      bench/run [--quick] [--only drain,http] [--statements] [--server "--concurrency 4096"] [--out DIR]
-      """;
+      bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
+                [--server "--concurrency 4096"] [--out DIR]
+      Results of everything go to bench/results, those of less to bench/target/results.
+      Scenarios: %s
+      Systems: %s
+      """
+          .formatted(String.join(" ", SCENARIOS), String.join(" ", SYSTEMS));
 
   static Options parse(String... arguments) {
     boolean quick = false;
     boolean statements = false;
     Set<String> only = Set.of();
+    Set<String> systems = Set.of();
     List<String> server = List.of();
-    Path out = Path.of("bench/results");
+    @Nullable Path out = null;
     for (int i = 0; i < arguments.length; i++) {
       switch (arguments[i]) {
         case "--quick" -> quick = true;
         case "--statements" -> statements = true;
-        case "--only" -> only = Set.of(value(arguments, ++i).split(",", -1));
+        case "--only" -> only = names(SCENARIOS, value(arguments, ++i));
+        case "--systems" -> systems = names(SYSTEMS, value(arguments, ++i));
         case "--server" -> server = List.of(value(arguments, ++i).split(" ", -1));
         case "--out" -> out = Path.of(value(arguments, ++i));
         default -> throw new IllegalArgumentException("unknown option " + arguments[i]);
       }
     }
-    return new Options(quick, only, statements, server, out);
+    if (out == null) {
+      boolean whole = !quick && only.isEmpty() && systems.isEmpty() && server.isEmpty();
+      out = Path.of(whole ? "bench/results" : "bench/target/results");
+    }
+    return new Options(quick, only, systems, statements, server, out);
+  }
+
+  private static Set<String> names(List<String> known, String list) {
+    Set<String> names = Set.of(list.split(",", -1));
+    for (String name : names) {
+      if (!known.contains(name)) {
+        throw new IllegalArgumentException("there is no " + name + ", only " + known);
+      }
+    }
+    return names;
   }
 
   private static String value(String[] arguments, int index) {
@@ -43,5 +90,10 @@ record Options(boolean quick, Set<String> only, boolean statements, List<String>
       throw new IllegalArgumentException(arguments[index - 1] + " needs a value");
     }
     return arguments[index];
+  }
+
+  boolean wants(String scenario, String system) {
+    return (only.isEmpty() || only.contains(scenario))
+        && (systems.isEmpty() || systems.contains(system));
   }
 }

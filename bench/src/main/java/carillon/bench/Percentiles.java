@@ -30,6 +30,10 @@ final class Percentiles {
     return sorted[Math.clamp(rank - 1, 0, sorted.length - 1)];
   }
 
+  Times times() {
+    return new Times(at(50), at(99), at(100));
+  }
+
   double min() {
     return sorted[0];
   }

@@ -5,6 +5,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,9 +20,20 @@ final class Proc {
   private static final double TICK = 0.01;
 
   private static final Path ROOT = Path.of("/proc");
-  private static final Pattern RSS = Pattern.compile("(?m)^VmRSS:\\s+(\\d+) kB$");
 
   private Proc() {}
+
+  /** Memory that a process has, or had when it had the most. */
+  enum Memory {
+    NOW("VmRSS"),
+    PEAK("VmHWM");
+
+    private final Pattern line;
+
+    Memory(String name) {
+      this.line = Pattern.compile("(?m)^" + name + ":\\s+(\\d+) kB$");
+    }
+  }
 
   /**
    * One line of {@code /proc/PID/stat}.
@@ -50,20 +65,31 @@ final class Proc {
   }
 
   /** CPU seconds of a process and all that it ever started and waited for. */
-  static double cpuWithChildren(long pid) {
-    double sum = stat(pid).map(s -> s.own() + s.ended()).orElse(0.0);
+  static double cpuOfTree(long pid) {
+    return stats(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
+  }
+
+  /** A process, those that it has started, those that they have started, and so on. */
+  static List<Long> tree(long pid) {
+    return stats(pid).stream().map(Stat::pid).toList();
+  }
+
+  private static List<Stat> stats(long pid) {
+    Map<Long, List<Stat>> children = new HashMap<>();
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(ROOT, "[0-9]*")) {
       for (Path process : processes) {
-        sum +=
-            stat(Long.parseLong(process.getFileName().toString()))
-                .filter(child -> child.parent() == pid)
-                .map(Stat::own)
-                .orElse(0.0);
+        stat(Long.parseLong(process.getFileName().toString()))
+            .ifPresent(s -> children.computeIfAbsent(s.parent(), _ -> new ArrayList<>()).add(s));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return sum;
+    List<Stat> tree = new ArrayList<>();
+    stat(pid).ifPresent(tree::add);
+    for (int i = 0; i < tree.size(); i++) {
+      tree.addAll(children.getOrDefault(tree.get(i).pid(), List.of()));
+    }
+    return tree;
   }
 
   private static Optional<Stat> stat(long pid) {
@@ -93,17 +119,21 @@ final class Proc {
     return sum;
   }
 
-  /** Memory that a process has in use, in MB. */
-  static double rssMb(long pid) {
-    try {
-      return rssMb(read(pid, "status"));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Memory of processes, in MB; what they share counts for each. */
+  static double rssMb(List<Long> pids, Memory memory) {
+    double sum = 0;
+    for (long pid : pids) {
+      try {
+        sum += rssMb(read(pid, "status"), memory);
+      } catch (IOException _) {
+        // ended meanwhile
+      }
     }
+    return sum;
   }
 
-  static double rssMb(String status) {
-    Matcher matcher = RSS.matcher(status);
+  static double rssMb(String status, Memory memory) {
+    Matcher matcher = memory.line.matcher(status);
     return matcher.find() ? Long.parseLong(matcher.group(1)) / 1024.0 : 0;
   }
 

@@ -3,7 +3,6 @@ package carillon.bench;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
@@ -31,16 +30,15 @@ final class Pull implements Scenario<CarillonServer> {
       throws IOException, SQLException, InterruptedException {
     String type = carillon.newType(Map.of("target", Map.of("pull", Map.of())));
     carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
-    carillon.database().settle();
+    carillon.store().settle();
     stage.progress().step("pulling");
     AtomicInteger left = new AtomicInteger(tasks);
     Meter meter = Meter.start(carillon);
-    List<long[]> took = Intake.together(WORKERS, () -> work(carillon, type, left));
+    long[] claims = Callers.together(WORKERS, () -> work(carillon, type, left));
     Figures figures = meter.stop(tasks);
-    long[] claims = took.stream().flatMapToLong(LongStream::of).toArray();
     return figures
         .with(Metric.RATE, tasks / carillon.seconds(tasks))
-        .with(Percentiles.ofNanos(claims));
+        .with(Percentiles.ofNanos(claims).times());
   }
 
   /** Until nothing is left; returns how long each claim took. */

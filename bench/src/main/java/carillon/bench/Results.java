@@ -3,18 +3,75 @@ package carillon.bench;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
-/** What a run measured: the figures of each system in each scenario, in the order measured. */
+/**
+ * What a run measured: the figures of each system in each scenario, in the order measured, and what
+ * is to be said about them.
+ */
 final class Results {
 
   private final Map<String, Map<String, Figures>> all = new LinkedHashMap<>();
+  private final Map<Row, String> remarks = new LinkedHashMap<>();
+  private final Map<String, String> settings = new LinkedHashMap<>();
+  private final Map<String, String> missing = new LinkedHashMap<>();
+  private boolean hasFailed;
+
+  /** Names one scenario of one system. */
+  record Row(String scenario, String system) {}
 
   void add(String scenario, String system, Figures figures) {
     all.computeIfAbsent(scenario, _ -> new LinkedHashMap<>()).put(system, figures);
+    if (figures.note() != null) {
+      remarks.put(new Row(scenario, system), figures.note());
+    }
   }
 
-  Map<String, Map<String, Figures>> all() {
+  /** Something that was to be measured could not be. */
+  void failed(String scenario, String system, String why) {
+    hasFailed = true;
+    all.computeIfAbsent(scenario, _ -> new LinkedHashMap<>()).put(system, new Figures());
+    remarks.put(new Row(scenario, system), "FAILED: " + why);
+  }
+
+  /** Something is not measured, for a reason. */
+  void leftOut(String scenario, String system, String why) {
+    remarks.put(new Row(scenario, system), "left out: " + why);
+  }
+
+  void settings(String system, String text) {
+    settings.put(system, text);
+  }
+
+  Map<String, String> settings() {
+    return settings;
+  }
+
+  Map<Row, String> remarks() {
+    return remarks;
+  }
+
+  boolean hasFailed() {
+    return hasFailed;
+  }
+
+  Map<String, Map<String, Figures>> scenarios() {
     return all;
+  }
+
+  /** A system cannot be measured here at all. */
+  void missing(String system, String why) {
+    missing.put(system, why);
+  }
+
+  Map<String, String> missing() {
+    return missing;
+  }
+
+  /** Null where it was not measured. */
+  @Nullable Double get(String scenario, String system, Metric metric) {
+    Figures figures = all.getOrDefault(scenario, Map.of()).get(system);
+    return figures == null ? null : figures.get(metric);
   }
 
   /** Every row: what was measured, and its figures. */
@@ -24,7 +81,4 @@ final class Results {
             systems.forEach(
                 (system, figures) -> action.accept(new Row(scenario, system), figures)));
   }
-
-  /** Names one scenario of one system. */
-  record Row(String scenario, String system) {}
 }

@@ -8,41 +8,91 @@ import java.time.Duration;
  * @param warmUp tasks drained before anything is measured, so that the JIT has seen the code
  * @param drain tasks of drain, growth, snapshot and lanes
  * @param future tasks beside which growth drains
+ * @param bulk tasks handed in in bulk
  * @param http tasks delivered over HTTP
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
- * @param window over which the tasks of lateness are spread, 200 a second
- * @param enqueuing how long enqueue and bulk go on
+ * @param bigBurst the same of the burst that takes long
+ * @param window over which the tasks of lateness are spread
+ * @param enqueuing how long tasks are handed in one by one
+ * @param patience after which a scenario ends with what has been reached
  */
 record Sizes(
     int warmUp,
     int drain,
     int future,
+    int bulk,
     int http,
     int pull,
     int burst,
+    int bigBurst,
     Duration window,
-    Duration enqueuing) {
+    Duration enqueuing,
+    Duration patience) {
 
   static final Sizes QUICK =
       new Sizes(
           20_000,
           60_000,
           200_000,
+          300_000,
           20_000,
           30_000,
           20_000,
+          100_000,
           Duration.ofSeconds(6),
-          Duration.ofSeconds(5));
+          Duration.ofSeconds(5),
+          Duration.ofMinutes(2));
 
   static final Sizes FULL =
       new Sizes(
           60_000,
           300_000,
           5_000_000,
+          1_000_000,
           100_000,
           150_000,
           50_000,
-          Duration.ofSeconds(30),
-          Duration.ofSeconds(20));
+          500_000,
+          Duration.ofSeconds(20),
+          Duration.ofSeconds(10),
+          Duration.ofMinutes(2));
+
+  /** What {@link #of} makes of it, in words. */
+  static final String PEERS =
+      "a drain has at most 300,000 of graphile-worker, 200,000 of pg-boss, 100,000 of db-scheduler"
+          + " and BullMQ, 20,000 of JobRunr and 5,000 of Quartz; the future beside it has"
+          + " 2,000,000";
+
+  private static final int FUTURE_OF_PEERS = 2_000_000;
+  private static final Duration PATIENCE_WITH_PEERS = Duration.ofMinutes(1);
+
+  /** The same, or less of it for a system that would take too long. */
+  Sizes of(String system) {
+    return switch (system) {
+      case "carillon", "sql", "raw" -> this;
+      case "graphile-worker" -> atMost(60_000, 300_000, 500_000);
+      case "pg-boss" -> atMost(40_000, 200_000, 500_000);
+      case "bullmq" -> atMost(20_000, 100_000, 200_000);
+      case "db-scheduler" -> atMost(40_000, 100_000, 1_000_000);
+      case "jobrunr" -> atMost(5_000, 20_000, 50_000);
+      case "quartz" -> atMost(1_000, 5_000, 5_000);
+      default -> throw new IllegalArgumentException("no such system: " + system);
+    };
+  }
+
+  private Sizes atMost(int mostWarmUp, int mostDrain, int mostBulk) {
+    return new Sizes(
+        Math.min(warmUp, mostWarmUp),
+        Math.min(drain, mostDrain),
+        Math.min(future, FUTURE_OF_PEERS),
+        Math.min(bulk, mostBulk),
+        http,
+        pull,
+        burst,
+        bigBurst,
+        window,
+        enqueuing,
+        PATIENCE_WITH_PEERS);
+  }
 }

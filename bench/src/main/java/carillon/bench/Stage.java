@@ -6,26 +6,52 @@ import java.sql.SQLException;
 /** What every scenario has at hand: how much to do, whom to tell, and how to wait. */
 record Stage(Sizes sizes, Progress progress) {
 
-  private static final long PATIENCE_NANOS = 300_000_000_000L;
+  /**
+   * What has finished when the waiting ended.
+   *
+   * @param tasks how many
+   * @param of how many it should have been
+   */
+  record Reached(long tasks, long of, long seconds) {
 
-  /** Drains some tasks that nobody measures, so that the JIT has seen the code. */
-  void warmUp(Contender contender) throws IOException, SQLException, InterruptedException {
-    progress.step("warming up");
-    long before = contender.finished();
-    contender.load(sizes.warmUp());
-    contender.release();
-    await(contender, before, sizes.warmUp());
+    /** Says so if time was up before all had finished. */
+    Figures noteOn(Figures figures) {
+      return tasks >= of
+          ? figures
+          : figures.note(
+              "only %,d of %,d tasks had finished after %d s".formatted(tasks, of, seconds));
+    }
   }
 
-  /** Waits until so many more than before have finished. */
-  void await(Contender contender, long before, int tasks) throws IOException, InterruptedException {
-    long end = System.nanoTime() + PATIENCE_NANOS;
-    for (long done = 0; done < tasks; done = contender.finished() - before) {
+  /** Drains some tasks that nobody measures, so that the JIT has seen the code. */
+  void warmUp(Worker worker) throws IOException, SQLException, InterruptedException {
+    progress.step("warming up");
+    long before = worker.finished();
+    worker.load(sizes.warmUp());
+    worker.release();
+    await(worker, before, sizes.warmUp());
+  }
+
+  /** Waits until so many more than before have finished, or time is up. */
+  Reached await(Worker worker, long before, long tasks) throws IOException, InterruptedException {
+    long began = System.nanoTime();
+    while (true) {
+      long done = worker.finished() - before;
       progress.at(done, tasks);
-      if (System.nanoTime() > end) {
-        throw new IOException("only " + done + " of " + tasks + " tasks have finished");
+      long nanos = System.nanoTime() - began;
+      if (done >= tasks || nanos > sizes.patience().toNanos()) {
+        if (done <= 0) {
+          throw new IOException("nothing has finished within " + sizes.patience());
+        }
+        return new Reached(done, tasks, nanos / 1_000_000_000);
       }
-      Thread.sleep(200);
+      Thread.sleep(pauseMillis(done, tasks, nanos));
     }
+  }
+
+  /** Seldom, not to disturb, but ever more often towards the ends, not to miss them. */
+  static long pauseMillis(long done, long tasks, long nanos) {
+    double left = done == 0 ? 0 : nanos / 1e6 * (tasks - done) / done;
+    return Math.clamp((long) (left / 4), 10, 200);
   }
 }

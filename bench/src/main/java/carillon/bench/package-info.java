@@ -4,9 +4,11 @@
  *
  * <p>{@link carillon.bench.Main} goes through the scenarios. Each gets a database of its own and a
  * freshly started {@link carillon.bench.Contender}, warms it up, and puts a {@link
- * carillon.bench.Meter} around the part that counts. What happened when is asked of the database,
- * never of the contender's own clock or counters; these only say when to look. {@link
- * carillon.bench.Report} writes what came out.
+ * carillon.bench.Meter} around the part that counts. What happened when is asked of Carillon's
+ * database, never of its own clock or counters; these only say when to look. A {@link
+ * carillon.bench.Peer} keeps no such record, so its handlers' clock and the rows that are left
+ * count. {@link carillon.bench.Report} writes what came out, {@link carillon.bench.Targets} whether
+ * it is enough.
  *
  * <p>Nothing of the server is imported here, so that nothing here can flatter it.
  */

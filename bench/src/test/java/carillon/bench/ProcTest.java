@@ -3,6 +3,7 @@ package carillon.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ProcTest {
@@ -30,7 +31,23 @@ class ProcTest {
   void memory_in_use_is_not_the_most_there_ever_was() {
     String status = "Name:\tjava\nVmHWM:\t  409600 kB\nVmRSS:\t  204800 kB\nThreads:\t1\n";
 
-    assertThat(Proc.rssMb(status)).isEqualTo(200);
+    assertThat(Proc.rssMb(status, Proc.Memory.NOW)).isEqualTo(200);
+    assertThat(Proc.rssMb(status, Proc.Memory.PEAK)).isEqualTo(400);
+  }
+
+  @Test
+  void children_of_children_are_of_the_tree() throws Exception {
+    Process parent = new ProcessBuilder("sh", "-c", "sh -c 'read line; true'; true").start();
+    try {
+      ProcessHandle grandchild = null;
+      while (grandchild == null) {
+        grandchild = parent.descendants().findFirst().orElse(null);
+      }
+      assertThat(Proc.tree(parent.pid())).startsWith(parent.pid()).contains(grandchild.pid());
+    } finally {
+      parent.descendants().forEach(ProcessHandle::destroy);
+      parent.destroy();
+    }
   }
 
   @Test
@@ -39,7 +56,7 @@ class ProcTest {
 
     double alone = Proc.cpu(us);
     assertThat(alone).isPositive();
-    assertThat(Proc.cpuWithChildren(us)).isGreaterThanOrEqualTo(alone);
-    assertThat(Proc.rssMb(us)).isPositive();
+    assertThat(Proc.cpuOfTree(us)).isGreaterThanOrEqualTo(alone);
+    assertThat(Proc.rssMb(List.of(us), Proc.Memory.NOW)).isPositive();
   }
 }

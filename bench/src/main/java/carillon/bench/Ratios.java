@@ -1,0 +1,46 @@
+package carillon.bench;
+
+import org.jspecify.annotations.Nullable;
+
+/** Sets every figure in proportion to the one that it is naturally compared with. */
+final class Ratios {
+
+  static final String NOTES =
+      """
+      The ratio is of rates: drain to `sql`; growth and snapshot to the same system's own drain; lanes to Carillon's
+      drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
+      graphile-worker's time until the last task had ended to the system's own.
+      """;
+
+  private Ratios() {}
+
+  static void addTo(Results results) {
+    results.forEach(
+        (row, figures) -> {
+          Double ratio = ratio(results, row, figures);
+          if (ratio != null) {
+            figures.with(Metric.RATIO, ratio);
+          }
+        });
+  }
+
+  private static @Nullable Double ratio(Results results, Results.Row row, Figures figures) {
+    Double rate = figures.get(Metric.RATE);
+    return switch (row.scenario()) {
+      case "drain" -> of(rate, results.get("drain", "sql", Metric.RATE));
+      case "growth", "snapshot" -> of(rate, results.get("drain", row.system(), Metric.RATE));
+      case "lanes" -> of(rate, results.get("drain", "carillon", Metric.RATE));
+      case "enqueue" -> of(rate, results.get("enqueue", "db-scheduler", Metric.RATE));
+      case "pull" -> of(rate, results.get("drain", "db-scheduler", Metric.RATE));
+      case "bulk", "http" -> of(rate, results.get(row.scenario(), "raw", Metric.RATE));
+      case "burst" ->
+          of(results.get("burst", "graphile-worker", Metric.LAST), figures.get(Metric.LAST));
+      default -> null;
+    };
+  }
+
+  /** Null unless both are there. */
+  static @Nullable Double of(@Nullable Double value, @Nullable Double reference) {
+    return value == null || reference == null || reference == 0 ? null : value / reference;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.peers;
+
+import org.jspecify.annotations.NullMarked;
