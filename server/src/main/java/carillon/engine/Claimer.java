@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 
 /** Moves due tasks from the table into this node, never more than it has room to run. */
@@ -31,25 +32,24 @@ final class Claimer {
   private final Agenda agenda;
   private final DbClock clock;
   private final Supplier<NodeLease> node;
-  private final Room room;
+  private final Seats seats;
+  private final IntPredicate lanes;
   private final Dispatcher dispatcher;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
 
   /**
-   * The node's seats. What is only kept and never sent must neither wait for those that are, nor
-   * take the seats of deliveries: it needs them for the blink between claim and outcome, in large
-   * batches.
+   * @param seats that nobody else takes
+   * @param lanes those among the lanes that are pushed which are this claimer's
    */
-  record Room(Seats sent, Seats kept) {}
-
   Claimer(
       WorkQueue queue,
       Catalog catalog,
       Agenda agenda,
       DbClock clock,
       Supplier<NodeLease> node,
-      Room room,
+      Seats seats,
+      IntPredicate lanes,
       Dispatcher dispatcher,
       Completer completer,
       Consumer<EngineEvent> events) {
@@ -58,27 +58,28 @@ final class Claimer {
     this.agenda = agenda;
     this.clock = clock;
     this.node = node;
-    this.room = room;
+    this.seats = seats;
+    this.lanes = lanes;
     this.dispatcher = dispatcher;
     this.completer = completer;
     this.events = events;
   }
 
-  /** One pass. Returns how long nothing is known to be due that there is room for. */
+  /** One pass. Returns how long nothing is known to be due. */
   Duration claimOnce() {
     NodeLease lease = node.get();
-    if (!lease.isTrusted(System.nanoTime())) {
-      return IDLE; // our lease may have lapsed: what we claimed could be taken back at once
+    int free = Math.min(MAX_BATCH, seats.free());
+    if (free == 0 || !lease.isTrusted(System.nanoTime())) {
+      // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
+      // could be taken back at once.
+      return IDLE;
     }
     StoreException failure = null;
-    for (boolean kept : new boolean[] {false, true}) {
-      Seats seats = kept ? room.kept() : room.sent();
-      for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(seats, kept).entrySet()) {
-        try {
-          claim(slot.getKey(), slot.getValue(), seats, lease);
-        } catch (StoreException e) {
-          failure = e; // one slot that cannot be claimed from must not stop the others
-        }
+    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(free).entrySet()) {
+      try {
+        claim(slot.getKey(), slot.getValue(), lease);
+      } catch (StoreException e) {
+        failure = e; // one slot that cannot be claimed from must not stop the others
       }
     }
     if (failure != null) {
@@ -88,15 +89,10 @@ final class Claimer {
   }
 
   /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Slot, List<WorkQueue.Quota>> quotas(Seats seats, boolean kept) {
-    int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0) {
-      return Map.of(); // a seat that is given back wakes us
-    }
+  private Map<Slot, List<WorkQueue.Quota>> quotas(int free) {
     Instant now = clock.instant();
     List<Quotas.Line> due = new ArrayList<>();
-    for (Agenda.Entry entry :
-        agenda.takeDue(now, lane -> catalog.isPushedNow(lane) && catalog.isKeptNow(lane) == kept)) {
+    for (Agenda.Entry entry : agenda.takeDue(now, this::isOurs)) {
       due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
     Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
@@ -114,7 +110,7 @@ final class Claimer {
     return quotas;
   }
 
-  private void claim(Slot slot, List<WorkQueue.Quota> quotas, Seats seats, NodeLease lease) {
+  private void claim(Slot slot, List<WorkQueue.Quota> quotas, NodeLease lease) {
     UUID id = UUID.randomUUID();
     completer.claiming(id);
     try {
@@ -135,12 +131,12 @@ final class Claimer {
     }
   }
 
+  private boolean isOurs(int lane) {
+    return catalog.isPushedNow(lane) && lanes.test(lane);
+  }
+
   private Duration untilNextDue() {
-    boolean canSend = room.sent().free() > 0;
-    boolean canKeep = room.kept().free() > 0;
-    Instant earliest =
-        agenda.earliest(
-            lane -> catalog.isPushedNow(lane) && (catalog.isKeptNow(lane) ? canKeep : canSend));
+    Instant earliest = agenda.earliest(this::isOurs);
     Duration wait = earliest == null ? IDLE : Duration.between(clock.instant(), earliest);
     return wait.compareTo(IDLE) < 0 ? wait : IDLE;
   }

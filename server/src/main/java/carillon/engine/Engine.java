@@ -8,12 +8,21 @@ import carillon.store.DbClock;
 import carillon.store.Endings;
 import carillon.store.WorkQueue;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 
 /** The loops that run tasks on one node, started and stopped together. */
 public final class Engine {
+
+  /**
+   * One claims what is sent. What is only kept has claimers of its own, each with a part of the
+   * lanes: there the claim itself is the work, and one connection alone cannot do more of it.
+   */
+  private static final int KEEPERS = 2;
 
   /** One that is being claimed, one that is being written, and one between them. */
   private static final int KEPT_BATCHES = 3;
@@ -21,12 +30,16 @@ public final class Engine {
   /** How long a stop waits for outcomes to be written. */
   private static final Duration WRITING = Duration.ofSeconds(5);
 
-  private final Claimer.Room room;
+  private final Store store;
+  private final Supplier<NodeLease> node;
+  private final Consumer<EngineEvent> events;
+  private final Duration drainTimeout;
   private final Dispatcher dispatcher;
   private final Completer completer;
-  private final Duration drainTimeout;
+  private final Seats sent;
+  private final List<Seats> kept = new ArrayList<>();
+  private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
-  private final Loop claiming;
   private final Loop completing;
 
   /** What the engine needs of the store. */
@@ -39,13 +52,31 @@ public final class Engine {
       Supplier<NodeLease> node,
       EngineConfig config,
       Consumer<EngineEvent> events) {
+    this.store = store;
+    this.node = node;
+    this.events = events;
     this.drainTimeout = config.drainTimeout();
-    this.room =
-        new Claimer.Room(
-            new Seats(config.concurrency()),
-            new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH));
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
+    this.completing = loop("completer", completer::flushOnce);
+    this.sweeping = loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce);
+    completer.whenAdded(completing::wake);
+
+    Catalog catalog = store.catalog();
+    this.sent = new Seats(config.concurrency());
+    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane));
+    for (int i = 0; i < KEEPERS; i++) {
+      int part = i;
+      Seats seats = new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
+      kept.add(seats);
+      addClaimer(
+          "claimer-kept-" + i, seats, lane -> lane % KEEPERS == part && catalog.isKeptNow(lane));
+    }
+    store.agenda().whenEarlier(this::wakeClaimers);
+    catalog.whenChanged(this::wakeClaimers);
+  }
+
+  private void addClaimer(String name, Seats seats, IntPredicate lanes) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -53,20 +84,22 @@ public final class Engine {
             store.agenda(),
             store.clock(),
             node,
-            room,
+            seats,
+            lanes,
             dispatcher,
             completer,
             events);
-    var sweeper = new Sweeper(store.queue(), store.clock());
-    Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
-    this.sweeping = new Loop("sweeper", sweeper::sweepOnce, whenFailed);
-    this.claiming = new Loop("claimer", claimer::claimOnce, whenFailed);
-    this.completing = new Loop("completer", completer::flushOnce, whenFailed);
-    store.agenda().whenEarlier(claiming::wake);
-    store.catalog().whenChanged(claiming::wake);
-    room.sent().whenFreed(claiming::wake);
-    room.kept().whenFreed(claiming::wake);
-    completer.whenAdded(completing::wake);
+    Loop loop = loop(name, claimer::claimOnce);
+    seats.whenFreed(loop::wake);
+    claiming.add(loop);
+  }
+
+  private Loop loop(String name, Supplier<Duration> pass) {
+    return new Loop(name, pass, failed -> events.accept(new EngineEvent.PassFailed(failed)));
+  }
+
+  private void wakeClaimers() {
+    claiming.forEach(Loop::wake);
   }
 
   public static Engine start(
@@ -77,19 +110,19 @@ public final class Engine {
       Consumer<EngineEvent> events) {
     Engine engine = new Engine(store, deliverer, node, config, events);
     engine.completing.start();
-    engine.claiming.start();
+    engine.claiming.forEach(Loop::start);
     engine.sweeping.start();
     return engine;
   }
 
   /** Tasks that are claimed here and whose outcome is not written yet. */
   public int inFlight() {
-    return room.sent().taken() + room.kept().taken();
+    return sent.taken() + kept.stream().mapToInt(Seats::taken).sum();
   }
 
   /** How many deliveries may run at once. */
   public int seats() {
-    return room.sent().all();
+    return sent.all();
   }
 
   /** Whether a claim that the database knows is one that this engine knows of too. */
@@ -100,7 +133,7 @@ public final class Engine {
   /** From now on nothing new is started. */
   public void stopClaiming() {
     sweeping.stop();
-    claiming.stop();
+    claiming.forEach(Loop::stop);
   }
 
   /**
@@ -110,13 +143,15 @@ public final class Engine {
   public void stop() throws InterruptedException {
     stopClaiming();
     sweeping.close();
-    claiming.close();
-    if (!room.sent().awaitEmpty(drainTimeout)) {
+    claiming.forEach(Loop::close);
+    if (!sent.awaitEmpty(drainTimeout)) {
       dispatcher.interrupt();
     }
     dispatcher.close();
-    boolean _ = room.sent().awaitEmpty(WRITING);
-    boolean _ = room.kept().awaitEmpty(WRITING);
+    boolean _ = sent.awaitEmpty(WRITING);
+    for (Seats seats : kept) {
+      boolean _ = seats.awaitEmpty(WRITING);
+    }
     completing.close();
   }
 }

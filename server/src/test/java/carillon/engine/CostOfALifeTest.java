@@ -63,7 +63,8 @@ class CostOfALifeTest {
             world.agenda,
             world.clock,
             lease,
-            new Claimer.Room(new Seats(TASKS), new Seats(TASKS)),
+            new Seats(TASKS),
+            _ -> true,
             dispatcher,
             completer,
             _ -> {});

@@ -53,7 +53,6 @@ class EngineTest {
   private final List<EngineEvent> events = new CopyOnWriteArrayList<>();
   private final FakeDeliverer deliverer = new FakeDeliverer();
   private final Seats seats = new Seats(3);
-  private final Seats kept = new Seats(3);
   private World world;
   private Completer completer;
   private Dispatcher dispatcher;
@@ -77,7 +76,8 @@ class EngineTest {
             world.agenda,
             world.clock,
             lease,
-            new Claimer.Room(seats, kept),
+            seats,
+            _ -> true,
             dispatcher,
             completer,
             events::add);
