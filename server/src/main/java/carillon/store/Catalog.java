@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +29,8 @@ public final class Catalog {
 
   private final Db db;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
-  private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of(), Map.of());
+  private final Lanes lanes = new Lanes();
+  private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
 
   public Catalog(Db db) {
     this.db = db;
@@ -39,19 +41,39 @@ public final class Catalog {
 
   private record LaneName(int tenant, String type, int priority, int slice, Route route) {}
 
+  /** All known lanes. They are never changed or removed, so they only gather. */
+  private static final class Lanes {
+    private final Map<Integer, Lane> byId = new ConcurrentHashMap<>();
+    private final Map<LaneName, Lane> byName = new ConcurrentHashMap<>();
+
+    void add(Lane lane) {
+      byId.put(lane.id(), lane);
+      byName.put(
+          new LaneName(
+              lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()),
+          lane);
+    }
+  }
+
   private record Snapshot(
       long version,
       Map<Integer, Tenant> tenants,
-      Map<TypeName, TaskType> types,
-      Map<Integer, Lane> lanes,
-      Map<LaneName, Lane> lanesByName) {}
+      Map<String, Tenant> tenantsByName,
+      Map<TypeName, TaskType> types) {
+
+    Snapshot with(TypeName name, TaskType type) {
+      Map<TypeName, TaskType> more = new HashMap<>(types);
+      more.put(name, type);
+      return new Snapshot(version, tenants, tenantsByName, more);
+    }
+  }
 
   /** The lane with this number, also one that another node has just made. */
   public Lane lane(int id) {
-    Lane lane = snapshot.lanes().get(id);
+    Lane lane = lanes.byId.get(id);
     if (lane == null) {
       refresh();
-      lane = snapshot.lanes().get(id);
+      lane = lanes.byId.get(id);
     }
     if (lane == null) {
       throw new StoreException("lane " + id + " is in no table");
@@ -60,7 +82,7 @@ public final class Catalog {
   }
 
   public Collection<Lane> lanes() {
-    return snapshot.lanes().values();
+    return lanes.byId.values();
   }
 
   /** The settings of a type; the defaults if it has none. */
@@ -75,7 +97,7 @@ public final class Catalog {
 
   /** The lanes of a type that this process knows. */
   List<Lane> lanes(TenantId tenant, String type) {
-    return snapshot.lanes().values().stream()
+    return lanes.byId.values().stream()
         .filter(lane -> lane.tenant().equals(tenant) && lane.type().equals(type))
         .toList();
   }
@@ -93,7 +115,7 @@ public final class Catalog {
   }
 
   Optional<Tenant> tenant(String name) {
-    return snapshot.tenants().values().stream().filter(t -> t.name().equals(name)).findFirst();
+    return Optional.ofNullable(snapshot.tenantsByName().get(name));
   }
 
   List<Tenant> tenants() {
@@ -102,7 +124,7 @@ public final class Catalog {
 
   /** Whether engines may claim from the lane now. Never asks the database. */
   public boolean isPushedNow(int lane) {
-    Lane known = snapshot.lanes().get(lane);
+    Lane known = lanes.byId.get(lane);
     if (known == null) {
       return false; // made by another node a moment ago: known after the next refresh
     }
@@ -112,7 +134,7 @@ public final class Catalog {
 
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
   public boolean isKeptNow(int lane) {
-    Lane known = snapshot.lanes().get(lane);
+    Lane known = lanes.byId.get(lane);
     return known != null
         && known.route() == Route.TYPE
         && type(known.tenant(), known.type()).target() instanceof Target.Discard;
@@ -146,24 +168,40 @@ public final class Catalog {
 
   /**
    * The lane with these properties, made if need be; in a transaction of its own, because it locks
-   * the catalog's row.
+   * the catalog's row. Only what was made is read: with all the others, a thousand new lanes would
+   * cost a million rows.
    */
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
-    LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
-    Lane lane = snapshot.lanesByName().get(name);
-    if (lane == null || !isKnownType(tenant, type)) { // the type may have been deleted since
-      db.inTransaction(
-          tx -> {
-            tx.update(ADD_TYPE, tenant, type);
-            return tx.update(ADD_LANE, tenant, type, priority, slice, route.name());
-          });
-      refresh();
-      lane = snapshot.lanesByName().get(name);
+    Lane lane = lanes.byName.get(new LaneName(tenant.value(), type, priority, slice, route));
+    if (lane != null && isKnownType(tenant, type)) { // the type may have been deleted since
+      return lane;
     }
-    if (lane == null) {
-      throw new StoreException("lane " + name + " could not be made");
+    Made made =
+        db.inTransaction(
+            tx -> {
+              tx.update(ADD_TYPE, tenant, type);
+              tx.update(ADD_LANE, tenant, type, priority, slice, route.name());
+              return new Made(
+                  version(tx),
+                  tx.query(TYPE, Catalog::type, tenant, type).getFirst(),
+                  tx.query(LANE, Catalog::lane, tenant, type, priority, slice, route.name())
+                      .getFirst());
+            });
+    add(new TypeName(tenant.value(), type), made);
+    return made.lane();
+  }
+
+  private record Made(long version, TaskType type, Lane lane) {}
+
+  /**
+   * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
+   * One that is as new as what was made has it, and perhaps what became of it since.
+   */
+  private synchronized void add(TypeName name, Made made) {
+    if (snapshot.version() < made.version()) {
+      snapshot = snapshot.with(name, made.type());
     }
-    return lane;
+    lanes.add(made.lane());
   }
 
   private static final String VERSION =
@@ -208,6 +246,16 @@ public final class Catalog {
       """
           .formatted(TYPE_COLUMNS);
 
+  private static final String TYPE =
+      """
+      /* Catalog.type */
+      SELECT %s
+      FROM carillon.task_type
+      WHERE tenant = ?
+        AND name = ?
+      """
+          .formatted(TYPE_COLUMNS);
+
   private static final String LANES =
       """
       /* Catalog.lanes */
@@ -215,23 +263,40 @@ public final class Catalog {
       FROM carillon.lane
       """;
 
+  private static final String LANE =
+      """
+      /* Catalog.lane */
+      SELECT id, tenant, type, priority, slice, route
+      FROM carillon.lane
+      WHERE tenant = ?
+        AND type = ?
+        AND priority = ?
+        AND slice = ?
+        AND route = ?
+      """;
+
   /** Reads everything again if anything has changed since. */
   public void refresh() {
     db.inTransaction(
         tx -> {
           // Read first: what changes while we read the rest only makes us read it once more.
-          long version = tx.query(VERSION, row -> row.getLong("version")).getFirst();
+          long version = version(tx);
           if (version > snapshot.version()) {
-            publish(read(tx, version));
+            publish(read(tx, version), tx.query(LANES, Catalog::lane));
           }
           return version;
         });
   }
 
+  private static long version(Tx tx) {
+    return tx.query(VERSION, row -> row.getLong("version")).getFirst();
+  }
+
   /** Of two who read at the same time the slower one must not undo what the faster one saw. */
-  private synchronized void publish(Snapshot read) {
+  private synchronized void publish(Snapshot read, List<Lane> known) {
     if (read.version() > snapshot.version()) {
-      snapshot = read;
+      snapshot = read; // before its lanes: none must be seen without the settings of its type
+      known.forEach(lanes::add);
       whenChanged.forEach(Runnable::run);
     }
   }
@@ -243,23 +308,17 @@ public final class Catalog {
 
   private static Snapshot read(Tx tx, long version) {
     Map<Integer, Tenant> tenants = new HashMap<>();
-    tx.query(TENANTS, Catalog::tenant).forEach(t -> tenants.put(t.id().value(), t));
+    Map<String, Tenant> byName = new HashMap<>();
+    for (Tenant tenant : tx.query(TENANTS, Catalog::tenant)) {
+      tenants.put(tenant.id().value(), tenant);
+      byName.put(tenant.name(), tenant);
+    }
     Map<TypeName, TaskType> types = new HashMap<>();
     tx.query(
             TYPES,
             row -> Map.entry(new TypeName(row.getInt("tenant"), row.getString("name")), type(row)))
         .forEach(t -> types.put(t.getKey(), t.getValue()));
-    Map<Integer, Lane> lanes = new HashMap<>();
-    Map<LaneName, Lane> byName = new HashMap<>();
-    for (Lane lane : tx.query(LANES, Catalog::lane)) {
-      lanes.put(lane.id(), lane);
-      byName.put(
-          new LaneName(
-              lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()),
-          lane);
-    }
-    return new Snapshot(
-        version, Map.copyOf(tenants), Map.copyOf(types), Map.copyOf(lanes), Map.copyOf(byName));
+    return new Snapshot(version, Map.copyOf(tenants), Map.copyOf(byName), Map.copyOf(types));
   }
 
   static Tenant tenant(ResultSet row) throws SQLException {

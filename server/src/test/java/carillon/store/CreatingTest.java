@@ -312,4 +312,17 @@ class CreatingTest {
     assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
         .isEqualTo(new Types.Result.LiveTasks());
   }
+
+  @Test
+  void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
+    world.catalog.refresh();
+    other.tenants.put("elsewhere", false, false, 1, "test");
+
+    TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
+
+    assertThat(world.catalog.lane(world.find(id).lane()).type()).isEqualTo("a-new-lane");
+    world.catalog.refresh();
+    assertThat(world.tenants.find("elsewhere")).isPresent();
+    assertThat(world.types.find(World.TENANT, "a-new-lane")).isPresent();
+  }
 }
