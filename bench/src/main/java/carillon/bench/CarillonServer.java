@@ -27,6 +27,7 @@ final class CarillonServer implements Scheduler {
   private static final int BATCH = 5_000;
   private static final int CALLERS = 64;
   private static final int BULK_CALLERS = 2;
+  private static final int SLICES = 2; // so that both claimers of what is only kept have some
   private static final int FUTURE_DAYS = 30;
   private static final String KEY = "bench-admin-key-0123456789-0123456789";
   private static final Pattern COMPLETED =
@@ -80,7 +81,8 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public String settings() {
-    return "one node with all roles and default settings, over HTTP";
+    return "one node with all roles and default settings, over HTTP; types with 2 slices, pulled"
+               + " ones with 4";
   }
 
   @Override
@@ -97,7 +99,7 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public void load(int tasks) throws IOException {
-    newType(Map.of("target", Map.of("discard", Map.of()), "paused", true));
+    newType(Map.of("target", Map.of("discard", Map.of()), "slices", SLICES, "paused", true));
     submit(null, tasks, _ -> Tasks.task(type, ""));
   }
 
@@ -270,7 +272,7 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public void schedule(int tasks, Instant from, Duration window) throws IOException {
-    newType(Map.of("target", Map.of("discard", Map.of())));
+    newType(Map.of("target", Map.of("discard", Map.of()), "slices", SLICES));
     List<Instant> spread = spread(tasks, from, window);
     submit(null, tasks, i -> Tasks.task(type, due(spread.get(i))));
   }

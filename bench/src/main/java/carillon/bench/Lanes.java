@@ -19,8 +19,13 @@ final class Lanes implements Scenario<CarillonServer> {
     stage.progress().step("loading");
     for (int tenant = 0; tenant < TENANTS; tenant++) {
       pause(carillon, tenant, true);
-      carillon.submit(
-          name(tenant), each, i -> Tasks.task(PREFIX + i % TYPES, ",\"target\":{\"discard\":{}}"));
+      for (int type = 0; type < TYPES; type++) {
+        carillon
+            .client()
+            .withTenant(name(tenant))
+            .put("/v1/types/" + PREFIX + type, Map.of("target", Map.of("discard", Map.of())));
+      }
+      carillon.submit(name(tenant), each, i -> Tasks.task(PREFIX + i % TYPES, ""));
       stage.progress().at(tenant, TENANTS);
     }
     carillon.store().settle();

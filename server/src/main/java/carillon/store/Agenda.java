@@ -3,13 +3,16 @@ package carillon.store;
 import carillon.model.Slot;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntPredicate;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,6 +68,24 @@ public final class Agenda {
                 }));
     due.forEach(entry -> remove(entry.slot(), entry.lane()));
     return due;
+  }
+
+  /**
+   * Takes the first of the entries that are due by then, and leaves the others to whoever else
+   * looks for work.
+   */
+  synchronized Optional<Entry> takeFirstDue(
+      Instant now, Predicate<Entry> which, Comparator<Entry> order) {
+    Optional<Entry> first =
+        waiting.entrySet().stream()
+            .flatMap(
+                slot ->
+                    slot.getValue().entrySet().stream()
+                        .map(lane -> new Entry(slot.getKey(), lane.getKey(), lane.getValue())))
+            .filter(entry -> !entry.from().isAfter(now) && which.test(entry))
+            .min(order);
+    first.ifPresent(entry -> remove(entry.slot(), entry.lane()));
+    return first;
   }
 
   private void remove(Slot slot, int lane) {

@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -91,27 +92,35 @@ public final class PullQueue {
       String worker,
       @Nullable Duration lease) {
     Map<Integer, Lane> lanes = lanes(tenant, types);
-    List<Agenda.Entry> due = agenda.takeDue(clock.instant(), lanes::containsKey);
-    due.sort(
+    Comparator<Agenda.Entry> mostUrgent =
         Comparator.comparingInt((Agenda.Entry entry) -> -priority(lanes, entry))
-            .thenComparing(Agenda.Entry::from));
+            .thenComparing(Agenda.Entry::from);
+    Instant now = clock.instant();
+    Set<Agenda.Entry> tried = new HashSet<>();
     List<ClaimedTask> claimed = new ArrayList<>();
     try {
-      for (Agenda.Entry entry : due) {
-        Lane lane = lanes.get(entry.lane());
-        if (lane == null || claimed.size() == max) {
-          note(entry);
-        } else {
-          Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
-          var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
-          WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
-          claim.next().forEach((id, at) -> agenda.note(entry.slot(), id, at));
-          claimed.addAll(claim.tasks());
+      while (claimed.size() < max) {
+        // One lane at a time: what this claim does not need, others may have at the same moment.
+        Optional<Agenda.Entry> next =
+            agenda.takeFirstDue(
+                now,
+                entry -> lanes.containsKey(entry.lane()) && !tried.contains(entry),
+                mostUrgent);
+        Lane lane = next.map(entry -> lanes.get(entry.lane())).orElse(null);
+        if (next.isEmpty() || lane == null) {
+          return claimed;
         }
+        Agenda.Entry entry = next.get();
+        tried.add(entry);
+        Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
+        var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
+        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
+        claim.next().forEach((id, at) -> agenda.note(entry.slot(), id, at));
+        claimed.addAll(claim.tasks());
       }
       return claimed;
     } catch (RuntimeException e) {
-      due.forEach(this::note); // whoever tries again finds them
+      tried.forEach(this::note); // whoever tries again finds them
       throw e;
     }
   }
