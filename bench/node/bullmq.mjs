@@ -1,6 +1,6 @@
 // BullMQ, as fast as it goes. Tuned against its defaults:
 // - Two processes, each with 300 jobs at a time.
-// - A job that is done is removed, not kept: graphile-worker does the same.
+// - A job that is done is removed, not kept; that is less work.
 // How durable it is, is up to Redis; the settings line says what Redis was told.
 
 import { Queue, Worker } from 'bullmq';
@@ -17,14 +17,14 @@ const delayUntil = (due) => ({ delay: Math.max(0, due - Date.now()) });
 
 const peer = {
   name: 'bullmq',
-  settings: '2 processes x 300 jobs, finished jobs removed; Redis ',
+  settings: '2 processes x 300 jobs, finished jobs removed; Redis with',
   processes: 2,
   batch: 1000,
   lanes: 2,
 
   async open() {
     for (const name of ['appendonly', 'appendfsync', 'hz']) {
-      this.settings += (await redis.config('GET', name)).join(' ') + ' ';
+      this.settings += ` ${(await redis.config('GET', name)).join(' ')}`;
     }
   },
 

@@ -30,7 +30,7 @@ let utils;
 
 /** As add_jobs fills a row, only faster. */
 async function insert(count, runAt) {
-  await pool.query('insert into graphile_worker._private_tasks (identifier) values ($1) on conflict do nothing', [TASK]);
+  await pool.query(`insert into graphile_worker._private_tasks (identifier) values ('${TASK}') on conflict do nothing`);
   await pool.query(
     `insert into graphile_worker._private_jobs (task_id, payload, run_at, max_attempts, priority)
      select task.id, $2, ${runAt}, 25, 0
@@ -45,7 +45,7 @@ await serve({
   settings: '2 processes x 50 jobs, local queue 2000, completions batched, poll 10 ms',
   processes: 2,
   batch: 2000,
-  lanes: 2,
+  lanes: 3,
 
   async open() {
     utils = await makeWorkerUtils({ preset: { worker: { connectionString, logger } } });

@@ -14,7 +14,7 @@ import { payload, ran, serve } from './protocol.mjs';
 
 const QUEUE = 'bench';
 const connectionString = process.env.BENCH_DATABASE_URL;
-const boss = new PgBoss({ connectionString, max: 32 });
+const boss = new PgBoss({ connectionString });
 boss.on('error', (e) => console.error(e.message));
 const pool = new pg.Pool({ connectionString });
 
@@ -23,15 +23,14 @@ async function insert(count, startAfter) {
   await pool.query(
     `insert into pgboss.job (name, data, policy, created_on, start_after, keep_until)
      select name, $2, policy, now() - ($3 - i) * interval '1 microsecond', due, due + retention_seconds * interval '1 s'
-     from pgboss.queue, generate_series(1, $3::int) i, lateral (select ${startAfter} as due) start
-     where name = $1`,
+     from (select *, ${startAfter} as due from pgboss.queue, generate_series(1, $3::int) i where name = $1) job`,
     [QUEUE, JSON.stringify(payload), count],
   );
 }
 
 await serve({
   name: 'pg-boss',
-  settings: '3 workers x batches of 2000, burst while full; on time: 10 workers, each polls every 0.5 s',
+  settings: '3 workers x batches of 2000, burst while full; on time 10 workers 50 ms apart, poll 0.5 s',
   processes: 1,
   batch: 2000,
   lanes: 2,

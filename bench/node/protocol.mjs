@@ -36,7 +36,7 @@ console.log = console.error; // libraries log there, but stdout is for answers
 
 export async function serve(peer) {
   const hand = handOf(peer);
-  if (process.send) return takeOrders(hand, peer);
+  if (process.send) return takeOrders(hand);
 
   let hands;
   try {
@@ -57,7 +57,7 @@ export async function serve(peer) {
       answer({ error: e.message });
     }
   }
-  await Promise.all(hands.map((each) => each.quit()));
+  await Promise.allSettled(hands.map((each) => each.quit()));
   process.exit(0);
 }
 
