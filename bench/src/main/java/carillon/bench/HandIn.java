@@ -22,7 +22,7 @@ enum HandIn implements Scenario<Intake> {
     }
   };
 
-  private static final Duration WARM_UP = Duration.ofSeconds(4);
+  private static final Duration WARM_UP = Duration.ofSeconds(3);
 
   abstract Intake.Taken handIn(Intake intake, Stage stage)
       throws IOException, SQLException, InterruptedException;

@@ -17,6 +17,9 @@ final class Report {
   private static final JsonMapper JSON =
       JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
+  /** Cores that everything else may use before a row is only a lower bound. */
+  private static final double DISTURBED = 0.1;
+
   private Report() {}
 
   /** {@code {scenario: {system: {metric: number}}}}. */
@@ -150,12 +153,29 @@ final class Report {
     page.append("- PostgreSQL, the same for all: ").append(listed(postgres)).append("\n\n");
     page.append("## Targets\n\nAll of Carillon, compared with others in this very run.\n\n");
     page.append(lines(Targets.rows(results, bigBurst), 2)).append('\n');
+    page.append(disturbed(results));
     page.append(
         "![Tasks per second](rate.svg)\n\n![Milliseconds](times.svg)\n\n![CPU](cpu.svg)\n\n");
     page.append(tables(results));
     page.append("## Systems\n\n");
     results.settings().forEach((name, value) -> page.append("- %s: %s%n".formatted(name, value)));
     return page.append("\n## How to read this\n\n").append(notes).toString();
+  }
+
+  /** A ratio of which one side had less of the machine than the other is none. */
+  private static String disturbed(Results results) {
+    List<String> rows = new ArrayList<>();
+    results.forEach(
+        (row, figures) -> {
+          Double other = figures.get(Metric.OTHER);
+          if (other != null && other > DISTURBED) {
+            rows.add("%s of %s".formatted(row.scenario(), row.system()));
+          }
+        });
+    return rows.isEmpty()
+        ? ""
+        : "**Disturbed by other programs, so not to be compared: %s.**%n%n"
+            .formatted(String.join(", ", rows));
   }
 
   private static String listed(Map<String, String> settings) {

@@ -28,7 +28,8 @@ final class Targets {
     }
 
     String with(double measured) {
-      return Report.number(measured, unit.equals("×") ? 2 : 0) + " " + unit;
+      int decimals = unit.equals("×") ? 2 : unit.equals("ms") && measured < 1000 ? 1 : 0;
+      return Report.number(measured, decimals) + " " + unit;
     }
 
     Bound to(double other) {

@@ -73,6 +73,7 @@ class ReportTest {
     Results results = results();
     results.settings("sql", "a loop");
     results.missing("bullmq", "npm is not installed");
+    results.add("pull", "carillon", new Figures().with(Metric.OTHER, 0.4));
 
     String page =
         Report.page(
@@ -89,6 +90,7 @@ class ReportTest {
             "- PostgreSQL, the same for all: fsync on\n",
             "## Targets",
             "of sql ≥ 0.60 ×",
+            "not to be compared: pull of carillon.**",
             "- sql: a loop\n",
             "How it is done.",
             "rate.svg");

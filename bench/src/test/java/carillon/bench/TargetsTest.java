@@ -40,7 +40,7 @@ class TargetsTest {
     results.add("lateness", "carillon", new Figures().with(new Times(1, 4, 60)));
 
     assertThat(row("lateness", "p99"))
-        .containsExactly("lateness", "p99 ≤ 5 ms", "4 ms", "yes", "≤ 3 ms", "**no**");
+        .containsExactly("lateness", "p99 ≤ 5.0 ms", "4.0 ms", "yes", "≤ 3.0 ms", "**no**");
     assertThat(row("lateness", "max").get(3)).isEqualTo("**no**");
   }
 
