@@ -28,6 +28,7 @@ final class CarillonServer implements Scheduler {
   private static final int CALLERS = 64;
   private static final int BULK_CALLERS = 2;
   private static final int SLICES = 2; // so that both claimers of what is only kept have some
+  private static final long SELDOM_NANOS = 1_000_000_000;
   private static final int FUTURE_DAYS = 30;
   private static final String KEY = "bench-admin-key-0123456789-0123456789";
   private static final Pattern COMPLETED =
@@ -38,6 +39,8 @@ final class CarillonServer implements Scheduler {
   private final Carillon client;
   private String type = "";
   private int loads;
+  private long askedAt = System.nanoTime() - SELDOM_NANOS;
+  private long finished;
 
   private CarillonServer(Database database, Node node) {
     this.database = database;
@@ -82,7 +85,7 @@ final class CarillonServer implements Scheduler {
   @Override
   public String settings() {
     return "one node with all roles and default settings, over HTTP; types with 2 slices, pulled"
-               + " ones with 4";
+        + " ones with 4";
   }
 
   @Override
@@ -169,8 +172,14 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public long finished() {
-    Matcher matcher = COMPLETED.matcher(client.text("/metrics"));
-    return matcher.find() ? (long) Double.parseDouble(matcher.group(1)) : 0;
+    // Its metrics also count what waits, by a statement of their own: asked seldom, not to disturb.
+    long now = System.nanoTime();
+    if (now - askedAt > SELDOM_NANOS) {
+      askedAt = now;
+      Matcher matcher = COMPLETED.matcher(client.text("/metrics"));
+      finished = matcher.find() ? (long) Double.parseDouble(matcher.group(1)) : 0;
+    }
+    return finished;
   }
 
   @Override

@@ -46,7 +46,7 @@ record Sizes(
 
   static final Sizes FULL =
       new Sizes(
-          60_000,
+          150_000,
           300_000,
           5_000_000,
           1_000_000,

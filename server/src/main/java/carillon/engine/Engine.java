@@ -27,6 +27,12 @@ public final class Engine {
   /** One that is being claimed, one that is being written, and one between them. */
   private static final int KEPT_BATCHES = 3;
 
+  /** While most of the seats for deliveries are taken, this part of them is worth a claim. */
+  private static final int WORTHWHILE_PART = 4;
+
+  /** Between two flushes, so that outcomes that come one by one are written together. */
+  private static final Duration GATHERING = Duration.ofMillis(3);
+
   /** How long a stop waits for outcomes to be written. */
   private static final Duration WRITING = Duration.ofSeconds(5);
 
@@ -58,12 +64,14 @@ public final class Engine {
     this.drainTimeout = config.drainTimeout();
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
-    this.completing = loop("completer", completer::flushOnce);
-    this.sweeping = loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce);
+    this.completing = loop("completer", completer::flushOnce, GATHERING);
+    this.sweeping =
+        loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, Duration.ZERO);
     completer.whenAdded(completing::wake);
 
     Catalog catalog = store.catalog();
-    this.sent = new Seats(config.concurrency());
+    this.sent =
+        new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
     addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane));
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
@@ -89,13 +97,13 @@ public final class Engine {
             dispatcher,
             completer,
             events);
-    Loop loop = loop(name, claimer::claimOnce);
+    Loop loop = loop(name, claimer::claimOnce, Duration.ZERO);
     seats.whenFreed(loop::wake);
     claiming.add(loop);
   }
 
-  private Loop loop(String name, Supplier<Duration> pass) {
-    return new Loop(name, pass, failed -> events.accept(new EngineEvent.PassFailed(failed)));
+  private Loop loop(String name, Supplier<Duration> pass, Duration rest) {
+    return new Loop(name, pass, rest, failed -> events.accept(new EngineEvent.PassFailed(failed)));
   }
 
   private void wakeClaimers() {

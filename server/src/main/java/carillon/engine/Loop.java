@@ -18,6 +18,7 @@ public final class Loop implements AutoCloseable {
   private final String name;
   private final Supplier<Duration> pass;
   private final Consumer<String> whenFailed;
+  private final Duration rest;
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
@@ -29,6 +30,15 @@ public final class Loop implements AutoCloseable {
    * @param whenFailed told this loop's name after a pass that threw
    */
   public Loop(String name, Supplier<Duration> pass, Consumer<String> whenFailed) {
+    this(name, pass, Duration.ZERO, whenFailed);
+  }
+
+  /**
+   * @param rest at least so long after each pass, whoever wakes it: what gathers meanwhile is the
+   *     next pass's
+   */
+  Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> whenFailed) {
+    this.rest = rest;
     this.name = name;
     this.pass = pass;
     this.whenFailed = whenFailed;
@@ -50,7 +60,11 @@ public final class Loop implements AutoCloseable {
   private void run() {
     while (!closed) {
       try {
-        await(passOnce());
+        Duration wait = passOnce();
+        if (rest.isPositive() && !closed) {
+          Thread.sleep(rest);
+        }
+        await(wait);
       } catch (InterruptedException e) {
         return; // only close() interrupts
       }

@@ -17,7 +17,7 @@ final class Seats {
   }
 
   /**
-   * @param worthwhile how many must be free before a claim is worth its while
+   * @param worthwhile with fewer free than that, a claim waits a moment for more
    */
   Seats(int all, int worthwhile) {
     this.all = all;
@@ -25,7 +25,9 @@ final class Seats {
     this.free = new Semaphore(all);
   }
 
-  /** Asks to be told when enough seats have become free for a claim. */
+  /**
+   * Asks to be told when there are free seats again, and when there are enough for a good claim.
+   */
   void whenFreed(Runnable action) {
     this.whenFreed = action;
   }
@@ -38,10 +40,13 @@ final class Seats {
     return all - free.availablePermits();
   }
 
-  /** How many a claim may take now; none while there are too few for one. */
   int free() {
-    int seats = free.availablePermits();
-    return seats < worthwhile ? 0 : seats;
+    return free.availablePermits();
+  }
+
+  /** Whether a claim would be large enough not to wait for more seats. */
+  boolean isWorthwhile() {
+    return free() >= worthwhile;
   }
 
   /** Only the claimer takes seats, so what it saw free it can have. */
@@ -52,9 +57,10 @@ final class Seats {
   }
 
   void giveBack(int seats) {
-    boolean wasFull = free() == 0;
+    int before = free();
     free.release(seats);
-    if (wasFull && free() > 0) {
+    int after = free();
+    if ((before == 0 && after > 0) || (before < worthwhile && after >= worthwhile)) {
       whenFreed.run();
     }
   }
