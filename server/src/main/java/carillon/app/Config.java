@@ -58,7 +58,7 @@ public record Config(
    * Where the tasks are kept.
    *
    * @param url an existing server; null means embedded. Default null.
-   * @param poolSize connections that the API and the engine share. Default 12.
+   * @param poolSize connections that the API and the engine share. Default 14.
    */
   public record Database(@Nullable DatabaseUrl url, int poolSize) {
     public boolean isEmbedded() {

@@ -57,7 +57,7 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
-  private static final int ENGINE_CONNECTIONS = 6;
+  private static final int ENGINE_CONNECTIONS = 8;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -189,8 +189,8 @@ final class Wiring {
             new EngineConfig(config.engine().concurrency(), config.engine().drainTimeout()),
             metrics);
     shutdown.add(engine::stop);
-    metrics.gauge("in.flight", "tasks claimed here and not yet ended", engine::inFlight);
-    metrics.gauge("seats", "tasks that may be in flight here at once", engine::seats);
+    metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
+    metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
     return engine;
   }
 

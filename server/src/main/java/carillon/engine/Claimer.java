@@ -1,5 +1,6 @@
 package carillon.engine;
 
+import carillon.model.ClaimedTask;
 import carillon.model.NodeLease;
 import carillon.model.Quotas;
 import carillon.model.Slot;
@@ -40,10 +41,15 @@ final class Claimer {
   private final Supplier<NodeLease> node;
   private final Seats seats;
   private final IntPredicate lanes;
-  private final Dispatcher dispatcher;
+  private final Start start;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
   private long claimedAt = System.nanoTime() - GATHERING.toNanos(); // of this loop's thread only
+
+  /** Runs what was claimed under this node's id; every task ends at the completer. */
+  interface Start {
+    void start(List<ClaimedTask> tasks, String node);
+  }
 
   /**
    * @param seats that nobody else takes
@@ -57,7 +63,7 @@ final class Claimer {
       Supplier<NodeLease> node,
       Seats seats,
       IntPredicate lanes,
-      Dispatcher dispatcher,
+      Start start,
       Completer completer,
       Consumer<EngineEvent> events) {
     this.queue = queue;
@@ -67,7 +73,7 @@ final class Claimer {
     this.node = node;
     this.seats = seats;
     this.lanes = lanes;
-    this.dispatcher = dispatcher;
+    this.start = start;
     this.completer = completer;
     this.events = events;
   }
@@ -131,7 +137,7 @@ final class Claimer {
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);
         events.accept(new EngineEvent.Claimed(claim.tasks()));
-        dispatcher.start(claim.tasks(), lease.node());
+        start.start(claim.tasks(), lease.node());
       }
     } catch (StoreException e) {
       quotas.forEach(quota -> agenda.note(slot, quota.lane().id(), quota.from()));

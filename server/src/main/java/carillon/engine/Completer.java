@@ -43,8 +43,18 @@ final class Completer {
   /** Claims that were asked for and not answered yet. Guarded by running. */
   private final Set<UUID> claiming = new HashSet<>();
 
-  /** How many tasks a claim still has, and whose seats they hold. */
-  private record Running(int tasks, Seats seats) {}
+  /**
+   * How many tasks a claim still has, and whose seats they hold.
+   *
+   * @param spoiled the outcome of one of them was dropped: that task is still RUNNING, so the claim
+   *     must stay in its table, where the reaper finds that we know nothing of it
+   */
+  private record Running(int tasks, Seats seats, boolean spoiled) {
+
+    Running without(int ended, boolean dropped) {
+      return new Running(tasks - ended, seats, spoiled || dropped);
+    }
+  }
 
   Completer(Endings endings, Supplier<NodeLease> node, Consumer<EngineEvent> events) {
     this.endings = endings;
@@ -71,7 +81,7 @@ final class Completer {
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
     synchronized (running) {
-      running.put(claim, new Running(tasks, seats));
+      running.put(claim, new Running(tasks, seats, false));
     }
   }
 
@@ -121,10 +131,13 @@ final class Completer {
     int written = endings.finish(some, overAfter(ending), node.get().node()).states().size();
     // What was not written had lost its lease. Normal after a long pause, so counted, not raised.
     events.accept(new EngineEvent.Ended(written, some.size() - written));
-    forget(ending);
+    forget(ending, false);
   }
 
-  /** One that cannot be written must not keep the others. Its claim is then unknown, and reaped. */
+  /**
+   * One that cannot be written must not keep the others. Once they are over, its claim is unknown
+   * here, and reaped.
+   */
   private void writeAlone(Attempted attempted) {
     try {
       write(List.of(attempted));
@@ -133,7 +146,7 @@ final class Completer {
         throw e;
       }
       log.error("outcome dropped task={} error={}", attempted.id(), e.toString());
-      forget(perClaim(List.of(attempted)));
+      forget(perClaim(List.of(attempted)), true);
     }
   }
 
@@ -150,7 +163,7 @@ final class Completer {
       ending.forEach(
           (claim, tasks) -> {
             Running left = running.get(claim);
-            if (left == null || left.tasks() == tasks) {
+            if (left != null && left.tasks() == tasks && !left.spoiled()) {
               over.add(claim);
             }
           });
@@ -158,16 +171,14 @@ final class Completer {
     return over;
   }
 
-  private void forget(Map<UUID, Integer> ended) {
+  private void forget(Map<UUID, Integer> ended, boolean dropped) {
     ended.forEach(
         (claim, tasks) -> {
           Running before;
           synchronized (running) {
             before = running.get(claim);
             running.computeIfPresent(
-                claim,
-                (_, left) ->
-                    left.tasks() == tasks ? null : new Running(left.tasks() - tasks, left.seats()));
+                claim, (_, left) -> left.tasks() == tasks ? null : left.without(tasks, dropped));
           }
           if (before != null) {
             before.seats().giveBack(tasks);

@@ -50,17 +50,36 @@ final class Dispatcher {
    *
    * @param node the id under which they were claimed
    */
-  void start(List<ClaimedTask> tasks, String node) {
+  void send(List<ClaimedTask> tasks, String node) {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
-        case Target.Discard() ->
-            ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
+        case Target.Discard() -> kept(task);
         case Target.Http _ -> attempts.execute(() -> attempt(task, node));
-        // The type's target was changed to pull between our look at it and the claim: workers will
-        // find it.
-        case Target.Pull() -> ended(task, new DeliveryResult.Interrupted(), Duration.ZERO);
+        case Target.Pull() -> goesBack(task);
       }
     }
+  }
+
+  /** Ends each of these at once: they are only kept, and hold no seat for a delivery. */
+  void keep(List<ClaimedTask> tasks) {
+    for (ClaimedTask task : tasks) {
+      switch (task.target()) {
+        case Target.Discard() -> kept(task);
+        case Target.Http _, Target.Pull() -> goesBack(task);
+      }
+    }
+  }
+
+  private void kept(ClaimedTask task) {
+    ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
+  }
+
+  /**
+   * The type's target was changed between our look at it and the claim: those whom the task is for
+   * now will find it.
+   */
+  private void goesBack(ClaimedTask task) {
+    ended(task, new DeliveryResult.Interrupted(), Duration.ZERO);
   }
 
   private void attempt(ClaimedTask task, String claimedBy) {

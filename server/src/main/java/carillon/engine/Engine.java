@@ -72,19 +72,22 @@ public final class Engine {
     Catalog catalog = store.catalog();
     this.sent =
         new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
-    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane));
+    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane), dispatcher::send);
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
       Seats seats = new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
       kept.add(seats);
       addClaimer(
-          "claimer-kept-" + i, seats, lane -> lane % KEEPERS == part && catalog.isKeptNow(lane));
+          "claimer-kept-" + i,
+          seats,
+          lane -> lane % KEEPERS == part && catalog.isKeptNow(lane),
+          (tasks, _) -> dispatcher.keep(tasks));
     }
     store.agenda().whenEarlier(this::wakeClaimers);
     catalog.whenChanged(this::wakeClaimers);
   }
 
-  private void addClaimer(String name, Seats seats, IntPredicate lanes) {
+  private void addClaimer(String name, Seats seats, IntPredicate lanes, Claimer.Start start) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -94,7 +97,7 @@ public final class Engine {
             node,
             seats,
             lanes,
-            dispatcher,
+            start,
             completer,
             events);
     Loop loop = loop(name, claimer::claimOnce, Duration.ZERO);
@@ -123,9 +126,9 @@ public final class Engine {
     return engine;
   }
 
-  /** Tasks that are claimed here and whose outcome is not written yet. */
+  /** Deliveries that were claimed here and whose outcome is not written yet. */
   public int inFlight() {
-    return sent.taken() + kept.stream().mapToInt(Seats::taken).sum();
+    return sent.taken();
   }
 
   /** How many deliveries may run at once. */

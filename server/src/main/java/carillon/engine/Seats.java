@@ -57,9 +57,9 @@ final class Seats {
   }
 
   void giveBack(int seats) {
-    int before = free();
     free.release(seats);
     int after = free();
+    int before = after - seats; // not asked for before: a claim may come between
     if ((before == 0 && after > 0) || (before < worthwhile && after >= worthwhile)) {
       whenFreed.run();
     }

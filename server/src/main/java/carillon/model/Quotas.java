@@ -64,11 +64,12 @@ public final class Quotas {
     }
     Map<Line, Integer> shares = new HashMap<>();
     int worthwhile = Math.clamp(seats / MOST_LANES, 1, ENOUGH);
+    long turn = now.toEpochMilli();
     int tenant = 0;
-    int[] ofTenants = divide(seats, tenants.size(), worthwhile, now);
+    int[] ofTenants = divide(seats, tenants.size(), worthwhile, turn);
     for (Map<String, List<Line>> types : tenants.values()) {
       int type = 0;
-      int[] ofTypes = divide(ofTenants[tenant++], types.size(), worthwhile, now);
+      int[] ofTypes = divide(ofTenants[tenant++], types.size(), worthwhile, turn / tenants.size());
       for (List<Line> ofType : types.values()) {
         byUrgency(ofType, ofTypes[type++], now, shares);
       }
@@ -80,10 +81,10 @@ public final class Quotas {
    * Even parts for as many parties as can be given a worthwhile one; who they are changes with
    * time, so nobody is always last.
    */
-  private static int[] divide(int seats, int parties, int worthwhile, Instant now) {
+  private static int[] divide(int seats, int parties, int worthwhile, long turn) {
     int[] parts = new int[parties];
     int served = Math.clamp(seats / worthwhile, 1, parties);
-    int first = Math.floorMod(now.toEpochMilli(), parties);
+    int first = Math.floorMod(turn, parties);
     for (int i = 0; i < served; i++) {
       parts[(first + i) % parties] = seats / served + (i < seats % served ? 1 : 0);
     }

@@ -31,10 +31,6 @@ final class Column {
   private static final int FIRST_INDEX = 1;
   private static final int HEADER = 5 * Integer.BYTES;
   private static final int EMPTY = 3 * Integer.BYTES; // no dimension, so nothing about any
-  private static final int NULL = -1;
-
-  /** PostgreSQL counts its time from here. */
-  private static final Instant EPOCH = Instant.parse("2000-01-01T00:00:00Z");
 
   private final int type;
   private final byte[] bytes;
@@ -60,7 +56,14 @@ final class Column {
         Short.BYTES,
         rows,
         value,
-        (out, number) -> out.putShort(number.shortValue()));
+        (out, number) -> out.putShort(toShort(number)));
+  }
+
+  private static short toShort(int number) {
+    if (number != (short) number) {
+      throw new ArithmeticException(number + " is not a smallint");
+    }
+    return (short) number;
   }
 
   static <T> Column booleans(Collection<T> rows, Function<? super T, @Nullable Boolean> value) {
@@ -74,14 +77,7 @@ final class Column {
   }
 
   static <T> Column uuids(Collection<T> rows, Function<? super T, @Nullable UUID> value) {
-    return fixed(
-        Oid.UUID_ARRAY,
-        Oid.UUID,
-        2 * Long.BYTES,
-        rows,
-        value,
-        (out, id) ->
-            out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()));
+    return fixed(Oid.UUID_ARRAY, Oid.UUID, Binary.UUID_BYTES, rows, value, Binary::put);
   }
 
   static <T> Column instants(Collection<T> rows, Function<? super T, @Nullable Instant> value) {
@@ -91,7 +87,7 @@ final class Column {
         Long.BYTES,
         rows,
         value,
-        (out, instant) -> out.putLong(micros(instant)));
+        (out, instant) -> out.putLong(Binary.micros(instant)));
   }
 
   static <T> Column dates(Collection<T> rows, Function<? super T, @Nullable LocalDate> value) {
@@ -101,12 +97,7 @@ final class Column {
         Integer.BYTES,
         rows,
         value,
-        (out, day) -> out.putInt((int) (day.toEpochDay() - EPOCH.getEpochSecond() / 86_400)));
-  }
-
-  private static long micros(Instant instant) {
-    long seconds = instant.getEpochSecond() - EPOCH.getEpochSecond();
-    return Math.addExact(Math.multiplyExact(seconds, 1_000_000L), instant.getNano() / 1_000);
+        (out, day) -> out.putInt(Binary.days(day)));
   }
 
   static <T> Column texts(Collection<T> rows, Function<? super T, @Nullable String> value) {
@@ -123,7 +114,7 @@ final class Column {
     int nulls = 0;
     for (byte @Nullable [] text : texts) {
       if (text == null) {
-        out.putInt(NULL);
+        out.putInt(Binary.NULL);
         nulls++;
       } else {
         out.putInt(text.length).put(text);
@@ -145,7 +136,7 @@ final class Column {
     for (T row : rows) {
       V one = value.apply(row);
       if (one == null) {
-        out.putInt(NULL);
+        out.putInt(Binary.NULL);
         nulls++;
       } else {
         put.accept(out.putInt(size), one);

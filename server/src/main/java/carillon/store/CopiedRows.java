@@ -5,8 +5,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.time.LocalDate;
-import java.time.temporal.ChronoUnit;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.copy.CopyIn;
@@ -21,9 +19,6 @@ final class CopiedRows {
   private static final byte[] HEADER = {
     'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0xff, '\r', '\n', 0, 0, 0, 0, 0, 0, 0, 0, 0
   };
-  private static final Instant EPOCH = Instant.parse("2000-01-01T00:00:00Z");
-  private static final long EPOCH_DAY = LocalDate.of(2000, 1, 1).toEpochDay();
-  private static final int NULL = -1;
   private static final int CHUNK = 64 << 10;
 
   private final CopyIn copy;
@@ -48,24 +43,19 @@ final class CopiedRows {
   }
 
   CopiedRows add(UUID id) {
-    room(Integer.BYTES + 2 * Long.BYTES)
-        .putInt(2 * Long.BYTES)
-        .putLong(id.getMostSignificantBits())
-        .putLong(id.getLeastSignificantBits());
+    Binary.put(room(Integer.BYTES + Binary.UUID_BYTES).putInt(Binary.UUID_BYTES), id);
     return this;
   }
 
   CopiedRows add(Slot slot) {
-    return add(Math.toIntExact(slot.day().toEpochDay() - EPOCH_DAY));
+    return add(Binary.days(slot.day()));
   }
 
   CopiedRows add(@Nullable Instant time) {
     if (time == null) {
       return addNull();
     }
-    room(Integer.BYTES + Long.BYTES)
-        .putInt(Long.BYTES)
-        .putLong(ChronoUnit.MICROS.between(EPOCH, time));
+    room(Integer.BYTES + Long.BYTES).putInt(Long.BYTES).putLong(Binary.micros(time));
     return this;
   }
 
@@ -89,7 +79,7 @@ final class CopiedRows {
   }
 
   private CopiedRows addNull() {
-    room(Integer.BYTES).putInt(NULL);
+    room(Integer.BYTES).putInt(Binary.NULL);
     return this;
   }
 

@@ -5,6 +5,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
@@ -63,13 +64,21 @@ public final class DatabaseCheck {
 
   /** One connection, with timeouts, outside of any pool. */
   static Connection connect(Db.Address address) throws SQLException {
+    return connect(address, Duration.ofSeconds(15));
+  }
+
+  /**
+   * @param patience for an answer; zero means for ever
+   */
+  static Connection connect(Db.Address address, Duration patience) throws SQLException {
     Properties properties = new Properties();
     properties.setProperty("user", address.user());
     if (address.password() != null) {
       properties.setProperty("password", address.password());
     }
     properties.setProperty("connectTimeout", "3");
-    properties.setProperty("socketTimeout", "15");
+    properties.setProperty("socketTimeout", String.valueOf(patience.toSeconds()));
+    properties.setProperty("tcpKeepAlive", "true");
     return DriverManager.getConnection(address.url(), properties);
   }
 

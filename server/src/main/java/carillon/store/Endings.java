@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Persists outcomes. Whatever ends a claim goes through the one fenced statement here: the
+ * Persists outcomes. Whatever ends a claim goes through one of the two fenced statements here: the
  * completer's batches, workers' reports and the reaper.
  */
 public final class Endings {
@@ -108,11 +108,11 @@ public final class Endings {
     }
   }
 
-  // The way nearly every task ends, so it does nothing else. The transitions of the claim and of
-  // this end are not
-  // written: the row itself says them (see the view carillon.every_transition), unless somebody
-  // else than the holder
-  // ended it.
+  /**
+   * The way nearly every task ends, so it does nothing else. The claim and this end are not written
+   * as transitions: the row says them, and the view every_transition reads them there. Unless
+   * somebody else than the holder ended it.
+   */
   private static final String COMPLETE =
       """
       /* Endings.complete */
@@ -153,8 +153,7 @@ public final class Endings {
       FROM done
       """;
 
-  // Every other end. The row will be used again or was a failure, so all that it says moves to the
-  // history.
+  /** Every other end: the row will be used again or has failed, so its claim moves to the trail. */
   private static final String FINISH =
       """
       /* Endings.finish */
@@ -296,7 +295,8 @@ public final class Endings {
 
   private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
-    // In one order everywhere, so that two batches cannot wait for each other.
+    // In one order, so that two batches hardly ever wait for each other; if they do, one is run
+    // again.
     List<Ending> ordered = new ArrayList<>(endings);
     ordered.sort(Comparator.comparing(ending -> ending.id().value()));
     ordered.forEach(

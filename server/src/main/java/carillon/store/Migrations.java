@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -143,7 +144,8 @@ public final class Migrations {
   }
 
   private void takeBack(Step step) {
-    try (Connection connection = DatabaseCheck.connect(address)) {
+    // A step back may have to write as much as was kept since, however long that takes.
+    try (Connection connection = DatabaseCheck.connect(address, Duration.ZERO)) {
       connection.setAutoCommit(false);
       try (Statement statement = connection.createStatement();
           PreparedStatement forget =

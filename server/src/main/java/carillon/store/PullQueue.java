@@ -106,11 +106,11 @@ public final class PullQueue {
                 now,
                 entry -> lanes.containsKey(entry.lane()) && !tried.contains(entry),
                 mostUrgent);
-        Lane lane = next.map(entry -> lanes.get(entry.lane())).orElse(null);
-        if (next.isEmpty() || lane == null) {
+        if (next.isEmpty()) {
           return claimed;
         }
         Agenda.Entry entry = next.get();
+        Lane lane = Objects.requireNonNull(lanes.get(entry.lane()));
         tried.add(entry);
         Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
         var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
@@ -206,17 +206,23 @@ public final class PullQueue {
         .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, types, who)));
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
-      results.add(report.equals(accepted.get(report.id())));
-      accepted.remove(report.id());
+      results.add(accepted.remove(report.id(), report));
     }
     return results;
   }
 
   private Map<TaskId, WorkReport> report(
       Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports, List<String> types, String who) {
-    // That a task was completed can be written without a look at it: the fence decides.
+    Set<TaskId> once = new HashSet<>();
+    Set<TaskId> again = new HashSet<>();
+    reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
+    // That a task was completed can be written without a look at it: the fence decides. Unless
+    // there is more than one report about it, of which the one with the current lease counts.
     Predicate<WorkReport> isPlain =
-        report -> types.isEmpty() && report.kind() == WorkReport.Kind.COMPLETED;
+        report ->
+            types.isEmpty()
+                && report.kind() == WorkReport.Kind.COMPLETED
+                && !again.contains(report.id());
     Map<TaskId, Claims.Held> held =
         held(tx, tenant, slot, reports.stream().filter(isPlain.negate()).toList());
     Map<TaskId, Endings.Ending> ends = new HashMap<>();

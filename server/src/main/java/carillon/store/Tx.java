@@ -92,7 +92,22 @@ public final class Tx {
         }
       }
     } catch (SQLException e) {
+      closeIfLost(e);
       throw failed(sql, e);
+    }
+  }
+
+  /**
+   * The driver does so itself for other statements, but not for COPY: an answer that comes after
+   * all would be taken for the next statement's.
+   */
+  private void closeIfLost(SQLException e) {
+    if (e.getSQLState() != null && e.getSQLState().startsWith("08")) {
+      try {
+        connection.abort(Runnable::run);
+      } catch (SQLException again) {
+        e.addSuppressed(again);
+      }
     }
   }
 

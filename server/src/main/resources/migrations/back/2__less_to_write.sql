@@ -1,4 +1,7 @@
 -- Takes back V2. The version before reads the table only, so what stands on the rows is written there first.
+
+-- Rather fail and be started again than have every claim wait behind us for a lock.
+SET LOCAL lock_timeout = '2s';
 INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
 SELECT tenant, task, slot, at, from_state, to_state, fence, who, reason
 FROM carillon.every_transition e

@@ -1,6 +1,9 @@
 -- The claim of a task and its completion stand on the task's own row and are no longer written a second time as
 -- transitions. This says them all, wherever they stand.
 
+-- Rather fail and be started again than have every claim wait behind us for a lock.
+SET LOCAL lock_timeout = '2s';
+
 CREATE VIEW carillon.every_transition AS
 SELECT tenant, task, slot, at, from_state, to_state, fence, who, reason
 FROM carillon.transition

@@ -9,6 +9,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Workers that claim, report and renew, and the dead letters that they leave. */
@@ -169,8 +171,9 @@ class WorkApiTest {
     assertThat(again.body()).isEqualTo(first.body());
   }
 
-  @Test
-  void a_worker_limited_to_some_types_cannot_touch_the_tasks_of_others() {
+  @ParameterizedTest
+  @ValueSource(strings = {"completed", "dead"})
+  void a_worker_limited_to_some_types_cannot_touch_the_tasks_of_others(String outcome) {
     api.post("/v1/tasks")
         .json("{\"type\":\"not-yours\",\"target\":{\"pull\":{}}}")
         .send()
@@ -191,7 +194,7 @@ class WorkApiTest {
     TestApi.Reply reported =
         api.request("POST", "/v1/work/report")
             .as(key)
-            .json("{\"results\":[{" + lease + ",\"outcome\":\"dead\"}]}")
+            .json("{\"results\":[{" + lease + ",\"outcome\":\"" + outcome + "\"}]}")
             .send()
             .expect(200);
     TestApi.Reply renewed =

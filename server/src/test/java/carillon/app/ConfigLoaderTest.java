@@ -54,7 +54,7 @@ class ConfigLoaderTest {
             "concurrency = 512",
             "drain-timeout = 10s",
             "retention = 30d",
-            "pool-size = 12",
+            "pool-size = 14",
             "log-format = text",
             "log-level = info");
   }
@@ -75,7 +75,7 @@ class ConfigLoaderTest {
                     Duration.ofSeconds(10),
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
-                new Config.Database(null, 12),
+                new Config.Database(null, 14),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30)),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info")));

@@ -65,7 +65,7 @@ class CostOfALifeTest {
             lease,
             new Seats(TASKS),
             _ -> true,
-            dispatcher,
+            dispatcher::send,
             completer,
             _ -> {});
   }

@@ -29,6 +29,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +79,7 @@ class EngineTest {
             lease,
             seats,
             _ -> true,
-            dispatcher,
+            dispatcher::send,
             completer,
             events::add);
     reaper =
@@ -393,7 +394,7 @@ class EngineTest {
     ClaimedTask claimed = world.claimOne("node");
 
     completer.expect(claimed.lease().claim(), 1, seats);
-    dispatcher.start(List.of(claimed), "the id that this node had before");
+    dispatcher.send(List.of(claimed), "the id that this node had before");
     dispatcher.close();
 
     assertThat(deliverer.delivered()).isEmpty();
@@ -449,6 +450,44 @@ class EngineTest {
     assertThat(world.state(unlucky)).isEqualTo(TaskState.COMPLETED);
     assertThat(seats.taken()).isZero();
     assertThat(seats.free()).isEqualTo(3);
+  }
+
+  @Test
+  void a_claim_of_which_one_outcome_cannot_be_written_stays_for_the_reaper() {
+    TaskId bad = world.create(task(null, HTTP));
+    TaskId good = world.create(task(null, HTTP));
+    List<ClaimedTask> claimed = world.claim("node", 2);
+    UUID claim = claimed.getFirst().lease().claim();
+    completer.expect(claim, 2, seats);
+    for (TaskId id : List.of(bad, good)) {
+      ClaimedTask task =
+          claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
+      String output = id.equals(bad) ? "no text has \0" : "ok";
+      completer.add(new Attempted(task, new Outcome.Completed(200, output)));
+    }
+
+    completer.flushOnce();
+
+    assertThat(world.state(good)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(bad)).isEqualTo(TaskState.RUNNING);
+    assertThat(completer.isKnown(claim)).isFalse();
+    assertThat(seats.taken()).isZero();
+    reaper.reapOnce();
+    assertThat(world.state(bad)).isEqualTo(TaskState.PENDING);
+  }
+
+  @Test
+  void what_is_only_kept_is_not_sent_when_its_target_has_just_changed() {
+    TaskId id = world.create(task(null, HTTP));
+    ClaimedTask claimed = world.claimOne("node");
+    completer.expect(claimed.lease().claim(), 1, seats);
+
+    dispatcher.keep(List.of(claimed));
+    completer.flushOnce();
+
+    assertThat(deliverer.delivered()).isEmpty();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+    assertThat(world.find(id).attempt()).isZero();
   }
 
   @Test

@@ -109,6 +109,21 @@ class QuotasTest {
   }
 
   @Test
+  void a_single_seat_goes_to_every_type_of_every_tenant_in_turn() {
+    List<Quotas.Line> lines = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      lines.add(line(i, i % 2, "type-" + i / 2, 5, Duration.ZERO));
+    }
+    Set<Quotas.Line> served = new HashSet<>();
+
+    for (int pass = 0; pass < 8; pass++) {
+      served.addAll(Quotas.share(lines, 1, NOW.plusMillis(pass)).keySet());
+    }
+
+    assertThat(served).hasSize(4);
+  }
+
+  @Test
   void few_seats_go_to_as_many_tenants_as_there_are_seats() {
     List<Quotas.Line> lines = new ArrayList<>();
     for (int i = 0; i < 100; i++) {

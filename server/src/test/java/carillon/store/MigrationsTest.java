@@ -3,11 +3,20 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Outcome;
+import carillon.model.TaskId;
 import carillon.testkit.Postgres;
+import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class MigrationsTest {
@@ -28,6 +37,40 @@ class MigrationsTest {
         assertThat(migrations.current()).isEqualTo(version);
       }
       assertThat(objects()).as("left behind after going all the way back").isEqualTo("migration");
+    }
+  }
+
+  @Test
+  void going_back_from_schema_2_writes_the_transitions_that_stood_on_the_rows() {
+    try (World world = World.create()) {
+      world.node("node");
+      TaskId done = world.discard();
+      TaskId retried = world.discard();
+      world.discard();
+      world.discard();
+      for (ClaimedTask task : world.claim("node", 3)) {
+        Outcome outcome =
+            task.id().equals(retried)
+                ? new Outcome.RetryAt(
+                    world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
+                : new Outcome.Completed(null, null);
+        if (task.id().equals(done) || task.id().equals(retried)) {
+          world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+        }
+      }
+      String all =
+          """
+          SELECT string_agg(task || ' ' || from_state || ' ' || to_state || ' ' || fence || ' ' || who || ' ' || at,
+                            ', ' ORDER BY task, at)
+          FROM carillon.%s
+          """;
+      String before = world.value(all.formatted("every_transition"));
+
+      Migrations.open(world.address.url(), world.address.user(), world.address.password())
+          .apply(OptionalInt.of(1));
+
+      assertThat(world.value(all.formatted("transition"))).isEqualTo(before);
+      assertThat(before.split(", ")).hasSize(5);
     }
   }
 

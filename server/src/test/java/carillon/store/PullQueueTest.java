@@ -86,6 +86,26 @@ class PullQueueTest {
   }
 
   @Test
+  void a_report_with_a_lease_that_is_over_does_not_hide_the_one_that_counts() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+    Lease old = new Lease(lease.fence(), UUID.randomUUID());
+
+    for (WorkReport.Kind kind : List.of(WorkReport.Kind.RELEASED, WorkReport.Kind.COMPLETED)) {
+      Lease current = kind == WorkReport.Kind.RELEASED ? lease : claim(1).getFirst().lease();
+      List<WorkReport> reports =
+          List.of(
+              new WorkReport(id, old, WorkReport.Kind.COMPLETED, null, null, null, null),
+              new WorkReport(id, current, kind, null, null, null, null));
+      List<Boolean> accepted =
+          world.db.inTransaction(
+              tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+      assertThat(accepted).containsExactly(false, true);
+    }
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+  }
+
+  @Test
   void a_lease_that_was_never_given_changes_nothing() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
