@@ -295,7 +295,10 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
   /** The process that the pid file names; 0 if none. */
   private long pid() {
-    List<String> lines = pidFileLines();
+    return pid(pidFileLines());
+  }
+
+  private static long pid(List<String> lines) {
     try {
       return lines.isEmpty() ? 0 : Long.parseLong(lines.getFirst().strip());
     } catch (NumberFormatException _) {
@@ -306,7 +309,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
   /** The eighth line of the pid file is the server's own word. */
   private boolean isReady() {
     List<String> lines = pidFileLines();
-    return lines.size() >= 8 && lines.get(7).strip().equals("ready") && pid() != NO_PROCESS;
+    // Of one reading: the server may replace a file that outlived another at any moment.
+    return lines.size() >= 8 && lines.get(7).strip().equals("ready") && pid(lines) != NO_PROCESS;
   }
 
   /** The file goes first, and a zombie that nobody reaps would stay. */

@@ -239,7 +239,8 @@ class EmbeddedPostgresTest {
       server.destroyForcibly();
       server.onExit().get();
 
-      assertThat(postgres.revive()).isTrue();
+      // As its loop does: while processes of the dead server still end, none can start.
+      await().until(postgres::revive);
 
       assertThat(postgres.jdbcUrl()).isEqualTo(url);
       assertThat(ask(postgres, "SELECT count(*) FROM kept")).isEqualTo("0");
