@@ -187,6 +187,7 @@ class HotPlansTest {
       for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
         statement.execute("SET " + off + " = off"); // as Db does
       }
+      statement.execute("SET max_parallel_workers_per_gather = 0");
       StringBuilder plan = new StringBuilder();
       try (ResultSet rows = statement.executeQuery("EXPLAIN (GENERIC_PLAN) " + sql)) {
         while (rows.next()) {
