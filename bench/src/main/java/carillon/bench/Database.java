@@ -105,9 +105,10 @@ record Database(String host, int port, String name, String user, String password
   String topStatements() throws SQLException {
     return one(
         """
-        SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row  %s',
+        SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row %9s blocks  %s',
                                  round(total_exec_time), calls, rows,
                                  round((total_exec_time * 1000 / greatest(rows, 1))::numeric, 1),
+                                 shared_blks_hit + shared_blks_read,
                                  left(regexp_replace(query, '\\s+', ' ', 'g'), 70)), E'\\n'
                           ORDER BY total_exec_time DESC), '')
         FROM (SELECT *
@@ -123,6 +124,11 @@ record Database(String host, int port, String name, String user, String password
   public void settle() throws SQLException {
     execute("VACUUM (ANALYZE)");
     execute("SELECT pg_stat_statements_reset()");
+  }
+
+  @Override
+  public void checkpoint() throws SQLException {
+    execute("CHECKPOINT");
   }
 
   /** Drops it, whoever is still connected. */

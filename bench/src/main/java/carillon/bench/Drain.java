@@ -1,9 +1,18 @@
 package carillon.bench;
 
+import static java.util.Comparator.comparing;
+import static java.util.Objects.requireNonNull;
+
 import java.io.IOException;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 
-/** Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it? */
+/**
+ * Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it? The
+ * round in the middle counts: one alone differs by a tenth from the next.
+ */
 enum Drain implements Scenario<Worker> {
   ALONE,
 
@@ -13,6 +22,8 @@ enum Drain implements Scenario<Worker> {
     void prepare(Worker worker, Stage stage) throws IOException, SQLException {
       stage.progress().step("loading the future");
       worker.loadFuture(stage.sizes().future());
+      // Long ago, as it were: who drains must not pay for writing out what was loaded.
+      worker.store().checkpoint();
     }
   },
 
@@ -27,6 +38,9 @@ enum Drain implements Scenario<Worker> {
     }
   };
 
+  /** Who has taken so long is slow enough to be measured by what was done. */
+  private static final Duration AGAIN = Duration.ofSeconds(45);
+
   void prepare(Worker worker, Stage stage) throws IOException, SQLException {}
 
   @Override
@@ -34,11 +48,17 @@ enum Drain implements Scenario<Worker> {
       throws IOException, SQLException, InterruptedException {
     stage.warmUp(worker);
     prepare(worker, stage);
-    stage.progress().step("loading");
-    worker.load(stage.sizes().drain());
-    worker.store().settle();
-    stage.progress().step("draining");
-    return measure(worker, stage);
+    List<Figures> rounds = new ArrayList<>();
+    long began = System.nanoTime();
+    do {
+      stage.progress().step("loading");
+      worker.load(stage.sizes().drain());
+      worker.store().settle();
+      stage.progress().step("draining");
+      rounds.add(measure(worker, stage));
+    } while (rounds.size() < stage.sizes().rounds() && System.nanoTime() - began < AGAIN.toNanos());
+    rounds.sort(comparing(round -> requireNonNull(round.get(Metric.RATE))));
+    return rounds.get((rounds.size() - 1) / 2);
   }
 
   Figures measure(Worker worker, Stage stage)

@@ -117,6 +117,11 @@ final class Redis implements Store {
   }
 
   @Override
+  public void checkpoint() {
+    // it writes out on its own, and evicts nothing
+  }
+
+  @Override
   public Snapshot holdSnapshot() {
     throw new UnsupportedOperationException("Redis has no snapshots");
   }

@@ -15,6 +15,7 @@ import java.time.Duration;
  * @param bigBurst the same of the burst that takes long
  * @param window over which the tasks of lateness are spread
  * @param enqueuing how long tasks are handed in one by one
+ * @param rounds of drain, growth and snapshot, unless they take long
  * @param patience after which a scenario ends with what has been reached
  */
 record Sizes(
@@ -28,6 +29,7 @@ record Sizes(
     int bigBurst,
     Duration window,
     Duration enqueuing,
+    int rounds,
     Duration patience) {
 
   static final Sizes QUICK =
@@ -42,6 +44,7 @@ record Sizes(
           100_000,
           Duration.ofSeconds(5),
           Duration.ofSeconds(5),
+          1,
           Duration.ofMinutes(2));
 
   static final Sizes FULL =
@@ -56,6 +59,7 @@ record Sizes(
           500_000,
           Duration.ofSeconds(20),
           Duration.ofSeconds(10),
+          3,
           Duration.ofMinutes(2));
 
   /** What {@link #of} makes of it, in words. */
@@ -94,6 +98,7 @@ record Sizes(
         bigBurst,
         window,
         enqueuing,
+        rounds,
         PATIENCE_WITH_OTHERS);
   }
 }

@@ -26,6 +26,9 @@ interface Store extends AutoCloseable {
   /** After loading: makes everything as it would be some time later. */
   void settle() throws SQLException;
 
+  /** Writes out what is only in memory yet, as it would be some minutes later. */
+  void checkpoint() throws SQLException;
+
   /** Keeps what is dead from being cleared away until closed. */
   Snapshot holdSnapshot() throws SQLException;
 

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class BacklogGauge {
 
-  private static final Duration FRESH = Duration.ofSeconds(2);
+  private static final Duration FRESH = Duration.ofSeconds(5);
 
   /** Counting stops there: a longer line is simply long. */
   private static final int MOST = 10_000;
