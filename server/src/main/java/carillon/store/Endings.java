@@ -189,7 +189,7 @@ public final class Endings {
             AND t.claim = f.claim
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
-                    t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type
+                    t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
@@ -207,8 +207,8 @@ public final class Endings {
           FROM done
           WHERE state = 'PENDING'
       ), letters AS (
-          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
-          SELECT tenant, id, slot, type, clock_timestamp(), error
+          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+          SELECT tenant, id, slot, type, clock_timestamp(), error, failure, status, key
           FROM done
           WHERE state = 'DEAD'
       ), keys AS (
