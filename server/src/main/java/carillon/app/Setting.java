@@ -36,6 +36,8 @@ enum Setting {
   CONCURRENCY("concurrency", "512", "N", "deliveries that may run at once on this node"),
   DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long deliveries may finish on shutdown"),
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
+  POISON_CRASHES(
+      "poison-crashes", "3", "N", "a task that so many nodes died of is dead, 2 at least"),
   POOL_SIZE("pool-size", "14", "N", "database connections that the API and the engine share"),
   LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
   LOG_LEVEL(

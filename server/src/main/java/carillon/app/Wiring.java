@@ -115,12 +115,13 @@ final class Wiring {
     shutdown.add(heartbeat::leave);
     shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
 
+    Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)
             ? Optional.of(
                 engine(
                     config,
-                    new Engine.Store(queue, endings, catalog, agenda, clock),
+                    new Engine.Store(queue, endings, catalog, agenda, clock, nodes),
                     targetRules,
                     heartbeat,
                     metrics,
@@ -128,19 +129,14 @@ final class Wiring {
             : Optional.empty();
     var upkeep =
         new Upkeep.Store(
-            queue,
-            claims,
-            new Nodes(engineDb),
-            slots,
-            new Replies(engineDb),
-            new UniqueTasks(engineDb),
-            clock);
+            queue, claims, nodes, slots, new Replies(engineDb), new UniqueTasks(engineDb), clock);
     shutdown.add(
         Upkeep.start(
             upkeep,
             heartbeat::lease,
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
             config.engine().retention(),
+            config.engine().poisonCrashes(),
             metrics));
     metrics.outcomes(endings);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);

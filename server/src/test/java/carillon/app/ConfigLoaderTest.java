@@ -54,6 +54,7 @@ class ConfigLoaderTest {
             "concurrency = 512",
             "drain-timeout = 10s",
             "retention = 30d",
+            "poison-crashes = 3",
             "pool-size = 14",
             "log-format = text",
             "log-level = info");
@@ -76,7 +77,7 @@ class ConfigLoaderTest {
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
                 new Config.Database(null, 14),
-                new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30)),
+                new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info")));
   }
@@ -195,6 +196,9 @@ class ConfigLoaderTest {
         "drain-timeout | 2h           | a duration from 0s to 1h",
         "concurrency   | 0            | a number from 1 to 100000",
         "pool-size     | 1            | a number from 2 to 1000",
+        "poison-crashes | 1           | a number from 2 to 100",
+        "poison-crashes | 101         | a number from 2 to 100",
+        "poison-crashes | none        | a number from 2 to 100",
         "allow-targets | 10.0.0.0/33  | a comma list of CIDRs and host names, such as"
             + " 10.0.0.0/8,hooks.internal",
         "allow-targets | 10.0.0.999   | a comma list of CIDRs and host names, such as"
