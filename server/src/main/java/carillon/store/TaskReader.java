@@ -34,7 +34,8 @@ final class TaskReader {
       """
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
       t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
-      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress
+      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
+      t.on_complete, t.on_dead
       """;
 
   private final Db db;
@@ -381,7 +382,8 @@ final class TaskReader {
         failure(row),
         row.getString("error"),
         row.getString("output"),
-        row.getString("progress"));
+        row.getString("progress"),
+        Catalog.callbacks(row));
   }
 
   private static @Nullable FailureKind failure(ResultSet row) throws SQLException {

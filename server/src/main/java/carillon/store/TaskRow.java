@@ -53,6 +53,7 @@ record TaskRow(
         null,
         null,
         null,
-        null);
+        null,
+        asked.callbacks());
   }
 }

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Callbacks;
 import carillon.model.FailureKind;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param target the task's own; null where it follows its type
  * @param retry the task's own; null where it follows its type
  * @param failure why the last attempt failed, if it did
+ * @param callbacks the task's own; what is null follows its type
  */
 public record TaskView(
     String tenant,
@@ -51,4 +53,5 @@ public record TaskView(
     @Nullable FailureKind failure,
     @Nullable String error,
     @Nullable String output,
-    @Nullable String progress) {}
+    @Nullable String progress,
+    Callbacks callbacks) {}
