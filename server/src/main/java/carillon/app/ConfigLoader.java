@@ -263,7 +263,7 @@ final class ConfigLoader {
                 "error, warn, info, debug or trace",
                 text -> Optional.of(text.toLowerCase(Locale.ROOT)).filter(LOG_LEVELS::contains))),
         new Config.Alert(
-            alertUrl(new HttpTargetRules(AddressRules.of(allowTargets))),
+            alertUrl(allowTargets),
             required(
                 Setting.ALERT_DEATHS,
                 "a number from 1 to " + AlertRule.MAX_DEATHS,
@@ -275,10 +275,10 @@ final class ConfigLoader {
   }
 
   /** By the rules that every target keeps to. */
-  private @Nullable String alertUrl(HttpTargetRules rules) {
+  private @Nullable String alertUrl(List<String> allowTargets) {
     String url = read(Setting.ALERT_URL, "a URL", Optional::of);
     if (url != null) {
-      rules
+      new HttpTargetRules(AddressRules.of(allowTargets))
           .checkUrl(url)
           .ifPresent(
               problem -> {

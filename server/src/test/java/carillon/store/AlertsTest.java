@@ -41,7 +41,7 @@ class AlertsTest {
 
   @BeforeEach
   void open() {
-    world = World.create(new AlertRule(OPERATORS, 3, Duration.ofMinutes(1)));
+    world = World.alerting(new AlertRule(OPERATORS, 3, Duration.ofMinutes(1)));
     world.node("node");
     alert(new AlertSetting.Own(RULE));
   }

@@ -97,11 +97,11 @@ public final class World implements AutoCloseable {
 
   /** On a new database. */
   public static World create() {
-    return create(null);
+    return new World(Postgres.freshDatabase(), null);
   }
 
   /** On a new database, in an installation whose operators hear of dead letters that grow. */
-  public static World create(@Nullable AlertRule usualAlert) {
+  public static World alerting(AlertRule usualAlert) {
     return new World(Postgres.freshDatabase(), usualAlert);
   }
 
