@@ -48,6 +48,12 @@ final class Fields {
     return value != null && !(value instanceof JsonValue.Null);
   }
 
+  /** Whether the field is there and null, where that says something else than leaving it out. */
+  boolean isNull(String name) {
+    known.add(name);
+    return values.get(name) instanceof JsonValue.Null;
+  }
+
   /** For fields that may be written in two ways. */
   boolean isObject(String name) {
     return values.get(name) instanceof JsonValue.Members;

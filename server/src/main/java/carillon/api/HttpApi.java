@@ -86,7 +86,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
-    all.addAll(new TenantRoutes(stores.tenants(), database, lists).endpoints());
+    all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all);
   }
 

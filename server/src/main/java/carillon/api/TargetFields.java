@@ -1,7 +1,9 @@
 package carillon.api;
 
+import carillon.model.Callbacks;
 import carillon.model.HttpTargetRules;
 import carillon.model.Target;
+import carillon.model.TaskType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +24,37 @@ final class TargetFields {
   }
 
   @Nullable Target read(Fields parent) {
-    Fields fields = parent.object("target");
+    return read(parent, "target");
+  }
+
+  /** Who is told how tasks of this type end. */
+  Callbacks callbacks(Fields parent, @Nullable String type) {
+    Callbacks callbacks = new Callbacks(http(parent, "onComplete"), http(parent, "onDead"));
+    if (type != null && TaskType.isOwn(type)) {
+      for (String name : List.of("onComplete", "onDead")) {
+        if (parent.has(name)) {
+          parent.wrong(
+              name,
+              ErrorCode.INVALID_VALUE,
+              "is not possible for " + type + ": it would never end");
+        }
+      }
+    }
+    return callbacks;
+  }
+
+  /** For those who only listen: who pulls can as well look at what it wants to know. */
+  @Nullable Target http(Fields parent, String name) {
+    Target target = read(parent, name);
+    if (target == null || target instanceof Target.Http) {
+      return target;
+    }
+    parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
+    return null;
+  }
+
+  private @Nullable Target read(Fields parent, String name) {
+    Fields fields = parent.object(name);
     if (fields == null) {
       return null;
     }
@@ -31,7 +63,7 @@ final class TargetFields {
     fields.done();
     if (given.size() != 1) {
       parent.wrong(
-          "target", ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
+          name, ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
       return null;
     }
     return switch (given.getFirst()) {

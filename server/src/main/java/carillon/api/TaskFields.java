@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Callbacks;
 import carillon.model.Durations;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
@@ -72,6 +73,7 @@ final class TaskFields {
             Limits.METADATA_PAIRS,
             Limits.METADATA_NAME_CHARS,
             Limits.METADATA_VALUE_CHARS);
+    Callbacks callbacks = targets.callbacks(fields, type);
     fields.done(READ_ONLY);
     if (dueAt != null && expiresAt != null && !expiresAt.isAfter(dueAt)) {
       fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be after dueAt");
@@ -89,7 +91,8 @@ final class TaskFields {
         ttl,
         concurrencyKey,
         uniqueFor,
-        metadata);
+        metadata,
+        callbacks);
   }
 
   TaskPatch patch(Fields fields) {

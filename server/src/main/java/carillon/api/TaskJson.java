@@ -1,7 +1,9 @@
 package carillon.api;
 
+import carillon.model.Callbacks;
 import carillon.model.ClaimedTask;
 import carillon.model.FailureKind;
+import carillon.model.Target;
 import carillon.store.Json;
 import carillon.store.TaskStory;
 import carillon.store.TaskView;
@@ -45,9 +47,7 @@ final class TaskJson {
     node.put("cancelRequested", task.cancelRequested());
     node.put("leasedBy", task.leasedBy());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
-    node.set(
-        "target",
-        task.target() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.target()));
+    target(node, "target", task.target());
     node.set(
         "retry",
         task.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.retry()));
@@ -58,7 +58,17 @@ final class TaskJson {
     error(node, task.failure(), task.error(), task.status());
     node.put("progress", task.progress());
     node.put("crashes", task.crashes());
+    callbacks(node, task.callbacks());
     return node;
+  }
+
+  static void callbacks(ObjectNode node, Callbacks callbacks) {
+    target(node, "onComplete", callbacks.onComplete());
+    target(node, "onDead", callbacks.onDead());
+  }
+
+  private static void target(ObjectNode node, String name, @Nullable Target target) {
+    node.set(name, target == null ? JsonNodeFactory.instance.nullNode() : Json.of(target));
   }
 
   static ObjectNode withPayload(ObjectNode node, @Nullable String payload) {

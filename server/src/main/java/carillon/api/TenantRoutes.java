@@ -1,8 +1,13 @@
 package carillon.api;
 
+import carillon.model.AlertRule;
+import carillon.model.AlertSetting;
 import carillon.model.Echo;
+import carillon.model.Target;
+import carillon.store.Json;
 import carillon.store.Tenant;
 import carillon.store.Tenants;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -14,11 +19,13 @@ final class TenantRoutes {
   private static final int MAX_WEIGHT = 1000;
 
   private final Tenants tenants;
+  private final TargetFields targets;
   private final DatabaseGate database;
   private final Lists lists;
 
-  TenantRoutes(Tenants tenants, DatabaseGate database, Lists lists) {
+  TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Lists lists) {
     this.tenants = tenants;
+    this.targets = targets;
     this.database = database;
     this.lists = lists;
   }
@@ -49,6 +56,7 @@ final class TenantRoutes {
     Boolean strict = fields.bool("strict");
     Boolean paused = fields.bool("paused");
     Integer weight = fields.integer("weight", 1, MAX_WEIGHT);
+    AlertSetting alert = alert(fields);
     fields.done(Set.of("name"));
     fields.mistakes().refuse();
     Tenant tenant =
@@ -59,8 +67,31 @@ final class TenantRoutes {
                     strict != null && strict,
                     paused != null && paused,
                     weight == null ? 1 : weight,
+                    alert,
                     call.caller().who()));
     return Answer.json(200, json(tenant));
+  }
+
+  /** Left out, the installation's; null is none. */
+  private AlertSetting alert(Fields parent) {
+    if (parent.isNull("alert")) {
+      return new AlertSetting.Off();
+    }
+    Fields fields = parent.object("alert");
+    if (fields == null) {
+      return new AlertSetting.AsInstallation();
+    }
+    Target target = fields.required("target", targets.http(fields, "target"));
+    Integer deaths = fields.integer("deaths", 1, AlertRule.MAX_DEATHS);
+    Duration within = fields.duration("within", AlertRule.MIN_WITHIN, AlertRule.MAX_WITHIN);
+    fields.done();
+    return target == null
+        ? new AlertSetting.Off()
+        : new AlertSetting.Own(
+            new AlertRule(
+                target,
+                deaths == null ? AlertRule.DEFAULT_DEATHS : deaths,
+                within == null ? AlertRule.DEFAULT_WITHIN : within));
   }
 
   private static String name(Call call) {
@@ -73,11 +104,18 @@ final class TenantRoutes {
   }
 
   private static ObjectNode json(Tenant tenant) {
-    return JsonNodeFactory.instance
-        .objectNode()
-        .put("name", tenant.name())
-        .put("strict", tenant.strict())
-        .put("paused", tenant.paused())
-        .put("weight", tenant.weight());
+    ObjectNode node =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("name", tenant.name())
+            .put("strict", tenant.strict())
+            .put("paused", tenant.paused())
+            .put("weight", tenant.weight());
+    switch (tenant.alert()) {
+      case AlertSetting.AsInstallation() -> {} // as it was put: left out
+      case AlertSetting.Off() -> node.putNull("alert");
+      case AlertSetting.Own(var rule) -> node.set("alert", Json.of(rule));
+    }
+    return node;
   }
 }

@@ -1,10 +1,10 @@
 package carillon.api;
 
+import carillon.store.Json;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,10 +17,6 @@ final class Times {
       Pattern.compile(
           "([+-]?\\d{4,10})-(\\d\\d)-(\\d\\d)[Tt"
               + " ](\\d\\d:\\d\\d:\\d\\d)(\\.\\d{1,32})?([Zz]|[+-]\\d\\d:\\d\\d)?");
-  private static final DateTimeFormatter OUT =
-      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'", Locale.ROOT)
-          .withZone(ZoneOffset.UTC);
-
   private static final int NANO_DIGITS = 9;
   private static final int MAX_TEXT = 64;
 
@@ -67,7 +63,7 @@ final class Times {
   }
 
   static String format(Instant time) {
-    return OUT.format(time);
+    return Json.of(time);
   }
 
   static @Nullable String formatOrNull(@Nullable Instant time) {

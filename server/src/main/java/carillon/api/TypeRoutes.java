@@ -78,7 +78,7 @@ final class TypeRoutes {
     String name = name(call);
     Call.IfMatch ifMatch = call.ifMatch();
     Fields fields = call.fields();
-    Types.Settings settings = settings(fields);
+    Types.Settings settings = settings(fields, name);
     fields.mistakes().refuse();
     return database.use(
         () -> {
@@ -92,7 +92,7 @@ final class TypeRoutes {
         });
   }
 
-  private Types.Settings settings(Fields fields) {
+  private Types.Settings settings(Fields fields, String name) {
     RetryPolicy retry = RetryFields.read(fields);
     Boolean paused = fields.bool("paused");
     Types.Settings settings =
@@ -104,7 +104,8 @@ final class TypeRoutes {
             fields.integer("priority", 0, 9),
             fields.integer("slices", 1, MAX_SLICES),
             paused != null && paused,
-            secret(fields));
+            secret(fields),
+            targets.callbacks(fields, name));
     fields.done(READ_ONLY);
     return settings;
   }
@@ -185,6 +186,7 @@ final class TypeRoutes {
     node.put("pausedReason", type.pausedReason());
     node.put("signed", !type.signingSecrets().isEmpty()); // the secrets themselves are never shown
     node.put("version", type.version());
+    TaskJson.callbacks(node, type.callbacks());
     return node;
   }
 

@@ -7,7 +7,8 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is due and waits, looked up when somebody asks, but not more often than every few seconds.
+ * What is due and waits, and what has died, looked up when somebody asks, but not more often than
+ * every few seconds.
  */
 final class BacklogGauge {
 
@@ -19,6 +20,7 @@ final class BacklogGauge {
   private final Backlog backlog;
   private final DbClock clock;
   private Backlog.@Nullable Length length; // guarded by this
+  private long groups; // guarded by this
   private Instant readAt = Instant.EPOCH; // guarded by this
 
   BacklogGauge(Backlog backlog, DbClock clock) {
@@ -30,6 +32,13 @@ final class BacklogGauge {
     metrics.gauge(
         "backlog.due", "tasks that are due and wait, counted up to " + MOST, () -> read().due());
     metrics.gauge("backlog.oldest.seconds", "how long the first of them has waited", this::oldest);
+    metrics.gauge(
+        "dead.letter.groups", "kinds of dead letters, counted up to " + MOST, this::groups);
+  }
+
+  private synchronized double groups() {
+    read();
+    return groups;
   }
 
   private double oldest() {
@@ -42,6 +51,7 @@ final class BacklogGauge {
     Backlog.Length known = length;
     if (known == null || readAt.plus(FRESH).isBefore(now)) {
       known = backlog.look(now, MOST);
+      groups = backlog.deadLetterGroups(MOST);
       length = known;
       readAt = now;
     }

@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  * @param engine how hard it works
  * @param access who may call it and whom it may call
  * @param log what it writes to stderr
+ * @param alert who hears of dead letters that grow
  */
 public record Config(
-    Node node, Http http, Database database, Engine engine, Access access, Log log) {
+    Node node, Http http, Database database, Engine engine, Access access, Log log, Alert alert) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {
@@ -107,4 +108,25 @@ public record Config(
    * @param level the least serious level of our own lines. Default info.
    */
   public record Log(LogFormat format, String level) {}
+
+  /**
+   * Who hears of dead letters that grow, for tenants that say nothing else.
+   *
+   * @param url gets a POST; null means nobody hears of it. Default null.
+   * @param deaths of one kind that are worth it. Default 10.
+   * @param within the time in which they must have died. Default 5 min.
+   */
+  public record Alert(@Nullable String url, int deaths, Duration within) {
+
+    @Override
+    public String toString() {
+      return "Alert[url="
+          + (url == null ? "null" : "***")
+          + ", deaths="
+          + deaths
+          + ", within="
+          + within
+          + "]";
+    }
+  }
 }

@@ -2,7 +2,10 @@ package carillon.app;
 
 import carillon.app.cli.CommandFailed;
 import carillon.app.cli.Text;
+import carillon.model.AddressRules;
+import carillon.model.AlertRule;
 import carillon.model.Durations;
+import carillon.model.HttpTargetRules;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -222,6 +225,7 @@ final class ConfigLoader {
 
   private Config build() {
     DatabaseUrl url = read(Setting.DATABASE_URL, DatabaseUrl.RULE, DatabaseUrl::parse);
+    List<String> allowTargets = allowTargets(url == null);
     return new Config(
         new Config.Node(
             nodeId(),
@@ -252,13 +256,42 @@ final class ConfigLoader {
             required(Setting.POISON_CRASHES, "a number from 2 to 100", between(2, 100))),
         new Config.Access(
             read(Setting.ADMIN_KEY, "1 to 200 visible ASCII characters", matching(VISIBLE)),
-            allowTargets(url == null)),
+            allowTargets),
         new Config.Log(
             required(Setting.LOG_FORMAT, "text or json", ConfigLoader::logFormat),
             required(
                 Setting.LOG_LEVEL,
                 "error, warn, info, debug or trace",
-                text -> Optional.of(text.toLowerCase(Locale.ROOT)).filter(LOG_LEVELS::contains))));
+                text -> Optional.of(text.toLowerCase(Locale.ROOT)).filter(LOG_LEVELS::contains))),
+        new Config.Alert(
+            alertUrl(allowTargets),
+            required(
+                Setting.ALERT_DEATHS,
+                "a number from 1 to " + AlertRule.MAX_DEATHS,
+                between(1, AlertRule.MAX_DEATHS)),
+            required(
+                Setting.ALERT_WITHIN,
+                "a duration from 1s to 7d",
+                between(AlertRule.MIN_WITHIN, AlertRule.MAX_WITHIN))));
+  }
+
+  /** By the rules that every target keeps to. */
+  private @Nullable String alertUrl(List<String> allowTargets) {
+    String url = read(Setting.ALERT_URL, "a URL", Optional::of);
+    if (url != null) {
+      new HttpTargetRules(AddressRules.of(allowTargets))
+          .checkUrl(url)
+          .ifPresent(
+              problem -> {
+                throw new CommandFailed(origin(Setting.ALERT_URL) + ": " + problem.message());
+              });
+    }
+    return url;
+  }
+
+  private String origin(Setting setting) {
+    Given found = given.get(setting);
+    return found == null ? setting.key : found.origin();
   }
 
   private <T> T required(Setting setting, String rule, Function<String, Optional<T>> parser) {

@@ -38,6 +38,14 @@ enum Setting {
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
   POISON_CRASHES(
       "poison-crashes", "3", "N", "a task that so many nodes died of is dead, 2 at least"),
+  ALERT_URL(
+      "alert-url",
+      null,
+      "URL",
+      "gets one POST when dead letters of one kind grow; without it nobody does, except where a"
+          + " tenant has its own"),
+  ALERT_DEATHS("alert-deaths", "10", "N", "deaths of one kind that are worth an alert"),
+  ALERT_WITHIN("alert-within", "5m", "DURATION", "the time in which they must have died"),
   POOL_SIZE("pool-size", "14", "N", "database connections that the API and the engine share"),
   LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
   LOG_LEVEL(
@@ -63,7 +71,8 @@ enum Setting {
 
   /** Secrets are never shown, and may be given by the name of a file that holds them. */
   boolean isSecret() {
-    return this == DATABASE_URL || this == ADMIN_KEY;
+    // A webhook's URL is often all that one needs to use it.
+    return this == DATABASE_URL || this == ADMIN_KEY || this == ALERT_URL;
   }
 
   String flag() {

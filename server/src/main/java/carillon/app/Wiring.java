@@ -12,9 +12,13 @@ import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
+import carillon.model.AlertRule;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
+import carillon.model.Slot;
+import carillon.model.Target;
 import carillon.store.Agenda;
+import carillon.store.Alerts;
 import carillon.store.ApiKeys;
 import carillon.store.Backlog;
 import carillon.store.Catalog;
@@ -41,10 +45,12 @@ import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,9 +107,12 @@ final class Wiring {
     Slots slots = new Slots(catalogDb);
     Agenda agenda = new Agenda();
     WorkQueue queue = new WorkQueue(engineDb, catalog, slots, agenda);
-    Endings endings = new Endings(engineDb, catalog, agenda);
-    Claims claims = new Claims(engineDb, catalog, endings);
     Tasks tasks = new Tasks(apiDb, catalog, slots, clock, agenda);
+    Alerts alerts = new Alerts(catalog, tasks, alertRule(config.alert()));
+    Endings endings = new Endings(engineDb, catalog, agenda, tasks, alerts);
+    Claims claims = new Claims(engineDb, catalog, endings);
+    // What ends may make tasks that are due at once, and has no time to make their slot.
+    slots.ensure(Slot.of(clock.instant()));
     Replies replies = new Replies(apiDb);
     HttpTargetRules targetRules =
         new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
@@ -139,6 +148,8 @@ final class Wiring {
             config.engine().poisonCrashes(),
             metrics));
     metrics.outcomes(endings);
+    metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
+    metrics.count("alerts", "alerts raised by this node", alerts::raised);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
     metrics.gauge(
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
@@ -246,6 +257,15 @@ final class Wiring {
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
         Duration.ofSeconds(5));
+  }
+
+  private static @Nullable AlertRule alertRule(Config.Alert alert) {
+    return alert.url() == null
+        ? null
+        : new AlertRule(
+            new Target.Http(alert.url(), "POST", Map.of(), null, null),
+            alert.deaths(),
+            alert.within());
   }
 
   private static Optional<String> notReady(Heartbeat heartbeat) {

@@ -28,9 +28,61 @@ public record NewTask(
     @Nullable Duration ttl,
     @Nullable String concurrencyKey,
     @Nullable Duration uniqueFor,
-    Map<String, String> metadata) {
+    Map<String, String> metadata,
+    Callbacks callbacks) {
 
   public NewTask {
     metadata = Map.copyOf(metadata);
+  }
+
+  /** One that tells nobody how it ends. */
+  public NewTask(
+      String type,
+      @Nullable String key,
+      @Nullable Instant dueAt,
+      @Nullable Duration delay,
+      @Nullable Integer priority,
+      @Nullable String payload,
+      @Nullable Target target,
+      @Nullable RetryPolicy retry,
+      @Nullable Instant expiresAt,
+      @Nullable Duration ttl,
+      @Nullable String concurrencyKey,
+      @Nullable Duration uniqueFor,
+      Map<String, String> metadata) {
+    this(
+        type,
+        key,
+        dueAt,
+        delay,
+        priority,
+        payload,
+        target,
+        retry,
+        expiresAt,
+        ttl,
+        concurrencyKey,
+        uniqueFor,
+        metadata,
+        Callbacks.NONE);
+  }
+
+  /** The same, but these are told how it ends. */
+  public NewTask telling(Callbacks callbacks) {
+    return new NewTask(
+        type,
+        key,
+        dueAt,
+        delay,
+        priority,
+        payload,
+        target,
+        retry,
+        expiresAt,
+        ttl,
+        concurrencyKey,
+        uniqueFor,
+        metadata,
+        callbacks);
   }
 }

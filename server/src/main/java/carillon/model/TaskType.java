@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param signingSecrets newest first; the older ones end by themselves after a rotation
  * @param pausedReason why it is paused, if something other than a person did it
  * @param version rises with every change
+ * @param callbacks who is told how its tasks end unless they say otherwise. Default: nobody.
  */
 public record TaskType(
     String name,
@@ -28,7 +29,8 @@ public record TaskType(
     boolean paused,
     @Nullable String pausedReason,
     List<SigningSecret> signingSecrets,
-    int version) {
+    int version,
+    Callbacks callbacks) {
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
   public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
@@ -50,6 +52,15 @@ public record TaskType(
         false,
         null,
         List.of(),
-        0);
+        0,
+        Callbacks.NONE);
+  }
+
+  /**
+   * Whether the tasks of this type are Carillon's own, made to tell of others. Of those nobody is
+   * told: it would never end.
+   */
+  public static boolean isOwn(String name) {
+    return name.equals(Callbacks.TYPE) || name.equals(AlertRule.TYPE);
   }
 }

@@ -5,7 +5,7 @@ import carillon.model.Slot;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** How long the line of due tasks is, for showing. */
+/** How long the line of due tasks is, and what else needs a look, for showing. */
 public final class Backlog {
 
   private final Db db;
@@ -65,5 +65,23 @@ public final class Backlog {
       oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
     }
     return new Length(Math.min(due, limit), oldest);
+  }
+
+  private static final String COUNT_GROUPS =
+      """
+      /* Backlog.deadLetterGroups */
+      SELECT count(*) AS groups
+      FROM (
+          SELECT
+          FROM carillon.dead_letter_group
+          WHERE letters > 0
+          LIMIT ?
+      ) g
+      """;
+
+  /** How many kinds of dead letters there are, counted up to a limit. */
+  public long deadLetterGroups(int limit) {
+    return db.inTransaction(
+        tx -> tx.query(COUNT_GROUPS, row -> row.getLong("groups"), limit).getFirst());
   }
 }

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Callbacks;
 import carillon.model.Lane;
 import carillon.model.RetryPolicy;
 import carillon.model.Route;
@@ -226,7 +227,7 @@ public final class Catalog {
   private static final String TENANTS =
       """
       /* Catalog.tenants */
-      SELECT id, name, strict, paused, weight
+      SELECT id, name, strict, paused, weight, alert
       FROM carillon.tenant
       ORDER BY name
       """;
@@ -235,7 +236,8 @@ public final class Catalog {
       """
       tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
       signing_secret,
-      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version
+      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version,
+      on_complete, on_dead
       """;
 
   private static final String TYPES =
@@ -327,7 +329,8 @@ public final class Catalog {
         row.getString("name"),
         row.getBoolean("strict"),
         row.getBoolean("paused"),
-        row.getInt("weight"));
+        row.getInt("weight"),
+        Json.alert(row.getString("alert")));
   }
 
   static TaskType type(ResultSet row) throws SQLException {
@@ -347,7 +350,19 @@ public final class Catalog {
         row.getBoolean("paused"),
         row.getString("paused_reason"),
         secrets,
-        row.getInt("version"));
+        row.getInt("version"),
+        callbacks(row));
+  }
+
+  /** Those that a type's or a task's own row names. */
+  static Callbacks callbacks(ResultSet row) throws SQLException {
+    String onComplete = row.getString("on_complete");
+    String onDead = row.getString("on_dead");
+    return onComplete == null && onDead == null
+        ? Callbacks.NONE
+        : new Callbacks(
+            onComplete == null ? null : Json.target(onComplete),
+            onDead == null ? null : Json.target(onDead));
   }
 
   private static void addSecret(List<SigningSecret> secrets, byte @Nullable [] bytes) {

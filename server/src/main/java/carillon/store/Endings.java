@@ -36,14 +36,18 @@ public final class Endings {
   private final Db db;
   private final Catalog catalog;
   private final Agenda agenda;
+  private final CallbackTasks callbacks;
+  private final Alerts alerts;
 
   private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
   private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
 
-  public Endings(Db db, Catalog catalog, Agenda agenda) {
+  public Endings(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
     this.db = db;
     this.catalog = catalog;
     this.agenda = agenda;
+    this.callbacks = new CallbackTasks(db, catalog, tasks);
+    this.alerts = alerts;
     for (Ended ended : Ended.values()) {
       counts.put(ended, new LongAdder());
     }
@@ -62,6 +66,11 @@ public final class Endings {
   public long count(FailureKind kind) {
     LongAdder count = failures.get(kind);
     return count == null ? 0 : count.sum();
+  }
+
+  /** How many callbacks this process has made. */
+  public long callbacks() {
+    return callbacks.made();
   }
 
   /**
@@ -156,7 +165,8 @@ public final class Endings {
             AND t.state = 'RUNNING'
             AND t.fence = f.fence -- the fence: who lost its lease can no longer write
             AND t.claim = f.claim
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.fence, t.leased_by, t.finished_at, t.concurrency_key
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.fence, t.leased_by, t.finished_at, t.concurrency_key,
+                    t.on_complete
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
           SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
@@ -172,7 +182,7 @@ public final class Endings {
             AND k.task = done.id
       )
       SELECT id, lane, 'COMPLETED' AS state, NULL::timestamptz AS ready_at, concurrency_key IS NOT NULL AS keyed,
-             false AS released
+             false AS released, on_complete AS callback
       FROM done
       """;
 
@@ -215,7 +225,7 @@ public final class Endings {
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
                     t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type,
-                    f.request
+                    f.request, t.on_dead
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
@@ -247,7 +257,8 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released, failure
+      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released, failure,
+             CASE WHEN state = 'DEAD' THEN on_dead END AS callback
       FROM done
       """;
 
@@ -268,7 +279,12 @@ public final class Endings {
     CANCELLED
   }
 
-  private record Done(
+  /**
+   * One that was written.
+   *
+   * @param callback of its own, for the end that it has come to
+   */
+  record Done(
       TaskId id,
       Slot slot,
       int lane,
@@ -276,7 +292,8 @@ public final class Endings {
       @Nullable Instant readyAt,
       boolean keyed,
       boolean released,
-      @Nullable String failure) {
+      @Nullable String failure,
+      @Nullable String callback) {
 
     private Ended ended() {
       return switch (state) {
@@ -330,12 +347,17 @@ public final class Endings {
     ordered.forEach(
         ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
+    List<Done> dead = new ArrayList<>();
     bySlot.forEach(
         (slot, some) -> {
           List<Done> done = finishInSlot(tx, slot, some, who, lapsed);
           done.forEach(one -> states.put(one.id(), one.state()));
+          callbacks.write(tx, slot, done);
+          done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
           tx.afterCommit(() -> done.forEach(this::note));
         });
+    alerts.raise(tx, dead);
+    // Last, because it locks the catalog: whoever needs a new lane from here on would wait for us.
     endings.stream()
         .filter(ending -> ending.outcome() instanceof Outcome.Dead(_, var pauses) && pauses)
         .filter(ending -> states.containsKey(ending.id()))
@@ -437,6 +459,7 @@ public final class Endings {
         Sql.instant(row, "ready_at"),
         row.getBoolean("keyed"),
         row.getBoolean("released"),
-        failure);
+        failure,
+        row.getString("callback"));
   }
 }

@@ -1,8 +1,13 @@
 package carillon.store;
 
+import carillon.model.AlertRule;
+import carillon.model.AlertSetting;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -13,12 +18,19 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The JSON of targets, retry policies and metadata: as it is stored, and as the API answers it. */
+/**
+ * The JSON of targets, retry policies, alerts, times and metadata: as it is stored, and as the API
+ * answers it.
+ */
 public final class Json {
 
   public static final ObjectMapper MAPPER = JsonMapper.builder().build();
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'", Locale.ROOT)
+          .withZone(ZoneOffset.UTC);
 
   private Json() {}
 
@@ -66,8 +78,38 @@ public final class Json {
     return node;
   }
 
-  static Target target(String json) {
+  public static ObjectNode of(AlertRule rule) {
+    ObjectNode node = NODES.objectNode();
+    node.set("target", of(rule.target()));
+    node.put("deaths", rule.deaths());
+    node.put("within", rule.within().toString());
+    return node;
+  }
+
+  /** In UTC with milliseconds. */
+  public static String of(Instant time) {
+    return TIME.format(time);
+  }
+
+  static AlertSetting alert(@Nullable String json) {
+    if (json == null) {
+      return new AlertSetting.AsInstallation();
+    }
     JsonNode node = MAPPER.readTree(json);
+    return node.isNull()
+        ? new AlertSetting.Off()
+        : new AlertSetting.Own(
+            new AlertRule(
+                target(node.get("target")),
+                node.get("deaths").asInt(),
+                Duration.parse(node.get("within").asString())));
+  }
+
+  static Target target(String json) {
+    return target(MAPPER.readTree(json));
+  }
+
+  private static Target target(JsonNode node) {
     if (node.has("pull")) {
       return new Target.Pull();
     }

@@ -141,13 +141,16 @@ public final class Replies {
       WHERE (tenant, key) IN (
           SELECT tenant, key
           FROM carillon.reply
-          WHERE created_at < clock_timestamp() - make_interval(secs => ?)
+          WHERE created_at < (SELECT clock_timestamp()) - make_interval(secs => ?)
+          ORDER BY created_at
           LIMIT ?
       )
+        -- Again, for who was waited for: it may just have begun to use the key anew.
+        AND created_at < clock_timestamp() - make_interval(secs => ?)
       """;
 
   /** Removes answers that are too old to be repeated; says how many. */
   public int forgetOld(int limit) {
-    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit));
+    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit, KEPT.toSeconds()));
   }
 }

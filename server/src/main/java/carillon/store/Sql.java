@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.AlertSetting;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
 import carillon.model.Target;
@@ -71,6 +72,14 @@ final class Sql {
 
   static @Nullable String json(@Nullable RetryPolicy retry) {
     return retry == null ? null : Json.of(retry).toString();
+  }
+
+  static @Nullable String json(AlertSetting alert) {
+    return switch (alert) {
+      case AlertSetting.AsInstallation() -> null;
+      case AlertSetting.Off() -> "null";
+      case AlertSetting.Own(var rule) -> Json.of(rule).toString();
+    };
   }
 
   static @Nullable String json(Map<String, String> pairs) {

@@ -36,7 +36,7 @@ final class TaskReader {
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
       t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
       t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
-      t.request, t.crashes
+      t.request, t.crashes, t.on_complete, t.on_dead
       """;
 
   private final Db db;
@@ -428,7 +428,8 @@ final class TaskReader {
         row.getString("output"),
         row.getString("progress"),
         row.getString("request"),
-        row.getInt("crashes"));
+        row.getInt("crashes"),
+        Catalog.callbacks(row));
   }
 
   private static @Nullable FailureKind failure(ResultSet row) throws SQLException {

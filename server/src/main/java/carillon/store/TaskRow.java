@@ -55,6 +55,7 @@ record TaskRow(
         null,
         null,
         null,
-        0);
+        0,
+        asked.callbacks());
   }
 }

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Callbacks;
 import carillon.model.FailureKind;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param failure why the last attempt failed, if it did
  * @param request what the last attempt sent, as JSON without secrets; null if nothing
  * @param crashes nodes that died while they ran it, as far as it may be to blame
+ * @param callbacks the task's own; what is null follows its type
  */
 public record TaskView(
     String tenant,
@@ -55,4 +57,5 @@ public record TaskView(
     @Nullable String output,
     @Nullable String progress,
     @Nullable String request,
-    int crashes) {}
+    int crashes,
+    Callbacks callbacks) {}

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.AlertSetting;
 import java.util.List;
 import java.util.Optional;
 
@@ -29,20 +30,22 @@ public final class Tenants {
   private static final String PUT =
       """
       /* Tenants.put */
-      INSERT INTO carillon.tenant (name, strict, paused, weight)
-      VALUES (?, ?, ?, ?)
+      INSERT INTO carillon.tenant (name, strict, paused, weight, alert)
+      VALUES (?, ?, ?, ?, ?::jsonb)
       ON CONFLICT (name) DO UPDATE
-      SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight
-      RETURNING id, name, strict, paused, weight
+      SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight, alert = excluded.alert
+      RETURNING id, name, strict, paused, weight, alert
       """;
 
   /** Creates or changes. */
-  public Tenant put(String name, boolean strict, boolean paused, int weight, String who) {
+  public Tenant put(
+      String name, boolean strict, boolean paused, int weight, AlertSetting alert, String who) {
     Tenant saved =
         db.inTransaction(
             tx -> {
               Tenant tenant =
-                  tx.query(PUT, Catalog::tenant, name, strict, paused, weight).getFirst();
+                  tx.query(PUT, Catalog::tenant, name, strict, paused, weight, Sql.json(alert))
+                      .getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
               return tenant;
             });

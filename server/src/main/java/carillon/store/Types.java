@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Callbacks;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
 import carillon.model.Target;
@@ -34,7 +35,8 @@ public final class Types {
       @Nullable Integer priority,
       @Nullable Integer slices,
       boolean paused,
-      @Nullable SigningSecret signingSecret) {}
+      @Nullable SigningSecret signingSecret,
+      Callbacks callbacks) {}
 
   /** What became of a change. */
   public sealed interface Result {
@@ -109,8 +111,9 @@ public final class Types {
       """
       /* Types.put */
       INSERT INTO carillon.task_type AS t (
-          tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret)
-      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?)
+          tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret,
+          on_complete, on_dead)
+      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?, ?::jsonb, ?::jsonb)
       ON CONFLICT (tenant, name) DO UPDATE
       SET target = excluded.target,
           retry = excluded.retry,
@@ -129,6 +132,8 @@ public final class Types {
                                        THEN clock_timestamp() + make_interval(secs => ?)
                                        ELSE t.previous_secret_until END,
           signing_secret = coalesce(excluded.signing_secret, t.signing_secret),
+          on_complete = excluded.on_complete,
+          on_dead = excluded.on_dead,
           version = t.version + 1
       """;
 
@@ -167,6 +172,8 @@ public final class Types {
         settings.slices() == null ? defaults.slices() : settings.slices(),
         settings.paused(),
         settings.signingSecret() == null ? null : settings.signingSecret().bytes(),
+        Sql.json(settings.callbacks().onComplete()),
+        Sql.json(settings.callbacks().onDead()),
         ROTATION.toSeconds());
   }
 

@@ -17,9 +17,11 @@ public final class UniqueTasks {
       WHERE (tenant, type, key) IN (
           SELECT tenant, type, key
           FROM carillon.unique_task
-          WHERE held_until < clock_timestamp()
+          WHERE held_until < (SELECT clock_timestamp())
+          ORDER BY held_until
           LIMIT ?
       )
+        AND held_until < clock_timestamp() -- again, for who was waited for: it may hold the key longer now
       """;
 
   /** Removes keys whose window is over; says how many. */

@@ -71,7 +71,8 @@ CREATE TABLE carillon.dead_letter_group (
     deaths      bigint NOT NULL, -- that there ever were
     first_at    timestamptz NOT NULL,
     last_at     timestamptz NOT NULL,
-    alerted_at  timestamptz,
+    alerted_at  timestamptz, -- when somebody was last told that it grows
+    alert_until timestamptz, -- nobody is told again before then; every death puts it off
     PRIMARY KEY (tenant, type, fingerprint)
 );
 

@@ -204,12 +204,16 @@ class CommandsTest {
             + " {\"type\":\"t\",\"payload\":[1],\"dueAt\":\"D\",\"key\":\"k\"}",
         "task create t --max-attempts 3 --unique-for 1h --metadata a=b | POST /v1/tasks |"
             + " {\"type\":\"t\",\"retry\":{\"maxAttempts\":3},\"unique\":{\"for\":\"1h\"},\"metadata\":{\"a\":\"b\"}}",
+        "task create t --on-complete http://a --on-dead http://b | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"onComplete\":{\"http\":{\"url\":\"http://a\"}},\"onDead\":{\"http\":{\"url\":\"http://b\"}}}",
         "type get t                            | GET /v1/types/t                                   "
             + "      |",
         "type list                             | GET /v1/types                                     "
             + "      |",
         "type put t --http http://x            | PUT /v1/types/t |"
             + " {\"target\":{\"http\":{\"url\":\"http://x\"}}}",
+        "type put t --on-dead http://b         | PUT /v1/types/t |"
+            + " {\"onDead\":{\"http\":{\"url\":\"http://b\"}}}",
         "type put t {\"priority\":1}           | PUT /v1/types/t                                   "
             + "      | {\"priority\":1}",
         "type delete t                         | DELETE /v1/types/t                                "

@@ -55,6 +55,9 @@ class ConfigLoaderTest {
             "drain-timeout = 10s",
             "retention = 30d",
             "poison-crashes = 3",
+            "alert-url = null",
+            "alert-deaths = 10",
+            "alert-within = 5m",
             "pool-size = 14",
             "log-format = text",
             "log-level = info");
@@ -79,7 +82,8 @@ class ConfigLoaderTest {
                 new Config.Database(null, 14),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
-                new Config.Log(Config.LogFormat.TEXT, "info")));
+                new Config.Log(Config.LogFormat.TEXT, "info"),
+                new Config.Alert(null, 10, Duration.ofMinutes(5))));
   }
 
   @Test
@@ -207,6 +211,8 @@ class ConfigLoaderTest {
             + " 10.0.0.0/8,hooks.internal",
         "log-format    | xml          | text or json",
         "log-level     | loud         | error, warn, info, debug or trace",
+        "alert-deaths  | 0            | a number from 1 to 10000",
+        "alert-within  | 8d           | a duration from 1s to 7d",
       })
   void a_bad_value_is_refused_with_key_value_and_rule(String key, String value, String rule) {
     assertThatThrownBy(() -> load(key, value))
@@ -227,6 +233,26 @@ class ConfigLoaderTest {
   void targets_are_addresses_networks_and_names(String target) {
     assertThat(load("allow-targets", target + ", example.org").access().allowTargets())
         .containsExactly(target, "example.org");
+  }
+
+  @Test
+  void alerts_go_where_targets_may_go() throws IOException {
+    Files.writeString(directory.resolve("hook"), "https://example.com/hook/s3cret\n");
+    environment.put("CARILLON_ALERT_URL_FILE", "hook");
+    file("alert-deaths: 3\nalert-within: 1m\n");
+
+    Config config = load();
+
+    assertThat(config.alert())
+        .isEqualTo(new Config.Alert("https://example.com/hook/s3cret", 3, Duration.ofMinutes(1)));
+    assertThat(config.toString()).doesNotContain("s3cret");
+    assertThatThrownBy(() -> load("alert-url", "http://10.0.0.1/"))
+        .isInstanceOf(CommandFailed.class)
+        .hasMessage("--alert-url: \"10.0.0.1\" is not an address that deliveries may reach");
+    assertThat(load("alert-url", "http://10.0.0.1/", "allow-targets", "10.0.0.0/8").alert().url())
+        .isEqualTo("http://10.0.0.1/");
+    assertThatThrownBy(() -> load("alert-url", "https://me:s3cret@example.com/"))
+        .hasMessage("--alert-url: the URL must not carry a user or password");
   }
 
   @Test

@@ -50,7 +50,9 @@ class ReadmeTest {
                     "report", "DEAD",
                     "reminder", "CANCELLED",
                     "resize", "COMPLETED",
-                    "invoice", "COMPLETED"));
+                    "invoice", "COMPLETED",
+                    "told", "COMPLETED",
+                    "carillon.callback", "COMPLETED"));
       }
       assertThat(output)
           .contains("/hello attempt 1 {\"to\": \"you\"}\n")
@@ -59,6 +61,7 @@ class ReadmeTest {
           .contains("{\"cancelled\":1}\n")
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
           .contains("/invoice attempt 1 {\"number\": 1}\n")
+          .contains("/told attempt 1 {\"event\":\"task.completed\",")
           .contains("fenced=0");
     }
   }

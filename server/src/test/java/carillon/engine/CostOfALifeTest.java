@@ -3,6 +3,7 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import carillon.model.Callbacks;
 import carillon.model.ClaimedTask;
 import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
@@ -112,7 +113,8 @@ class CostOfALifeTest {
     NewTask task =
         new NewTask(
             "t", null, null, null, null, PAYLOAD, null, null, null, null, null, null, Map.of());
-    var settings = new Types.Settings(target, AT_ONCE, null, null, null, null, false, null);
+    var settings =
+        new Types.Settings(target, AT_ONCE, null, null, null, null, false, null, Callbacks.NONE);
     world.types.put(World.TENANT, "t", settings, "test", null);
     world.create(
         task); // makes the lane and the slot, and brings the statements into the plan cache

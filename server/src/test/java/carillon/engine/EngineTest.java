@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import carillon.model.Attempted;
+import carillon.model.Callbacks;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
@@ -217,7 +218,7 @@ class EngineTest {
     world.types.put(
         World.TENANT,
         "t",
-        new Types.Settings(HTTP, null, null, null, null, null, false, null),
+        new Types.Settings(HTTP, null, null, null, null, null, false, null, Callbacks.NONE),
         "test",
         null);
     deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));

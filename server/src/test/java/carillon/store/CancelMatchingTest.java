@@ -2,6 +2,7 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.AlertSetting;
 import carillon.model.NewTask;
 import carillon.model.Target;
 import carillon.model.TaskId;
@@ -97,7 +98,8 @@ class CancelMatchingTest {
   @Test
   void never_across_tenants() {
     TaskId mine = create("a", "k", null, "red");
-    Tenant other = world.tenants.put("other", false, false, 1, "test");
+    Tenant other =
+        world.tenants.put("other", false, false, 1, new AlertSetting.AsInstallation(), "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 
     int cancelled =

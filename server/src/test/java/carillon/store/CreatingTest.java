@@ -3,6 +3,8 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.AlertSetting;
+import carillon.model.Callbacks;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
@@ -271,14 +273,15 @@ class CreatingTest {
 
   @Test
   void a_strict_tenant_takes_only_types_that_it_knows() {
-    Tenant strict = world.tenants.put("strict", true, false, 1, "test");
+    Tenant strict =
+        world.tenants.put("strict", true, false, 1, new AlertSetting.AsInstallation(), "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
         .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
     world.types.put(
         strict.id(),
         "known",
-        new Types.Settings(null, null, null, null, null, null, false, null),
+        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE),
         "test",
         null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))
@@ -287,7 +290,8 @@ class CreatingTest {
 
   @Test
   void a_task_of_one_tenant_does_not_exist_for_another() {
-    Tenant stranger = world.tenants.put("stranger", false, false, 1, "test");
+    Tenant stranger =
+        world.tenants.put("stranger", false, false, 1, new AlertSetting.AsInstallation(), "test");
     TaskId id = world.create(World.task("mine", new Target.Pull()));
 
     assertThat(world.tasks.find(stranger.id(), id)).isEmpty();
@@ -316,7 +320,7 @@ class CreatingTest {
   @Test
   void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
     world.catalog.refresh();
-    other.tenants.put("elsewhere", false, false, 1, "test");
+    other.tenants.put("elsewhere", false, false, 1, new AlertSetting.AsInstallation(), "test");
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
 

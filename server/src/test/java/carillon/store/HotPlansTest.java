@@ -25,6 +25,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -37,6 +38,7 @@ class HotPlansTest {
       List.of(
           Backlog.class,
           Claims.class,
+          CallbackTasks.class,
           Endings.class,
           PullQueue.class,
           Slots.class,
@@ -120,6 +122,21 @@ class HotPlansTest {
     assertThat(plan)
         .contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx")
         .contains("Tid Scan");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "Alerts, RAISE, dead_letter_kind, died_at >",
+    "Replies, FORGET, reply_age, created_at <",
+    "UniqueTasks, FORGET, unique_task_age, held_until <"
+  })
+  void what_is_counted_or_forgotten_is_found_by_its_age(
+      String type, String statement, String index, String condition) throws Exception {
+    Field field = Class.forName("carillon.store." + type).getDeclaredField(statement);
+
+    String plan = explain(numbered(text(field)));
+
+    assertThat(plan).containsPattern("using " + index + " .*\n +Index Cond: .*" + condition);
   }
 
   @Test

@@ -1,5 +1,6 @@
 package carillon.testkit;
 
+import carillon.model.AlertRule;
 import carillon.model.ClaimedTask;
 import carillon.model.Lane;
 import carillon.model.NewTask;
@@ -9,6 +10,7 @@ import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
 import carillon.store.Agenda;
+import carillon.store.Alerts;
 import carillon.store.ApiKeys;
 import carillon.store.Catalog;
 import carillon.store.ChangeResult;
@@ -62,6 +64,7 @@ public final class World implements AutoCloseable {
   public final ApiKeys keys;
   public final Replies replies;
   public final WorkQueue queue;
+  public final Alerts alerts;
   public final Endings endings;
   public final Claims claims;
   public final PullQueue pullQueue;
@@ -69,7 +72,7 @@ public final class World implements AutoCloseable {
 
   private final Connection beside;
 
-  private World(Db.Address address) {
+  private World(Db.Address address, @Nullable AlertRule usualAlert) {
     this.address = address;
     this.beside = Postgres.connect(address);
     this.db = Db.open(address, "test", 24);
@@ -85,7 +88,8 @@ public final class World implements AutoCloseable {
     this.keys = new ApiKeys(db, catalog, clock);
     this.replies = new Replies(db);
     this.queue = new WorkQueue(db, catalog, slots, agenda);
-    this.endings = new Endings(db, catalog, agenda);
+    this.alerts = new Alerts(catalog, tasks, usualAlert);
+    this.endings = new Endings(db, catalog, agenda, tasks, alerts);
     this.claims = new Claims(db, catalog, endings);
     this.pullQueue = new PullQueue(catalog, queue, endings, claims, agenda, clock);
     this.nodes = new Nodes(db);
@@ -93,17 +97,22 @@ public final class World implements AutoCloseable {
 
   /** On a new database. */
   public static World create() {
-    return new World(Postgres.freshDatabase());
+    return new World(Postgres.freshDatabase(), null);
+  }
+
+  /** On a new database, in an installation whose operators hear of dead letters that grow. */
+  public static World alerting(AlertRule usualAlert) {
+    return new World(Postgres.freshDatabase(), usualAlert);
   }
 
   /** On a database that exists. */
   public static World on(Db.Address address) {
-    return new World(address);
+    return new World(address, null);
   }
 
   /** Another process on the same database. */
   public World beside() {
-    return new World(address);
+    return new World(address, null);
   }
 
   @Override

@@ -85,6 +85,16 @@ abstract class ApiCommand implements Callable<Integer> {
     }
   }
 
+  /** The target that calls a URL, if there is one. */
+  static @Nullable ObjectNode callback(@Nullable String url) {
+    if (url == null) {
+      return null;
+    }
+    ObjectNode target = JSON.createObjectNode();
+    target.putObject("http").put("url", url);
+    return target;
+  }
+
   /** Reads JSON that is given itself, as {@code @file}, or as {@code -} for standard input. */
   JsonNode readJson(String option, String given) {
     String text = given;

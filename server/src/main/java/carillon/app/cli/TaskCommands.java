@@ -107,6 +107,15 @@ public final class TaskCommands {
     private Map<String, String> metadata = new LinkedHashMap<>();
 
     @Option(
+        names = "--on-complete",
+        paramLabel = "URL",
+        description = "is called when it has completed")
+    private @Nullable String onComplete;
+
+    @Option(names = "--on-dead", paramLabel = "URL", description = "is called when it has died")
+    private @Nullable String onDead;
+
+    @Option(
         names = "--idempotency-key",
         paramLabel = "KEY",
         description = "repeating the call creates nothing new")
@@ -156,6 +165,8 @@ public final class TaskCommands {
       set(task, "unique", uniqueFor == null ? null : Map.of("for", uniqueFor));
       set(task, "concurrencyKey", concurrencyKey);
       set(task, "metadata", metadata.isEmpty() ? null : metadata);
+      set(task, "onComplete", callback(onComplete));
+      set(task, "onDead", callback(onDead));
       return idempotencyKey == null
           ? carillon.post(TASKS, task)
           : carillon.post(TASKS, task, idempotencyKey);

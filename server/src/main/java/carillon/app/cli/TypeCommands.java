@@ -90,6 +90,18 @@ public final class TypeCommands {
     @Option(names = "--http", paramLabel = "URL", description = "its tasks call this URL")
     private @Nullable String http;
 
+    @Option(
+        names = "--on-complete",
+        paramLabel = "URL",
+        description = "is called when one of them has completed")
+    private @Nullable String onComplete;
+
+    @Option(
+        names = "--on-dead",
+        paramLabel = "URL",
+        description = "is called when one of them has died")
+    private @Nullable String onDead;
+
     Put(Console console) {
       super(console);
     }
@@ -102,6 +114,8 @@ public final class TypeCommands {
       if (http != null) {
         type.putObject("target").putObject("http").put("url", http);
       }
+      set(type, "onComplete", callback(onComplete));
+      set(type, "onDead", callback(onDead));
       return carillon.put(path(""), type);
     }
   }

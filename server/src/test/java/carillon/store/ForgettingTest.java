@@ -1,0 +1,154 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.NewTask;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is kept to recognise repeats is forgotten in time, and not a moment too early. */
+class ForgettingTest {
+
+  private World world;
+  private UniqueTasks uniqueTasks;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    uniqueTasks = new UniqueTasks(world.db);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void reply(String key) {
+    world.replies.once(
+        World.TENANT, key, new byte[] {1}, _ -> Optional.of(new Replies.Reply(202, null, "done")));
+  }
+
+  private TaskId unique(String key, Duration window) {
+    NewTask task =
+        new NewTask(
+            "t",
+            key,
+            null,
+            null,
+            null,
+            null,
+            new Target.Discard(),
+            null,
+            null,
+            null,
+            null,
+            window,
+            Map.of());
+    return switch (world.db.<CreateResult>inTransaction(
+        tx -> world.tasks.create(tx, World.TENANT, task))) {
+      case CreateResult.Created(var created) -> created.id();
+      case CreateResult.Existing(var existing) -> existing.id();
+      case CreateResult.UnknownType(var type) -> throw new AssertionError(type);
+    };
+  }
+
+  @Test
+  void an_answer_is_kept_for_a_day_and_then_forgotten_in_bounded_steps() {
+    for (int i = 0; i < 5; i++) {
+      reply("old-" + i);
+    }
+    world.sql("UPDATE carillon.reply SET created_at = created_at - interval '24 hours 1 second'");
+    reply("young");
+    world.sql(
+        "UPDATE carillon.reply SET created_at = created_at - interval '23 hours' WHERE key ="
+            + " 'young'");
+
+    assertThat(world.replies.forgetOld(3)).isEqualTo(3);
+    assertThat(world.replies.forgetOld(3)).isEqualTo(2);
+    assertThat(world.replies.forgetOld(3)).isZero();
+    assertThat(world.value("SELECT string_agg(key, ' ') FROM carillon.reply")).isEqualTo("young");
+  }
+
+  @Test
+  void a_unique_key_is_kept_for_its_window_and_then_forgotten_in_bounded_steps() {
+    for (int i = 0; i < 5; i++) {
+      unique("old-" + i, Duration.ZERO);
+    }
+    unique("young", Duration.ofMinutes(1));
+    await()
+        .until(
+            () ->
+                "t"
+                    .equals(
+                        world.value(
+                            "SELECT bool_and(held_until < clock_timestamp()) FROM"
+                                + " carillon.unique_task WHERE key LIKE 'old%'")));
+
+    assertThat(uniqueTasks.forgetOld(3)).isEqualTo(3);
+    assertThat(uniqueTasks.forgetOld(3)).isEqualTo(2);
+    assertThat(uniqueTasks.forgetOld(3)).isZero();
+    assertThat(world.value("SELECT string_agg(key, ' ') FROM carillon.unique_task"))
+        .isEqualTo("young");
+  }
+
+  @Test
+  void a_key_that_is_held_anew_while_it_is_being_forgotten_is_kept() throws Exception {
+    TaskId first = unique("k", Duration.ZERO);
+    world.cancel(first);
+
+    forgetWhile(
+        "UPDATE carillon.unique_task SET held_until = clock_timestamp() + interval '1 hour'",
+        () -> uniqueTasks.forgetOld(10));
+
+    assertThat(world.value("SELECT count(*) FROM carillon.unique_task")).isEqualTo("1");
+  }
+
+  @Test
+  void an_answer_that_is_given_anew_while_the_old_one_is_being_forgotten_is_kept()
+      throws Exception {
+    reply("k");
+    world.sql("UPDATE carillon.reply SET created_at = created_at - interval '25 hours'");
+
+    forgetWhile(
+        "UPDATE carillon.reply SET created_at = clock_timestamp()",
+        () -> world.replies.forgetOld(10));
+
+    assertThat(world.value("SELECT count(*) FROM carillon.reply")).isEqualTo("1");
+  }
+
+  private static final String WAITING =
+      """
+      SELECT count(*)
+      FROM pg_stat_activity
+      WHERE datname = current_database()
+        AND wait_event_type = 'Lock'
+      """;
+
+  /** Forgets while a change to the same row is not committed yet; it is when somebody waits. */
+  private void forgetWhile(String change, Runnable forget) throws Exception {
+    try (ExecutorService threads = Executors.newSingleThreadExecutor();
+        Connection connection = Postgres.connect(world.address);
+        Statement statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      assertThat(statement.executeUpdate(change)).isEqualTo(1);
+      Future<?> forgotten = threads.submit(forget);
+      await().until(() -> world.value(WAITING).equals("1"));
+      connection.commit();
+      forgotten.get();
+    }
+  }
+}
