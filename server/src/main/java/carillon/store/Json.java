@@ -4,12 +4,14 @@ import carillon.model.RetryPolicy;
 import carillon.model.Target;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -64,6 +66,14 @@ public final class Json {
         .sorted(Map.Entry.comparingByKey())
         .forEach(e -> node.put(e.getKey(), e.getValue()));
     return node;
+  }
+
+  /** For the audit: names only, because values may be secrets. */
+  static String ofFields(List<String> names) {
+    ObjectNode node = NODES.objectNode();
+    ArrayNode fields = node.putArray("fields");
+    names.forEach(fields::add);
+    return node.toString();
   }
 
   static Target target(String json) {
