@@ -123,7 +123,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       case Resolver.Resolution.Vetted(var addresses) -> {
         ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
         Connection connection = connections.to(url, addresses, task.tenant(), deadline);
-        yield ask(connection, request, deadline).verdict(clock.instant());
+        yield ask(connection, request, deadline).verdict(task.statuses(), clock.instant());
       }
     };
   }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param timeout the deadline of the whole attempt
  * @param leaseUntil when the lease ends unless renewed; null while the node's own lease covers it
  * @param signingSecrets what deliveries are signed with, newest first; empty means unsigned
+ * @param statuses what the answers of an HTTP target mean
  */
 public record ClaimedTask(
     TenantId tenant,
@@ -35,7 +36,8 @@ public record ClaimedTask(
     boolean targetIsOfType,
     RetryPolicy retry,
     Duration timeout,
-    List<SigningSecret> signingSecrets) {
+    List<SigningSecret> signingSecrets,
+    StatusRules statuses) {
 
   public ClaimedTask {
     signingSecrets = List.copyOf(signingSecrets);

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param signingSecrets newest first; the older ones end by themselves after a rotation
  * @param pausedReason why it is paused, if something other than a person did it
  * @param version rises with every change
+ * @param statuses what the answers of an HTTP target mean. Default: the usual.
+ * @param schema JSON Schema that payloads must fit, byte for byte as it was given; null means none
  */
 public record TaskType(
     String name,
@@ -28,7 +30,9 @@ public record TaskType(
     boolean paused,
     @Nullable String pausedReason,
     List<SigningSecret> signingSecrets,
-    int version) {
+    int version,
+    StatusRules statuses,
+    @Nullable String schema) {
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
   public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
@@ -50,6 +54,8 @@ public record TaskType(
         false,
         null,
         List.of(),
-        0);
+        0,
+        StatusRules.DEFAULT,
+        null);
   }
 }

@@ -4,6 +4,7 @@ import carillon.model.Lane;
 import carillon.model.RetryPolicy;
 import carillon.model.Route;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
@@ -235,7 +236,8 @@ public final class Catalog {
       """
       tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
       signing_secret,
-      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version
+      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version,
+      status_rules, schema
       """;
 
   private static final String TYPES =
@@ -333,6 +335,7 @@ public final class Catalog {
   static TaskType type(ResultSet row) throws SQLException {
     String target = row.getString("target");
     String retry = row.getString("retry");
+    String statuses = row.getString("status_rules");
     List<SigningSecret> secrets = new ArrayList<>();
     addSecret(secrets, row.getBytes("signing_secret"));
     addSecret(secrets, row.getBytes("previous_secret"));
@@ -347,7 +350,9 @@ public final class Catalog {
         row.getBoolean("paused"),
         row.getString("paused_reason"),
         secrets,
-        row.getInt("version"));
+        row.getInt("version"),
+        statuses == null ? StatusRules.DEFAULT : Json.statuses(statuses),
+        row.getString("schema"));
   }
 
   private static void addSecret(List<SigningSecret> secrets, byte @Nullable [] bytes) {

@@ -1,8 +1,10 @@
 package carillon.store;
 
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -15,7 +17,10 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The JSON of targets, retry policies and metadata: as it is stored, and as the API answers it. */
+/**
+ * The JSON of targets, retry policies, status rules and metadata: as it is stored, and as the API
+ * answers it.
+ */
 public final class Json {
 
   public static final ObjectMapper MAPPER = JsonMapper.builder().build();
@@ -57,6 +62,26 @@ public final class Json {
     node.put("base", retry.base().toString());
     node.put("max", retry.max().toString());
     node.put("jitter", lower(retry.jitter()));
+    return node;
+  }
+
+  public static ObjectNode of(StatusRules rules) {
+    ObjectNode node = NODES.objectNode();
+    node.set("successCodes", of(rules.success()));
+    node.set("retryCodes", of(rules.retry()));
+    node.set("deadCodes", of(rules.dead()));
+    return node;
+  }
+
+  private static ArrayNode of(List<StatusRules.Range> ranges) {
+    ArrayNode node = NODES.arrayNode();
+    for (StatusRules.Range range : ranges) {
+      if (range.isOne()) {
+        node.add(range.from());
+      } else {
+        node.add(range.toString());
+      }
+    }
     return node;
   }
 
@@ -102,6 +127,25 @@ public final class Json {
         Duration.parse(node.get("base").asString()),
         Duration.parse(node.get("max").asString()),
         RetryPolicy.Jitter.valueOf(upper(node.get("jitter"))));
+  }
+
+  static StatusRules statuses(String json) {
+    JsonNode node = MAPPER.readTree(json);
+    return new StatusRules(
+        ranges(node.get("successCodes")),
+        ranges(node.get("retryCodes")),
+        ranges(node.get("deadCodes")));
+  }
+
+  private static List<StatusRules.Range> ranges(JsonNode node) {
+    List<StatusRules.Range> ranges = new ArrayList<>();
+    for (JsonNode each : node) {
+      ranges.add(
+          each.isInt()
+              ? StatusRules.Range.of(each.asInt())
+              : StatusRules.Range.parse(each.asString()).orElseThrow());
+    }
+    return ranges;
   }
 
   static Map<String, String> pairs(@Nullable String json) {

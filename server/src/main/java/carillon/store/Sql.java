@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -71,6 +72,10 @@ final class Sql {
 
   static @Nullable String json(@Nullable RetryPolicy retry) {
     return retry == null ? null : Json.of(retry).toString();
+  }
+
+  static @Nullable String json(StatusRules rules) {
+    return rules.equals(StatusRules.DEFAULT) ? null : Json.of(rules).toString();
   }
 
   static @Nullable String json(Map<String, String> pairs) {

@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
@@ -34,7 +35,9 @@ public final class Types {
       @Nullable Integer priority,
       @Nullable Integer slices,
       boolean paused,
-      @Nullable SigningSecret signingSecret) {}
+      @Nullable SigningSecret signingSecret,
+      StatusRules statuses,
+      @Nullable String schema) {}
 
   /** What became of a change. */
   public sealed interface Result {
@@ -48,6 +51,14 @@ public final class Types {
 
     /** It still has tasks that wait or run, so it cannot be deleted. */
     record LiveTasks() implements Result {}
+  }
+
+  /**
+   * The settings as this process knows them, the defaults if there are none; asks no database, so
+   * what another node changed may be missing for a second.
+   */
+  public TaskType known(TenantId tenant, String name) {
+    return catalog.type(tenant, name);
   }
 
   private static final String FIND =
@@ -109,8 +120,9 @@ public final class Types {
       """
       /* Types.put */
       INSERT INTO carillon.task_type AS t (
-          tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret)
-      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?)
+          tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret,
+          status_rules, schema)
+      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?, ?::jsonb, ?)
       ON CONFLICT (tenant, name) DO UPDATE
       SET target = excluded.target,
           retry = excluded.retry,
@@ -129,6 +141,8 @@ public final class Types {
                                        THEN clock_timestamp() + make_interval(secs => ?)
                                        ELSE t.previous_secret_until END,
           signing_secret = coalesce(excluded.signing_secret, t.signing_secret),
+          status_rules = excluded.status_rules,
+          schema = excluded.schema,
           version = t.version + 1
       """;
 
@@ -167,6 +181,8 @@ public final class Types {
         settings.slices() == null ? defaults.slices() : settings.slices(),
         settings.paused(),
         settings.signingSecret() == null ? null : settings.signingSecret().bytes(),
+        Sql.json(settings.statuses()),
+        settings.schema(),
         ROTATION.toSeconds());
   }
 

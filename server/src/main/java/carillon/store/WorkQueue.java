@@ -337,7 +337,8 @@ public final class WorkQueue {
         ownTarget == null,
         ownRetry == null ? type.retry() : ownRetry,
         type.timeout(),
-        type.signingSecrets());
+        type.signingSecrets(),
+        type.statuses());
   }
 
   private static final String EXPIRE =

@@ -9,6 +9,7 @@ import carillon.model.HttpTargetRules;
 import carillon.model.Lease;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -44,6 +45,7 @@ final class Attempt {
   private int number = 1;
   private TenantId tenant = TenantId.DEFAULT;
   private List<SigningSecret> secrets = List.of();
+  private StatusRules statuses = StatusRules.DEFAULT;
 
   private Attempt(String url) {
     this.url = url;
@@ -112,6 +114,11 @@ final class Attempt {
     return this;
   }
 
+  Attempt statuses(StatusRules statuses) {
+    this.statuses = statuses;
+    return this;
+  }
+
   ClaimedTask task() {
     return new ClaimedTask(
         tenant,
@@ -131,7 +138,8 @@ final class Attempt {
         false,
         RetryPolicy.DEFAULT,
         timeout,
-        secrets);
+        secrets,
+        statuses);
   }
 
   /** Starts the attempt as the engine does, on a virtual thread. */

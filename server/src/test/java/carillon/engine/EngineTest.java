@@ -14,6 +14,7 @@ import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -216,7 +217,8 @@ class EngineTest {
     world.types.put(
         World.TENANT,
         "t",
-        new Types.Settings(HTTP, null, null, null, null, null, false, null),
+        new Types.Settings(
+            HTTP, null, null, null, null, null, false, null, StatusRules.DEFAULT, null),
         "test",
         null);
     deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -278,7 +279,8 @@ class CreatingTest {
     world.types.put(
         strict.id(),
         "known",
-        new Types.Settings(null, null, null, null, null, null, false, null),
+        new Types.Settings(
+            null, null, null, null, null, null, false, null, StatusRules.DEFAULT, null),
         "test",
         null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))
