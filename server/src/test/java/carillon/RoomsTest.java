@@ -111,6 +111,8 @@ class RoomsTest {
     "store, org.flywaydb..",
     "delivery, org.apache.hc..",
     "api, io.helidon..",
+    "api, com.networknt..",
+    "api, com.google.re2j..",
     "app, picocli.."
   })
   void a_library_is_let_into_one_room_only(String room, String library) {

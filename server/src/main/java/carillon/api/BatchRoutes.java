@@ -18,11 +18,13 @@ final class BatchRoutes {
 
   private final Tasks tasks;
   private final TaskFields reader;
+  private final PayloadSchemas schemas;
   private final Once once;
 
-  BatchRoutes(Tasks tasks, TaskFields reader, Once once) {
+  BatchRoutes(Tasks tasks, TaskFields reader, PayloadSchemas schemas, Once once) {
     this.tasks = tasks;
     this.reader = reader;
+    this.schemas = schemas;
     this.once = once;
   }
 
@@ -32,7 +34,16 @@ final class BatchRoutes {
 
   private Answer create(Call call) {
     List<NewTask> batch = read(call);
-    return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
+    if (call.idempotencyKey() == null) {
+      schemas.mustFit(call.tenant(), batch); // may take a while: better without a connection
+      return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
+    }
+    return once.run(
+        call,
+        tx -> {
+          schemas.mustFit(call.tenant(), batch); // a repeat is answered as before, whatever changed
+          return created(tasks.createAll(tx, call.tenant(), batch));
+        });
   }
 
   private List<NewTask> read(Call call) {

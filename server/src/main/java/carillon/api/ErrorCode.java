@@ -82,6 +82,12 @@ public enum ErrorCode {
   PORT_NOT_ALLOWED(422, "Port not allowed", "Deliveries may not reach this port."),
   RESERVED_HEADER(
       422, "Reserved header", "A target sets a header that only we or the transport set."),
+  INVALID_SCHEMA(
+      422,
+      "Invalid schema",
+      "The schema is not JSON Schema 2020-12, or not one that is used here."),
+  REMOTE_REF(422, "Remote reference", "A schema refers to something outside itself."),
+  SCHEMA_MISMATCH(422, "Schema mismatch", "The payload does not fit the schema of its type."),
   ROLE_TOO_STRONG(403, "Role too strong", "A key cannot make a key that may do more than itself."),
   IDEMPOTENCY_MISMATCH(
       422, "Another request", "The Idempotency-Key was used before, for another request."),

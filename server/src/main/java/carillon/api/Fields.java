@@ -330,7 +330,8 @@ final class Fields {
     done(Set.of());
   }
 
-  private List<JsonValue> items(String name, int max) {
+  /** The items of an array, whatever they are; empty if the field is missing. */
+  List<JsonValue> items(String name, int max) {
     JsonValue value = value(name);
     if (value == null) {
       return List.of();

@@ -76,12 +76,13 @@ public final class HttpApi implements AutoCloseable {
     Lists lists = new Lists(new Cursors(config.secret()));
     TargetFields targets = new TargetFields(targetRules);
     TaskFields tasks = new TaskFields(targets, clock);
+    PayloadSchemas schemas = new PayloadSchemas(stores.types());
     List<Endpoint> all = new ArrayList<>(new OperateRoutes(notReady, metrics).endpoints());
     if (!config.servesTasks()) {
       return new Endpoints(all);
     }
-    all.addAll(new TaskRoutes(stores.tasks(), tasks, database, once, lists).endpoints());
-    all.addAll(new BatchRoutes(stores.tasks(), tasks, once).endpoints());
+    all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
+    all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
     all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());

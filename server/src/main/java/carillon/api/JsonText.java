@@ -27,6 +27,9 @@ final class JsonText {
 
   private static final Set<String> RAW = Set.of("payload", "output");
 
+  /** The same, but only at the top: deeper, it is a name like any other. */
+  private static final String RAW_AT_THE_TOP = "schema";
+
   private static final JsonFactory FACTORY =
       JsonFactory.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -225,8 +228,9 @@ final class JsonText {
     Map<String, JsonValue> fields = new LinkedHashMap<>();
     while (next() != JsonToken.END_OBJECT) {
       String name = parser.currentName();
+      boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_THE_TOP));
       next();
-      fields.put(name, value(RAW.contains(name)));
+      fields.put(name, value(raw));
     }
     return new JsonValue.Members(fields);
   }

@@ -22,6 +22,8 @@ final class Limits {
   static final int CLAIM_TASKS = 1000;
   static final int CLAIM_TYPES = 100;
   static final int ATTEMPTS = 100;
+  static final int STATUS_CODES = 50;
+  static final int SCHEMA_BYTES = 64 << 10;
   static final int REQUEST_LINE_BYTES = 8 << 10;
   static final int HEADER_BYTES = 16 << 10;
   static final int HEADERS = 100;
@@ -51,6 +53,8 @@ final class Limits {
     node.put("claimTasks", CLAIM_TASKS);
     node.put("claimTypes", CLAIM_TYPES);
     node.put("maxAttempts", ATTEMPTS);
+    node.put("statusCodes", STATUS_CODES);
+    node.put("schemaBytes", SCHEMA_BYTES);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
     node.put("headers", HEADERS);

@@ -21,6 +21,10 @@ final class Mistakes {
     }
   }
 
+  void addTo(Mistakes others) {
+    errors.forEach(others::add);
+  }
+
   boolean isFull() {
     return errors.size() >= MAX;
   }

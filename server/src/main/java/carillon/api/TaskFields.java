@@ -96,7 +96,7 @@ final class TaskFields {
   }
 
   TaskPatch patch(Fields fields) {
-    for (String name : Set.of("dueAt", "priority", "retry", "key")) {
+    for (String name : Set.of("dueAt", "priority", "retry", "key", "target")) {
       fields.notNull(name);
     }
     TaskPatch patch =
@@ -105,7 +105,8 @@ final class TaskFields {
             fields.integer("priority", 0, 9),
             payload(fields),
             RetryFields.read(fields),
-            fields.text("key", Limits.KEY_CHARS));
+            fields.text("key", Limits.KEY_CHARS),
+            targets.read(fields));
     fields.done(READ_ONLY);
     return patch;
   }

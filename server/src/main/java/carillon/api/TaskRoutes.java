@@ -44,13 +44,21 @@ final class TaskRoutes {
 
   private final Tasks tasks;
   private final TaskFields reader;
+  private final PayloadSchemas schemas;
   private final DatabaseGate database;
   private final Once once;
   private final Lists lists;
 
-  TaskRoutes(Tasks tasks, TaskFields reader, DatabaseGate database, Once once, Lists lists) {
+  TaskRoutes(
+      Tasks tasks,
+      TaskFields reader,
+      PayloadSchemas schemas,
+      DatabaseGate database,
+      Once once,
+      Lists lists) {
     this.tasks = tasks;
     this.reader = reader;
+    this.schemas = schemas;
     this.database = database;
     this.once = once;
     this.lists = lists;
@@ -76,9 +84,15 @@ final class TaskRoutes {
     fields.mistakes().refuse();
     call.caller().mustBeAllowed(task.type());
     if (call.idempotencyKey() == null && task.uniqueFor() == null) {
+      schemas.mustFit(call.tenant(), task);
       return created(task, database.together(() -> tasks.create(call.tenant(), task)));
     }
-    return once.run(call, tx -> created(task, tasks.create(tx, call.tenant(), task)));
+    return once.run(
+        call,
+        tx -> {
+          schemas.mustFit(call.tenant(), task); // a repeat is answered as before, whatever changed
+          return created(task, tasks.create(tx, call.tenant(), task));
+        });
   }
 
   private static Answer created(NewTask task, CreateResult result) {
@@ -228,7 +242,14 @@ final class TaskRoutes {
     Caller caller = call.caller();
     ChangeResult result =
         database.inTransaction(
-            tx -> tasks.patch(tx, call.tenant(), id, patch, caller.who(), ifMatch.version()));
+            tx -> {
+              ChangeResult made =
+                  tasks.patch(tx, call.tenant(), id, patch, caller.who(), ifMatch.version());
+              if (patch.payload() != null && made instanceof ChangeResult.Changed(var task)) {
+                schemas.mustFit(call.tenant(), task); // what throws here is not committed
+              }
+              return made;
+            });
     return changed(result, ErrorCode.WRONG_STATE, "only PENDING and DEAD tasks can be changed");
   }
 
@@ -255,11 +276,13 @@ final class TaskRoutes {
   private Answer redrive(Call call) {
     return change(
         call,
-        (tx, id, version) ->
-            changed(
-                tasks.redrive(tx, call.tenant(), id, call.caller().who(), version),
-                ErrorCode.WRONG_STATE,
-                "only DEAD tasks can be redriven"));
+        (tx, id, version) -> {
+          ChangeResult result = tasks.redrive(tx, call.tenant(), id, call.caller().who(), version);
+          if (result instanceof ChangeResult.Changed(var task)) {
+            schemas.mustStillFit(call.tenant(), task); // what throws here is not committed
+          }
+          return changed(result, ErrorCode.WRONG_STATE, "only DEAD tasks can be redriven");
+        });
   }
 
   /** A change that takes nothing but the task's id. */

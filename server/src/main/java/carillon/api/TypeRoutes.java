@@ -7,6 +7,7 @@ import carillon.model.TaskType;
 import carillon.store.Json;
 import carillon.store.Page;
 import carillon.store.Types;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.databind.util.RawValue;
 
 /** Configures, shows, pauses and removes task types. */
 final class TypeRoutes {
@@ -71,7 +73,7 @@ final class TypeRoutes {
     if (!call.caller().mayTouch(name)) {
       throw notFound();
     }
-    return Answer.json(200, json(type)).withVersion(type.version());
+    return Answer.json(200, withSchema(type)).withVersion(type.version());
   }
 
   private Answer put(Call call) {
@@ -105,9 +107,25 @@ final class TypeRoutes {
             fields.integer("slices", 1, MAX_SLICES),
             paused != null && paused,
             secret(fields),
-            targets.callbacks(fields, name));
+            targets.callbacks(fields, name),
+            StatusFields.read(fields),
+            schema(fields));
     fields.done(READ_ONLY);
     return settings;
+  }
+
+  /** Kept byte for byte; null takes it away. */
+  private static @Nullable String schema(Fields fields) {
+    String schema = fields.raw("schema");
+    if (schema == null || schema.equals("null")) {
+      return null;
+    }
+    if (schema.getBytes(StandardCharsets.UTF_8).length > Limits.SCHEMA_BYTES) {
+      fields.wrong("schema", ErrorCode.TOO_LONG, "may have " + Limits.SCHEMA_BYTES + " bytes");
+      return null;
+    }
+    PayloadSchema.compile(schema, fields.at("schema"), fields.mistakes());
+    return schema;
   }
 
   /** As Standard Webhooks writes them: base64 of 24 to 64 random bytes after {@code whsec_}. */
@@ -150,7 +168,8 @@ final class TypeRoutes {
   private static Answer changed(Types.Result result) {
     return switch (result) {
       case Types.Result.Saved(var type, var created) -> {
-        Answer answer = Answer.json(created ? 201 : 200, json(type)).withVersion(type.version());
+        Answer answer =
+            Answer.json(created ? 201 : 200, withSchema(type)).withVersion(type.version());
         yield created ? answer.with("Location", "/v1/types/" + type.name()) : answer;
       }
       case Types.Result.Deleted() -> Answer.noContent();
@@ -187,6 +206,17 @@ final class TypeRoutes {
     node.put("signed", !type.signingSecrets().isEmpty()); // the secrets themselves are never shown
     node.put("version", type.version());
     TaskJson.callbacks(node, type.callbacks());
+    node.setAll(Json.of(type.statuses()));
+    return node;
+  }
+
+  /** Schemas are left out of lists, as payloads are. */
+  private static ObjectNode withSchema(TaskType type) {
+    ObjectNode node = json(type);
+    if (type.schema() == null) {
+      return node.putNull("schema");
+    }
+    node.putRawValue("schema", new RawValue(type.schema()));
     return node;
   }
 

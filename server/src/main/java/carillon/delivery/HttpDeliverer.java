@@ -133,7 +133,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private DeliveryResult send(
       ClaimedTask task, Connection connection, ClassicHttpRequest request, Deadline deadline) {
     try {
-      return ask(connection, request, deadline).verdict(clock.instant());
+      return ask(connection, request, deadline).verdict(task.statuses(), clock.instant());
     } catch (IOException | HttpException e) {
       return whyNoAnswer(e, deadline);
     } catch (RuntimeException e) {

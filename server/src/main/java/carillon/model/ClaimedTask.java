@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param leaseUntil when the lease ends unless renewed; null while the node's own lease covers it
  * @param signingSecrets what deliveries are signed with, newest first; empty means unsigned
  * @param crashes nodes that died while they ran it, as far as it may be to blame
+ * @param statuses what the answers of an HTTP target mean
  */
 public record ClaimedTask(
     TenantId tenant,
@@ -37,7 +38,8 @@ public record ClaimedTask(
     RetryPolicy retry,
     Duration timeout,
     List<SigningSecret> signingSecrets,
-    int crashes) {
+    int crashes,
+    StatusRules statuses) {
 
   public ClaimedTask {
     signingSecrets = List.copyOf(signingSecrets);

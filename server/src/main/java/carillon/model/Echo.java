@@ -12,11 +12,16 @@ public final class Echo {
   private Echo() {}
 
   public static String of(String text) {
+    return of(text, MAX_CHARACTERS);
+  }
+
+  /** For text that is longer by its nature. */
+  public static String of(String text, int maxCharacters) {
     var echo = new StringBuilder();
     for (int i = 0; i < text.length(); i++) {
       String next = escaped(text.charAt(i));
       boolean last = i == text.length() - 1;
-      if (echo.length() + next.length() > MAX_CHARACTERS - (last ? 0 : CUT.length())) {
+      if (echo.length() + next.length() > maxCharacters - (last ? 0 : CUT.length())) {
         return echo.append(CUT).toString();
       }
       echo.append(next);

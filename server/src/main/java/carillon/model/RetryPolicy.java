@@ -28,6 +28,15 @@ public record RetryPolicy(
   /** A target may ask us to wait, but not for ever. */
   public static final Duration RETRY_AFTER_CAP = Duration.ofHours(24);
 
+  /** Doubled this often, the shortest delay is longer than any that can be set. */
+  private static final int MOST_DOUBLINGS = 40;
+
+  /** The most that fits into nanoseconds with one to spare: 292 years. */
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE - 1);
+
+  /** The end of time in PostgreSQL. */
+  private static final Instant LAST = Instant.parse("+294276-12-31T23:59:59.999999Z");
+
   /** How delays grow from attempt to attempt. */
   public enum Backoff {
     EXPONENTIAL,
@@ -70,8 +79,8 @@ public record RetryPolicy(
     if (attempt >= maxAttempts) {
       return new Outcome.Dead(failure, false);
     }
-    Instant readyAt = now.plus(delay(attempt, retryAfter, random));
-    if (maxAge != null && readyAt.isAfter(dueAt.plus(maxAge))) {
+    Instant readyAt = after(now, delay(attempt, retryAfter, random));
+    if (maxAge != null && readyAt.isAfter(after(dueAt, maxAge))) {
       return new Outcome.Dead(failure, false);
     }
     return new Outcome.RetryAt(readyAt, failure);
@@ -88,14 +97,16 @@ public record RetryPolicy(
   }
 
   private Duration growth(int attempt) {
+    int number = Math.max(1, attempt);
     long factor =
         switch (backoff) {
-          case EXPONENTIAL -> 1L << Math.min(attempt - 1, 40);
-          case LINEAR -> attempt;
+          case EXPONENTIAL -> 1L << Math.min(number - 1, MOST_DOUBLINGS);
+          case LINEAR -> number;
           case FIXED -> 1;
         };
     // Compared by division, because base x factor may not fit.
-    return max.dividedBy(factor).compareTo(base) <= 0 ? max : base.multipliedBy(factor);
+    return shorter(
+        max.dividedBy(factor).compareTo(base) < 0 ? max : base.multipliedBy(factor), LONGEST);
   }
 
   private Duration spread(Duration delay, RandomGenerator random) {
@@ -105,6 +116,10 @@ public record RetryPolicy(
       case EQUAL -> Duration.ofNanos(nanos - nanos / 2 + random.nextLong(nanos / 2 + 1));
       case NONE -> delay;
     };
+  }
+
+  private static Instant after(Instant start, Duration delay) {
+    return Duration.between(start, LAST).compareTo(delay) < 0 ? LAST : start.plus(delay);
   }
 
   private static Duration shorter(Duration a, Duration b) {

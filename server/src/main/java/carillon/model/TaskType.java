@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param pausedReason why it is paused, if something other than a person did it
  * @param version rises with every change
  * @param callbacks who is told how its tasks end unless they say otherwise. Default: nobody.
+ * @param statuses what the answers of an HTTP target mean. Default: the usual.
+ * @param schema JSON Schema that payloads must fit, byte for byte as it was given; null means none
  */
 public record TaskType(
     String name,
@@ -30,7 +32,9 @@ public record TaskType(
     @Nullable String pausedReason,
     List<SigningSecret> signingSecrets,
     int version,
-    Callbacks callbacks) {
+    Callbacks callbacks,
+    StatusRules statuses,
+    @Nullable String schema) {
 
   public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
   public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
@@ -53,7 +57,9 @@ public record TaskType(
         null,
         List.of(),
         0,
-        Callbacks.NONE);
+        Callbacks.NONE,
+        StatusRules.DEFAULT,
+        null);
   }
 
   /**

@@ -5,6 +5,7 @@ import carillon.model.Lane;
 import carillon.model.RetryPolicy;
 import carillon.model.Route;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
@@ -237,7 +238,7 @@ public final class Catalog {
       tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
       signing_secret,
       CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version,
-      on_complete, on_dead
+      on_complete, on_dead, status_rules, schema
       """;
 
   private static final String TYPES =
@@ -336,6 +337,7 @@ public final class Catalog {
   static TaskType type(ResultSet row) throws SQLException {
     String target = row.getString("target");
     String retry = row.getString("retry");
+    String statuses = row.getString("status_rules");
     List<SigningSecret> secrets = new ArrayList<>();
     addSecret(secrets, row.getBytes("signing_secret"));
     addSecret(secrets, row.getBytes("previous_secret"));
@@ -351,7 +353,9 @@ public final class Catalog {
         row.getString("paused_reason"),
         secrets,
         row.getInt("version"),
-        callbacks(row));
+        callbacks(row),
+        statuses == null ? StatusRules.DEFAULT : Json.statuses(statuses),
+        row.getString("schema"));
   }
 
   /** Those that a type's or a task's own row names. */

@@ -3,23 +3,27 @@ package carillon.store;
 import carillon.model.AlertRule;
 import carillon.model.AlertSetting;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The JSON of targets, retry policies, alerts, times and metadata: as it is stored, and as the API
+ * The JSON of targets, retry policies, status rules, alerts, times and metadata: as it is stored, and as the API
  * answers it.
  */
 public final class Json {
@@ -70,6 +74,26 @@ public final class Json {
     return node;
   }
 
+  public static ObjectNode of(StatusRules rules) {
+    ObjectNode node = NODES.objectNode();
+    node.set("successCodes", of(rules.success()));
+    node.set("retryCodes", of(rules.retry()));
+    node.set("deadCodes", of(rules.dead()));
+    return node;
+  }
+
+  private static ArrayNode of(List<StatusRules.Range> ranges) {
+    ArrayNode node = NODES.arrayNode();
+    for (StatusRules.Range range : ranges) {
+      if (range.isOne()) {
+        node.add(range.from());
+      } else {
+        node.add(range.toString());
+      }
+    }
+    return node;
+  }
+
   public static ObjectNode of(Map<String, String> pairs) {
     ObjectNode node = NODES.objectNode();
     pairs.entrySet().stream()
@@ -89,6 +113,14 @@ public final class Json {
   /** In UTC with milliseconds. */
   public static String of(Instant time) {
     return TIME.format(time);
+  }
+
+  /** For the audit: names only, because values may be secrets. */
+  static String ofFields(List<String> names) {
+    ObjectNode node = NODES.objectNode();
+    ArrayNode fields = node.putArray("fields");
+    names.forEach(fields::add);
+    return node.toString();
   }
 
   static AlertSetting alert(@Nullable String json) {
@@ -134,6 +166,25 @@ public final class Json {
         Duration.parse(node.get("base").asString()),
         Duration.parse(node.get("max").asString()),
         RetryPolicy.Jitter.valueOf(upper(node.get("jitter"))));
+  }
+
+  static StatusRules statuses(String json) {
+    JsonNode node = MAPPER.readTree(json);
+    return new StatusRules(
+        ranges(node.get("successCodes")),
+        ranges(node.get("retryCodes")),
+        ranges(node.get("deadCodes")));
+  }
+
+  private static List<StatusRules.Range> ranges(JsonNode node) {
+    List<StatusRules.Range> ranges = new ArrayList<>();
+    for (JsonNode each : node) {
+      ranges.add(
+          each.isInt()
+              ? StatusRules.Range.of(each.asInt())
+              : StatusRules.Range.parse(each.asString()).orElseThrow());
+    }
+    return ranges;
   }
 
   static Map<String, String> pairs(@Nullable String json) {

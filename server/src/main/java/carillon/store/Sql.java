@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.AlertSetting;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -80,6 +81,10 @@ final class Sql {
       case AlertSetting.Off() -> "null";
       case AlertSetting.Own(var rule) -> Json.of(rule).toString();
     };
+  }
+
+  static @Nullable String json(StatusRules rules) {
+    return rules.equals(StatusRules.DEFAULT) ? null : Json.of(rules).toString();
   }
 
   static @Nullable String json(Map<String, String> pairs) {

@@ -1,6 +1,7 @@
 package carillon.store;
 
 import carillon.model.Lane;
+import carillon.model.Route;
 import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -230,6 +231,7 @@ final class TaskChanges {
           payload = coalesce(?, payload),
           retry = coalesce(?::jsonb, retry),
           key = coalesce(?, key),
+          target = coalesce(?::jsonb, target),
           version = version + 1
       WHERE tenant = ?
         AND id = ?
@@ -250,7 +252,9 @@ final class TaskChanges {
           }
           Lane lane = catalog.lane(task.lane());
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
-          Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), lane.route());
+          // Whoever may claim it changes with the target, and with that the line that it waits in.
+          Route route = patch.target() == null ? lane.route() : Route.of(patch.target());
+          Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), route);
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
           t.update(
               PATCH,
@@ -262,10 +266,11 @@ final class TaskChanges {
               patch.payload(),
               Sql.json(patch.retry()),
               patch.key(),
+              Sql.json(patch.target()),
               tenant,
               id,
               id.slot());
-          Audit.record(t, tenant, who, "task.edit", id.toString(), null);
+          Audit.record(t, tenant, who, "task.edit", id.toString(), Json.ofFields(patch.fields()));
           return ready(t, tenant, id);
         });
   }

@@ -1,7 +1,10 @@
 package carillon.store;
 
 import carillon.model.RetryPolicy;
+import carillon.model.Target;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The changes to make to a waiting or dead task; what is null stays. */
@@ -10,4 +13,24 @@ public record TaskPatch(
     @Nullable Integer priority,
     @Nullable String payload,
     @Nullable RetryPolicy retry,
-    @Nullable String key) {}
+    @Nullable String key,
+    @Nullable Target target) {
+
+  /** The names of what is changed. */
+  List<String> fields() {
+    List<String> fields = new ArrayList<>();
+    add(fields, "dueAt", dueAt);
+    add(fields, "priority", priority);
+    add(fields, "payload", payload);
+    add(fields, "retry", retry);
+    add(fields, "key", key);
+    add(fields, "target", target);
+    return fields;
+  }
+
+  private static void add(List<String> fields, String name, @Nullable Object value) {
+    if (value != null) {
+      fields.add(name);
+    }
+  }
+}

@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.Callbacks;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
@@ -36,7 +37,9 @@ public final class Types {
       @Nullable Integer slices,
       boolean paused,
       @Nullable SigningSecret signingSecret,
-      Callbacks callbacks) {}
+      Callbacks callbacks,
+      StatusRules statuses,
+      @Nullable String schema) {}
 
   /** What became of a change. */
   public sealed interface Result {
@@ -50,6 +53,14 @@ public final class Types {
 
     /** It still has tasks that wait or run, so it cannot be deleted. */
     record LiveTasks() implements Result {}
+  }
+
+  /**
+   * The settings as this process knows them, the defaults if there are none; asks no database, so
+   * what another node changed may be missing for a second.
+   */
+  public TaskType known(TenantId tenant, String name) {
+    return catalog.type(tenant, name);
   }
 
   private static final String FIND =
@@ -112,8 +123,8 @@ public final class Types {
       /* Types.put */
       INSERT INTO carillon.task_type AS t (
           tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, signing_secret,
-          on_complete, on_dead)
-      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?, ?::jsonb, ?::jsonb)
+          on_complete, on_dead, status_rules, schema)
+      VALUES (?, ?, ?::jsonb, ?::jsonb, ?, ?, ?, ?, ?, ?, ?::jsonb, ?::jsonb, ?::jsonb, ?)
       ON CONFLICT (tenant, name) DO UPDATE
       SET target = excluded.target,
           retry = excluded.retry,
@@ -134,6 +145,8 @@ public final class Types {
           signing_secret = coalesce(excluded.signing_secret, t.signing_secret),
           on_complete = excluded.on_complete,
           on_dead = excluded.on_dead,
+          status_rules = excluded.status_rules,
+          schema = excluded.schema,
           version = t.version + 1
       """;
 
@@ -174,6 +187,8 @@ public final class Types {
         settings.signingSecret() == null ? null : settings.signingSecret().bytes(),
         Sql.json(settings.callbacks().onComplete()),
         Sql.json(settings.callbacks().onDead()),
+        Sql.json(settings.statuses()),
+        settings.schema(),
         ROTATION.toSeconds());
   }
 

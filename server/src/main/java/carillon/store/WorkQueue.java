@@ -355,7 +355,8 @@ public final class WorkQueue {
         ownRetry == null ? type.retry() : ownRetry,
         type.timeout(),
         type.signingSecrets(),
-        row.getInt("crashes"));
+        row.getInt("crashes"),
+        type.statuses());
   }
 
   private static final String EXPIRE =

@@ -86,6 +86,9 @@ class CommandsTest {
         "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
         "task create t --payload @no | --payload: @no cannot be read: no such file",
         "task create t --method GET  | --method, --header and --timeout need --http",
+        "task edit 1                 | give at least one of --payload, --due, --http, --pull,"
+            + " --discard, --key, --priority and --retry",
+        "task edit 1 --timeout 5s    | --method, --header and --timeout need --http",
         "task cancel                 | give either the ID of a task, or --type and --key",
         "type put t [1]              | the settings must be a JSON object",
         "dead-letter purge           | give either --all, or at least one of --type, --error and"
@@ -128,6 +131,7 @@ class CommandsTest {
         "migrate --help",
         "task --help",
         "task create --help",
+        "task edit --help",
         "task get --help",
         "task list --help",
         "task cancel --help",
@@ -206,6 +210,11 @@ class CommandsTest {
             + " {\"type\":\"t\",\"retry\":{\"maxAttempts\":3},\"unique\":{\"for\":\"1h\"},\"metadata\":{\"a\":\"b\"}}",
         "task create t --on-complete http://a --on-dead http://b | POST /v1/tasks |"
             + " {\"type\":\"t\",\"onComplete\":{\"http\":{\"url\":\"http://a\"}},\"onDead\":{\"http\":{\"url\":\"http://b\"}}}",
+        "task edit 1 --payload null            | PATCH /v1/tasks/1 | {\"payload\":null}",
+        "task edit 1 --http http://x --timeout 5s --retry {\"maxAttempts\":9} | PATCH /v1/tasks/1 |"
+            + " {\"target\":{\"http\":{\"url\":\"http://x\",\"timeout\":\"5s\"}},\"retry\":{\"maxAttempts\":9}}",
+        "task edit 1 --due D --key k --priority 0 --pull | PATCH /v1/tasks/1 |"
+            + " {\"dueAt\":\"D\",\"target\":{\"pull\":{}},\"key\":\"k\",\"priority\":0}",
         "type get t                            | GET /v1/types/t                                   "
             + "      |",
         "type list                             | GET /v1/types                                     "

@@ -10,6 +10,7 @@ import carillon.model.HttpTargetRules;
 import carillon.model.Lease;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -45,6 +46,7 @@ final class Attempt {
   private int number = 1;
   private TenantId tenant = TenantId.DEFAULT;
   private List<SigningSecret> secrets = List.of();
+  private StatusRules statuses = StatusRules.DEFAULT;
 
   private Attempt(String url) {
     this.url = url;
@@ -113,6 +115,11 @@ final class Attempt {
     return this;
   }
 
+  Attempt statuses(StatusRules statuses) {
+    this.statuses = statuses;
+    return this;
+  }
+
   ClaimedTask task() {
     return new ClaimedTask(
         tenant,
@@ -133,7 +140,8 @@ final class Attempt {
         RetryPolicy.DEFAULT,
         timeout,
         secrets,
-        0);
+        0,
+        statuses);
   }
 
   /** Starts the attempt as the engine does, on a virtual thread. */

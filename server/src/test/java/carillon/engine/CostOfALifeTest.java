@@ -12,6 +12,7 @@ import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.NodeLease;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.store.Endings;
 import carillon.store.Types;
@@ -114,7 +115,8 @@ class CostOfALifeTest {
         new NewTask(
             "t", null, null, null, null, PAYLOAD, null, null, null, null, null, null, Map.of());
     var settings =
-        new Types.Settings(target, AT_ONCE, null, null, null, null, false, null, Callbacks.NONE);
+        new Types.Settings(
+            target, AT_ONCE, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null);
     world.types.put(World.TENANT, "t", settings, "test", null);
     world.create(
         task); // makes the lane and the slot, and brings the statements into the plan cache

@@ -15,6 +15,7 @@ import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -218,7 +219,8 @@ class EngineTest {
     world.types.put(
         World.TENANT,
         "t",
-        new Types.Settings(HTTP, null, null, null, null, null, false, null, Callbacks.NONE),
+        new Types.Settings(
+            HTTP, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
         "test",
         null);
     deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));

@@ -12,6 +12,7 @@ import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.Outcome;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TenantId;
 import carillon.testkit.World;
@@ -242,7 +243,7 @@ class AlertsTest {
     world.types.put(
         quiet,
         "t",
-        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE),
+        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
         "test",
         null);
 
@@ -269,7 +270,7 @@ class AlertsTest {
     world.types.put(
         strict,
         "t",
-        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE),
+        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
         "test",
         null);
 

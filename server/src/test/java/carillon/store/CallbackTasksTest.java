@@ -12,6 +12,7 @@ import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -90,7 +91,7 @@ class CallbackTasksTest {
     world.types.put(
         tenant,
         type,
-        new Types.Settings(null, null, null, null, null, null, false, null, callbacks),
+        new Types.Settings(null, null, null, null, null, null, false, null, callbacks, StatusRules.DEFAULT, null),
         "test",
         null);
   }

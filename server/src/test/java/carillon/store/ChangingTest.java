@@ -62,7 +62,7 @@ class ChangingTest {
     TaskId id = world.create(task);
     Instant later = world.clock.instant().plusSeconds(5 * 86_400).truncatedTo(ChronoUnit.MICROS);
 
-    TaskView patched = patch(id, new TaskPatch(later, null, null, null, null));
+    TaskView patched = patch(id, new TaskPatch(later, null, null, null, null, null));
 
     assertThat(patched.dueAt()).isEqualTo(later);
     assertThat(patched.expiresAt()).isEqualTo(later.plusSeconds(10));
@@ -93,7 +93,7 @@ class ChangingTest {
         Set.of(claimed.lease().claim()),
         "node");
     Instant tomorrow = world.clock.instant().plusSeconds(86_400).truncatedTo(ChronoUnit.MICROS);
-    patch(id, new TaskPatch(tomorrow, null, null, null, null));
+    patch(id, new TaskPatch(tomorrow, null, null, null, null, null));
 
     ChangeResult redriven =
         world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));

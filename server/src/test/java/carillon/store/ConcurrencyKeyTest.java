@@ -138,7 +138,7 @@ class ConcurrencyKeyTest {
                                 tx,
                                 World.TENANT,
                                 id,
-                                new TaskPatch(null, null, "{\"edited\": true}", null, null),
+                                new TaskPatch(null, null, "{\"edited\": true}", null, null, null),
                                 "test",
                                 null)));
         List<ClaimedTask> claimed = claimAll();

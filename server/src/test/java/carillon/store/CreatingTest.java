@@ -7,6 +7,7 @@ import carillon.model.AlertSetting;
 import carillon.model.Callbacks;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -281,7 +282,8 @@ class CreatingTest {
     world.types.put(
         strict.id(),
         "known",
-        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE),
+        new Types.Settings(
+            null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
         "test",
         null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))

@@ -26,6 +26,7 @@ public final class TaskCommands {
   public static CommandLine of(Console console) {
     return new CommandLine(new TaskCommands())
         .addSubcommand(new Create(console))
+        .addSubcommand(new Edit(console))
         .addSubcommand(new Get(console))
         .addSubcommand(new Attempts(console))
         .addSubcommand(new Find(console))
@@ -49,23 +50,7 @@ public final class TaskCommands {
     @ArgGroup(exclusive = true)
     private @Nullable When when;
 
-    @ArgGroup(exclusive = true)
-    private @Nullable Where where;
-
-    @Option(names = "--method", paramLabel = "METHOD", description = "with --http. Default POST")
-    private @Nullable String method;
-
-    @Option(
-        names = "--header",
-        paramLabel = "NAME=VALUE",
-        description = "with --http; can be repeated")
-    private Map<String, String> headers = new LinkedHashMap<>();
-
-    @Option(
-        names = "--timeout",
-        paramLabel = "DURATION",
-        description = "with --http: deadline of one attempt")
-    private @Nullable String timeout;
+    @Mixin private final TargetOptions target = new TargetOptions();
 
     @Option(
         names = "--key",
@@ -133,20 +118,6 @@ public final class TaskCommands {
       private @Nullable String in;
     }
 
-    /** Where it goes; the type's own target unless given. */
-    static final class Where {
-      @Option(names = "--http", paramLabel = "URL", description = "call this URL")
-      private @Nullable String http;
-
-      @Option(names = "--discard", description = "complete at once")
-      private boolean discard;
-
-      /** What is left when the others were not given. */
-      @SuppressWarnings("unused")
-      @Option(names = "--pull", description = "wait for a worker to pull it")
-      private boolean pull;
-    }
-
     Create(Console console) {
       super(console);
     }
@@ -157,7 +128,7 @@ public final class TaskCommands {
       set(task, "payload", payload == null ? null : readJson("--payload", payload));
       set(task, "dueAt", when == null ? null : when.due);
       set(task, "delay", when == null ? null : when.in);
-      set(task, "target", target());
+      set(task, "target", target.json());
       set(task, "key", key);
       set(task, "priority", priority);
       set(task, "retry", maxAttempts == null ? null : Map.of("maxAttempts", maxAttempts));
@@ -171,28 +142,59 @@ public final class TaskCommands {
           ? carillon.post(TASKS, task)
           : carillon.post(TASKS, task, idempotencyKey);
     }
+  }
 
-    private @Nullable ObjectNode target() {
-      String url = where == null ? null : where.http;
-      if (url == null) {
-        if (method != null || timeout != null || !headers.isEmpty()) {
-          throw new CommandFailed("--method, --header and --timeout need --http");
-        }
-        return where == null ? null : empty(where.discard ? "discard" : "pull");
-      }
-      ObjectNode http = JSON.createObjectNode().put("url", url);
-      set(http, "method", method);
-      set(http, "headers", headers.isEmpty() ? null : headers);
-      set(http, "timeout", timeout);
-      ObjectNode target = JSON.createObjectNode();
-      target.set("http", http);
-      return target;
+  @Command(name = "edit", description = "Change a task that waits or is dead")
+  static final class Edit extends ApiCommand {
+
+    @Parameters(paramLabel = "ID")
+    private String id = "";
+
+    @Option(
+        names = "--payload",
+        paramLabel = "JSON|@FILE|-",
+        description = "any JSON, a file of it, or standard input")
+    private @Nullable String payload;
+
+    @Option(
+        names = "--due",
+        paramLabel = "TIME",
+        description = "when, such as 2027-03-28T09:00:00+02:00")
+    private @Nullable String due;
+
+    @Mixin private final TargetOptions target = new TargetOptions();
+
+    @Option(names = "--key", paramLabel = "KEY", description = "business key")
+    private @Nullable String key;
+
+    @Option(names = "--priority", paramLabel = "0..9", description = "higher is more urgent")
+    private @Nullable Integer priority;
+
+    @Option(
+        names = "--retry",
+        paramLabel = "JSON|@FILE|-",
+        description = "retry policy, replaced as a whole")
+    private @Nullable String retry;
+
+    Edit(Console console) {
+      super(console);
     }
 
-    private static ObjectNode empty(String kind) {
-      ObjectNode target = JSON.createObjectNode();
-      target.set(kind, JSON.createObjectNode());
-      return target;
+    @Override
+    JsonNode ask(Carillon carillon) {
+      ObjectNode patch = JSON.createObjectNode();
+      set(patch, "payload", payload == null ? null : readJson("--payload", payload));
+      set(patch, "dueAt", due);
+      set(patch, "target", target.json());
+      set(patch, "key", key);
+      set(patch, "priority", priority);
+      set(patch, "retry", retry == null ? null : readJson("--retry", retry));
+      if (patch.isEmpty()) {
+        throw new CommandFailed(
+            "give at least one of --payload, --due, --http, --pull, --discard, --key, --priority"
+                + " and --retry");
+      }
+      return carillon.patch(path(TASKS + "/", id, ""), patch);
     }
   }
 
