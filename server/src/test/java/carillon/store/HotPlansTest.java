@@ -37,8 +37,10 @@ class HotPlansTest {
       List.of(
           Backlog.class,
           Claims.class,
+          DeadLetters.class,
           Endings.class,
           PullQueue.class,
+          Redrives.class,
           Slots.class,
           TaskChanges.class,
           TaskReader.class,
