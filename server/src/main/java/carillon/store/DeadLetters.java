@@ -229,20 +229,10 @@ public final class DeadLetters {
   private static final String PURGE_TASKS =
       """
       /* DeadLetters.purgeTasks */
-      WITH locked AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM unnest(?::uuid[]) AS f (id)
-          JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = f.id
-          WHERE t.state = 'DEAD'
-          ORDER BY t.id
-          FOR UPDATE OF t
-      )
-      DELETE FROM carillon.task_{slot} t
-      USING locked
-      WHERE t.tenant = locked.tenant
-        AND t.id = locked.id
-        AND t.state = 'DEAD'
-      RETURNING t.id
+      DELETE FROM carillon.task_{slot}
+      WHERE tenant = ?
+        AND id = ANY (?)
+        AND state = 'DEAD'
       """;
 
   // A letter whose task is gone is of no use to anybody.
@@ -294,11 +284,10 @@ public final class DeadLetters {
       bySlot(page.items())
           .forEach(
               (slot, letters) ->
-                  tx.query(
+                  tx.update(
                       Sql.forSlot(PURGE_TASKS, slot),
-                      row -> true,
-                      Column.uuids(letters, letter -> letter.id().value()),
-                      tenant));
+                      tenant,
+                      Column.uuids(letters, letter -> letter.id().value())));
       purged =
           tx.update(
               PURGE_LETTERS, tenant, Column.uuids(page.items(), letter -> letter.id().value()));

@@ -147,11 +147,11 @@ final class LetterSearch {
   private static final String KINDS =
       """
       /* LetterSearch.kinds */
-      SELECT g.type, g.fingerprint, g.letters > 0 AND %s AS matches
+      SELECT g.type, g.fingerprint, g.letters > 0 AND {matches} AS matches
       FROM (
           SELECT *
           FROM carillon.dead_letter_group g
-          WHERE %s
+          WHERE {where}
           LIMIT ?
       ) g
       """;
@@ -191,7 +191,7 @@ final class LetterSearch {
     String matches = questions.sql.isEmpty() ? "true" : String.join(" AND ", questions.sql);
     List<Optional<Kind>> found =
         tx.query(
-            KINDS.formatted(matches, where),
+            KINDS.replace("{matches}", matches).replace("{where}", where),
             row ->
                 row.getBoolean("matches")
                     ? Optional.of(new Kind(row.getString("type"), row.getString("fingerprint")))
@@ -277,8 +277,13 @@ final class LetterSearch {
     arguments.add(reach);
   }
 
-  private static String matches(Plan plan) {
-    return plan.asks() ? "(" + String.join(" AND ", plan.questions()) + ") IS TRUE" : "true";
+  private static String composed(String statement, Plan plan, Order order) {
+    String matches =
+        plan.asks() ? "(" + String.join(" AND ", plan.questions()) + ") IS TRUE" : "true";
+    return statement
+        .replace("{matches}", matches)
+        .replace("{walk}", walk(plan, order))
+        .replace("{order}", order.sql);
   }
 
   private static Position start(DeadLetterFilter filter) {
@@ -294,11 +299,11 @@ final class LetterSearch {
       /* LetterSearch.page */
       SELECT l.task, l.died_at, l.matches, l.is_end
       FROM (
-          SELECT d.task, d.died_at, %s AS matches, d.n = ? AS is_end
-          FROM %s
+          SELECT d.task, d.died_at, {matches} AS matches, d.n = ? AS is_end
+          FROM {walk}
       ) l
       WHERE l.matches OR l.is_end
-      ORDER BY l.died_at %3$s, l.task %3$s
+      ORDER BY l.died_at {order}, l.task {order}
       LIMIT ?
       """;
 
@@ -332,8 +337,7 @@ final class LetterSearch {
         !isForward && from != null ? from : end(filter),
         reach);
     arguments.add(limit + 1);
-    return Optional.of(
-        new Composed(PAGE.formatted(matches(plan), walk(plan, order), order.sql), arguments));
+    return Optional.of(new Composed(composed(PAGE, plan, order), arguments));
   }
 
   /**
@@ -394,8 +398,8 @@ final class LetterSearch {
              (array_agg(l.died_at) FILTER (WHERE l.is_end))[1] AS died_at,
              (array_agg(l.task) FILTER (WHERE l.is_end))[1] AS task
       FROM (
-          SELECT d.task, d.died_at, %s AS matches, d.n = ? AS is_end
-          FROM %s
+          SELECT d.task, d.died_at, {matches} AS matches, d.n = ? AS is_end
+          FROM {walk}
       ) l
       """;
 
@@ -424,7 +428,7 @@ final class LetterSearch {
       addWalk(arguments, plan, filter, from, end(filter), reach);
       Counted counted =
           tx.query(
-                  COUNT.formatted(matches(plan), walk(plan, Order.OLDEST_FIRST)),
+                  composed(COUNT, plan, Order.OLDEST_FIRST),
                   LetterSearch::counted,
                   arguments.toArray())
               .getFirst();

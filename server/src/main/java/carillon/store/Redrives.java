@@ -267,17 +267,20 @@ public final class Redrives {
       """
       /* Redrives.letGo */
       WITH letter AS MATERIALIZED (
-          SELECT t.*, f.died_at, greatest(t.due_at, clock_timestamp()) AS wanted_at -- it may have been put off
-          FROM unnest(?::uuid[], ?::timestamptz[]) AS f (id, died_at)
-          JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = f.id
-          WHERE t.state = 'DEAD'
+          -- No joins here and below: the planner would compare all with all, rather than sort by id.
+          SELECT t.*,
+                 (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at
+          FROM carillon.task_{slot} t
+          WHERE t.tenant = ?
+            AND t.id = ANY (?)
+            AND t.state = 'DEAD'
           ORDER BY t.id
           FOR UPDATE OF t -- who redrives, edits or purges one by hand comes before us or after us
       ), noted AS (
           INSERT INTO carillon.redriven (
               redrive, n, tenant, task, slot, fence, attempt, crashes, due_at, expires_at, finished_at, died_at)
           SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, slot, fence, attempt, crashes, due_at,
-                 expires_at, finished_at, died_at
+                 expires_at, finished_at, coalesce(died_at, finished_at)
           FROM letter
       ), kept AS ( -- the last attempt stood on the row, which is about to be used again
           INSERT INTO carillon.attempt_{slot} (
@@ -293,17 +296,16 @@ public final class Redrives {
       )
       UPDATE carillon.task_{slot} t
       SET state = 'PENDING',
-          ready_at = letter.wanted_at,
-          due_at = letter.wanted_at, -- what is measured from it, such as the greatest age, starts anew
+          ready_at = greatest(t.due_at, ?), -- it may have been put off while it was dead
+          due_at = greatest(t.due_at, ?), -- what is measured from it, such as the greatest age, starts anew
           expires_at = NULL, -- it was started in time
           attempt = 0,
           crashes = NULL,
           finished_at = NULL,
           cancel_requested = false,
           version = t.version + 1
-      FROM letter
-      WHERE t.tenant = letter.tenant
-        AND t.id = letter.id
+      WHERE t.tenant = ?
+        AND t.id = ANY (ARRAY(SELECT id FROM letter))
         AND t.state = 'DEAD'
       RETURNING t.id, t.lane, t.ready_at
       """;
@@ -357,6 +359,7 @@ public final class Redrives {
                 LetterSearch.Order.OLDEST_FIRST,
                 row.after(),
                 most);
+    Instant now = now(tx);
     Set<TaskId> woken = new HashSet<>();
     DeadLetters.bySlot(page.items())
         .forEach(
@@ -365,13 +368,15 @@ public final class Redrives {
                   tx.query(
                       Sql.forSlot(REDRIVE, slot),
                       Redrives::woken,
-                      Column.uuids(letters, letter -> letter.id().value()),
-                      Column.instants(letters, Position::diedAt),
                       tenant,
+                      Column.uuids(letters, letter -> letter.id().value()),
                       redrive.id(),
                       redrive.redriven() + woken.size(),
                       redrive.who(),
-                      "redrive " + redrive.id());
+                      "redrive " + redrive.id(),
+                      now,
+                      now,
+                      tenant);
               some.forEach(each -> woken.add(each.id()));
               wake(tx, slot, some);
             });
@@ -529,7 +534,7 @@ public final class Redrives {
             AND r.slot = ?
             AND t.state = 'PENDING'
             AND t.fence = r.fence
-          ORDER BY t.id
+          ORDER BY r.n
           FOR UPDATE OF t
       ), undone AS (
           UPDATE carillon.task_{slot} t

@@ -48,13 +48,14 @@ class RedriveRaceTest {
 
   /** Dead, with a redrive that is about to let it go; or let go, with an undo about to begin. */
   enum Start {
-    DEAD(List.of(Step.LET_GO, Step.REDRIVE_BY_HAND, Step.PURGE)),
-    LET_GO(List.of(Step.TAKE_BACK, Step.CLAIM, Step.CANCEL));
+    DEAD,
+    LET_GO;
 
-    private final List<Step> steps;
-
-    Start(List<Step> steps) {
-      this.steps = steps;
+    private List<Step> steps() {
+      return switch (this) {
+        case DEAD -> List.of(Step.LET_GO, Step.REDRIVE_BY_HAND, Step.PURGE);
+        case LET_GO -> List.of(Step.TAKE_BACK, Step.CLAIM, Step.CANCEL);
+      };
     }
   }
 
@@ -152,8 +153,8 @@ class RedriveRaceTest {
   static Stream<Overlap> overlaps() {
     List<Overlap> all = new ArrayList<>();
     for (Start start : Start.values()) {
-      for (Step first : start.steps) {
-        for (Step second : start.steps) {
+      for (Step first : start.steps()) {
+        for (Step second : start.steps()) {
           all.add(new Overlap(start, first, second, true));
           all.add(new Overlap(start, first, second, false));
         }

@@ -74,6 +74,11 @@ class RedrivesTest {
     return find(redrive);
   }
 
+  private Redrives.Result stop(Redrive redrive) {
+    return world.db.inTransaction(
+        tx -> world.redrives.stop(tx, World.TENANT, redrive.id(), "stopper"));
+  }
+
   /** As if a fifth of a second had passed since its last step. */
   private void later(Redrive redrive) {
     world.sql(
@@ -279,17 +284,14 @@ class RedrivesTest {
     DeadTasks.fill(world, 50, 1);
     Redrive first = start(DeadLetterFilter.ALL, 50);
     world.redrives.step(open(first));
-    var stopped =
-        world.db.inTransaction(tx -> world.redrives.stop(tx, World.TENANT, first.id(), "stopper"));
+    Redrives.Result stopped = stop(first);
     later(first);
 
     assertThat(stopped).isInstanceOf(Redrives.Result.Changed.class);
     assertThat(world.redrives.step(open(first))).isEmpty();
     assertThat(find(first).redriven()).isEqualTo(10);
-    assertThat(
-            world.db.inTransaction(
-                tx -> world.redrives.stop(tx, World.TENANT, first.id(), "stopper")))
-        .isInstanceOf(Redrives.Result.WrongState.class);
+    Redrives.Result again = stop(first);
+    assertThat(again).isInstanceOf(Redrives.Result.WrongState.class);
 
     Redrive second = start(DeadLetterFilter.ALL, 50);
     world.redrives.step(open(second));

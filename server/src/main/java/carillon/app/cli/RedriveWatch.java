@@ -56,7 +56,7 @@ final class RedriveWatch {
         Thread.sleep(pause);
         now = carillon.get(ApiCommand.path(RedriveCommands.REDRIVES + "/", id, ""));
       }
-      if (now != redrive) {
+      if (isUnderWay(redrive)) {
         show(console, now);
         console.out().print(console.isTerminal() ? "\n" : "");
       }
