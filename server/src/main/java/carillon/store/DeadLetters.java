@@ -23,7 +23,7 @@ public final class DeadLetters {
   /** What one transaction purges; more would hold its locks for too long. */
   private static final int PURGED_AT_ONCE = 10_000;
 
-  private static final int GROUPS_REACH = 10_000;
+  private static final int GROUPS_REACH = 5_000;
   private static final Duration EMPTY_GROUPS_KEPT = Duration.ofDays(30);
 
   private final Db db;
@@ -242,11 +242,11 @@ public final class DeadLetters {
       DELETE FROM carillon.dead_letter d
       WHERE d.tenant = ?
         AND d.task = ANY (?)
-        AND NOT EXISTS (
-            SELECT FROM carillon.task t
-            WHERE t.tenant = d.tenant
-              AND t.id = d.task
-              AND t.slot = d.slot)
+        AND (SELECT true
+             FROM carillon.task t
+             WHERE t.tenant = d.tenant
+               AND t.id = d.task
+               AND t.slot = d.slot) IS NULL
       """;
 
   /**

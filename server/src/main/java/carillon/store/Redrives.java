@@ -678,13 +678,11 @@ public final class Redrives {
               FROM carillon.redriven o
               WHERE o.redrive = r.id
                 AND o.n > r.redriven - ?
-                AND EXISTS (
-                    SELECT FROM carillon.task t
-                    WHERE t.tenant = o.tenant
-                      AND t.id = o.task
-                      AND t.slot = o.slot
-                      AND t.state = 'PENDING'
-                      AND t.fence = o.fence)) AS waiting
+                AND (SELECT t.state = 'PENDING' AND t.fence = o.fence
+                     FROM carillon.task t
+                     WHERE t.tenant = o.tenant
+                       AND t.id = o.task
+                       AND t.slot = o.slot)) AS waiting
       FROM carillon.redrive r
       WHERE id = ?
         AND tenant = ?

@@ -193,7 +193,10 @@ class DeadLetterApiTest {
   @Test
   void a_redrive_belongs_to_its_tenant_and_to_keys_that_see_all_types() {
     DeadTasks.fill(api.world, 10, 1);
-    String id = redrive("{\"all\": true, \"rate\": 1}").expect(202).text("id");
+    String id =
+        redrive("{\"all\": true, \"rate\": {\"limit\": 60, \"per\": \"1m\"}}")
+            .expect(202)
+            .text("id");
     String stranger = api.key("strangers", "owner");
     String producer = api.key("default", "producer", "t0");
 
