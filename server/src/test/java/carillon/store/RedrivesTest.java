@@ -2,8 +2,11 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Failure;
 import carillon.model.FailureKind;
+import carillon.model.Outcome;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.store.Redrives.Redrive;
@@ -15,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -262,20 +266,25 @@ class RedrivesTest {
     DeadTasks.fill(world, 20, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     world.node("node");
-    List<ClaimedTask> claimed = world.claim("node", 5);
+    List<ClaimedTask> claimed = world.claim("node", 6);
+    ClaimedTask released = claimed.getLast(); // waits again, but has started
+    Failure shutdown = Failure.of(FailureKind.SHUTDOWN, "shut down");
+    world.endings.finish(
+        List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
     TaskId cancelled =
         new TaskId(
             UUID.fromString(
                 world.value(
-                    "SELECT id FROM carillon.task WHERE state = 'PENDING' ORDER BY id LIMIT 1")));
+                    "SELECT id FROM carillon.task WHERE state = 'PENDING' AND fence = 5 LIMIT 1")));
     world.cancel(cancelled);
 
     Redrive undone = undo(redrive);
 
-    assertThat(undone.undone()).isEqualTo(14);
-    assertThat(claimed).hasSize(5).allMatch(task -> world.state(task.id()) == TaskState.RUNNING);
+    assertThat(undone.undone()).isEqualTo(13);
+    assertThat(claimed.subList(0, 5)).allMatch(task -> world.state(task.id()) == TaskState.RUNNING);
+    assertThat(world.state(released.id())).isEqualTo(TaskState.PENDING);
     assertThat(world.state(cancelled)).isEqualTo(TaskState.CANCELLED);
-    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("14");
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("13");
     assertThat(world.value("SELECT count(*) FROM carillon.redriven")).isEqualTo("0");
   }
 
