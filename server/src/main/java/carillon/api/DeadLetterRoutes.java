@@ -1,35 +1,56 @@
 package carillon.api;
 
 import carillon.model.TaskId;
+import carillon.store.DeadLetterFilter;
 import carillon.store.DeadLetters;
 import carillon.store.Page;
-import carillon.store.TaskView;
+import carillon.store.Redrives;
+import carillon.store.Tx;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Lists dead letters, and redrives or purges them in bulk. */
+/** Lists dead letters and their groups, and redrives or purges them in bulk. */
 final class DeadLetterRoutes {
 
   private static final Set<String> FILTERS =
-      Set.of("type", "error", "diedAfter", "diedBefore", "limit", "cursor", "view");
+      Set.of(
+          "type",
+          "failure",
+          "status",
+          "error",
+          "diedAfter",
+          "diedBefore",
+          "key",
+          "metadata.",
+          "group",
+          "limit",
+          "cursor",
+          "view");
 
-  private static final int MAX_TEXT = 200;
-  private static final int MAX_IDS = 10_000;
+  private static final Set<String> GROUP_FILTERS =
+      Set.of("type", "failure", "status", "limit", "cursor");
+
   private static final int MAX_RATE = 10_000;
 
+  /** A purge goes on for so long, one transaction after the other, before it answers. */
+  private static final Duration PURGE_PATIENCE = Duration.ofSeconds(4);
+
   private final DeadLetters deadLetters;
+  private final Redrives redrives;
   private final DatabaseGate database;
   private final Once once;
   private final Lists lists;
 
-  DeadLetterRoutes(DeadLetters deadLetters, DatabaseGate database, Once once, Lists lists) {
+  DeadLetterRoutes(
+      DeadLetters deadLetters, Redrives redrives, DatabaseGate database, Once once, Lists lists) {
     this.deadLetters = deadLetters;
+    this.redrives = redrives;
     this.database = database;
     this.once = once;
     this.lists = lists;
@@ -38,33 +59,30 @@ final class DeadLetterRoutes {
   List<Endpoint> endpoints() {
     return List.of(
         Endpoint.get("/v1/dead-letters", Permission.TASKS_READ, FILTERS, this::list),
+        Endpoint.get("/v1/dead-letters/groups", Permission.TASKS_READ, GROUP_FILTERS, this::groups),
         Endpoint.post("/v1/dead-letters/redrive", Permission.TASKS_OPERATE, this::redrive),
         Endpoint.post("/v1/dead-letters/purge", Permission.TASKS_OPERATE, this::purge));
   }
 
-  private static final DeadLetters.Filter EVERYTHING =
-      new DeadLetters.Filter(null, null, null, null, List.of());
-
   private Answer list(Call call) {
     Query query = call.query();
-    DeadLetters.Filter filter =
-        new DeadLetters.Filter(
-            TaskRoutes.oneType(call.caller(), query.typeName("type")),
-            query.text("error", MAX_TEXT),
-            query.time("diedAfter"),
-            query.time("diedBefore"),
-            List.of());
+    DeadLetterFilter filter =
+        DeadLetterFields.read(query, TaskRoutes.oneType(call.caller(), query.typeName("type")));
     int limit = query.limit();
     boolean full = query.viewFull();
     DeadLetters.Position before = lists.start(call, DeadLetterRoutes::position);
-    Page<TaskView, DeadLetters.Position> page =
+    Page<DeadLetters.Letter, DeadLetters.Position> page =
         database.use(() -> deadLetters.list(call.tenant(), filter, limit, before, full));
-    Function<TaskView, ObjectNode> render = full ? TaskJson::of : TaskJson::withoutPayload;
     DeadLetters.Position next = page.next();
     return lists.answer(
         call,
-        page.items().stream().map(render).toList(),
+        page.items().stream().map(letter -> json(letter, full)).toList(),
         next == null ? null : next.diedAt() + " " + next.id());
+  }
+
+  private static ObjectNode json(DeadLetters.Letter letter, boolean full) {
+    ObjectNode node = full ? TaskJson.of(letter.task()) : TaskJson.withoutPayload(letter.task());
+    return node.put("diedAt", Times.format(letter.diedAt())).put("group", letter.group());
   }
 
   private static DeadLetters.@Nullable Position position(String text) {
@@ -75,62 +93,117 @@ final class DeadLetterRoutes {
     return id == null ? null : new DeadLetters.Position(Instant.parse(parts[0]), id);
   }
 
+  private Answer groups(Call call) {
+    Query query = call.query();
+    DeadLetters.GroupFilter filter =
+        new DeadLetters.GroupFilter(
+            TaskRoutes.oneType(call.caller(), query.typeName("type")),
+            DeadLetterFields.failure(query),
+            DeadLetterFields.status(query));
+    int limit = query.limit();
+    DeadLetters.GroupPosition before = lists.start(call, DeadLetterRoutes::groupPosition);
+    Page<DeadLetters.Group, DeadLetters.GroupPosition> page =
+        database.use(() -> deadLetters.groups(call.tenant(), filter, limit, before));
+    DeadLetters.GroupPosition next = page.next();
+    return lists.answer(
+        call,
+        page.items().stream().map(DeadLetterRoutes::json).toList(),
+        next == null ? null : next.lastAt() + " " + next.type() + " " + next.fingerprint());
+  }
+
+  private static ObjectNode json(DeadLetters.Group group) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("type", group.type());
+    node.put("group", group.fingerprint());
+    node.put(
+        "failure",
+        group.failure() == null ? null : group.failure().name().toLowerCase(Locale.ROOT));
+    node.put("status", group.status());
+    node.put("error", group.error());
+    node.put("letters", group.letters());
+    node.put("deaths", group.deaths());
+    node.put("firstSeenAt", Times.format(group.firstAt()));
+    node.put("lastSeenAt", Times.format(group.lastAt()));
+    return node;
+  }
+
+  private static DeadLetters.@Nullable GroupPosition groupPosition(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 3
+        ? new DeadLetters.GroupPosition(Instant.parse(parts[0]), parts[1], parts[2])
+        : null;
+  }
+
   private Answer redrive(Call call) {
     Fields fields = call.fields();
-    DeadLetters.Filter filter = filter(fields);
+    DeadLetterFilter filter = DeadLetterFields.read(fields);
     Integer rate = rate(fields);
-    boolean all = Boolean.TRUE.equals(fields.bool("all"));
-    fields.done();
-    refuseUnsaid(filter, all, fields);
-    fields.mistakes().refuse();
+    boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    refuseUnsaid(filter, fields);
     return once.run(
         call,
-        tx -> {
-          DeadLetters.Done done =
-              deadLetters.redrive(tx, call.tenant(), filter, rate, call.caller().who());
-          return Answer.json(200, counted(done, "redriven"));
-        });
+        tx ->
+            dryRun
+                ? Answer.json(200, counted(tx, call, filter, "redriven"))
+                : started(redrives.start(tx, call.tenant(), filter, rate, call.caller().who())));
+  }
+
+  private static Answer started(Redrives.Redrive redrive) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("matched", redrive.matched());
+    node.put("redriven", redrive.redriven());
+    node.put("refused", redrive.refused());
+    node.put("id", redrive.id().toString());
+    node.put("status", redrive.state().name());
+    return Answer.json(redrive.state().isOver() ? 200 : 202, node)
+        .with("Location", RedriveRoutes.PATH + "/" + redrive.id());
+  }
+
+  private ObjectNode counted(Tx tx, Call call, DeadLetterFilter filter, String what) {
+    return JsonNodeFactory.instance
+        .objectNode()
+        .put("matched", deadLetters.count(tx, call.tenant(), filter))
+        .put(what, 0)
+        .put("dryRun", true);
   }
 
   private Answer purge(Call call) {
     Fields fields = call.fields();
-    DeadLetters.Filter filter = filter(fields);
-    boolean all = Boolean.TRUE.equals(fields.bool("all"));
-    fields.done();
-    refuseUnsaid(filter, all, fields);
-    fields.mistakes().refuse();
-    return once.run(
-        call,
-        tx ->
-            Answer.json(
-                200,
-                counted(
-                    deadLetters.purge(tx, call.tenant(), filter, call.caller().who()), "purged")));
+    DeadLetterFilter filter = DeadLetterFields.read(fields);
+    boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    refuseUnsaid(filter, fields);
+    if (dryRun) {
+      return once.run(call, tx -> Answer.json(200, counted(tx, call, filter, "purged")));
+    }
+    String who = call.caller().who();
+    // An answer that is kept under a key is kept by the transaction that did what it says, so there
+    // is only one.
+    return call.idempotencyKey() == null
+        ? purged(database.use(() -> deadLetters.purge(call.tenant(), filter, PURGE_PATIENCE, who)))
+        : once.run(call, tx -> purged(deadLetters.purge(tx, call.tenant(), filter, who)));
+  }
+
+  private static Answer purged(DeadLetters.Purged done) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("matched", done.matched());
+    node.put("purged", done.purged());
+    if (done.isMore()) {
+      node.put("more", true);
+    }
+    return Answer.json(200, node);
   }
 
   /** Saying nothing is not saying all. */
-  private static void refuseUnsaid(DeadLetters.Filter filter, boolean all, Fields fields) {
-    if (!all && filter.equals(EVERYTHING) && fields.mistakes().none()) {
+  private static void refuseUnsaid(DeadLetterFilter filter, Fields fields) {
+    boolean all = Boolean.TRUE.equals(fields.bool("all"));
+    fields.done();
+    if (!all && filter.equals(DeadLetterFilter.ALL) && fields.mistakes().none()) {
       throw new ApiException(
           ErrorCode.FILTER_REQUIRED,
-          "say which dead letters: type, error, diedAfter, diedBefore, ids, or \"all\": true");
+          "say which dead letters: type, failure, status, error, diedAfter, diedBefore, key,"
+              + " metadata, group, ids, or \"all\": true");
     }
-  }
-
-  private static ObjectNode counted(DeadLetters.Done done, String what) {
-    return JsonNodeFactory.instance
-        .objectNode()
-        .put("matched", done.matched())
-        .put(what, done.done());
-  }
-
-  private static DeadLetters.Filter filter(Fields fields) {
-    return new DeadLetters.Filter(
-        fields.typeName("type"),
-        fields.text("error", MAX_TEXT),
-        fields.time("diedAfter"),
-        fields.time("diedBefore"),
-        fields.ids("ids", MAX_IDS));
+    fields.mistakes().refuse();
   }
 
   /** A number per second, or {@code {"limit", "per"}} that comes to at least one. */

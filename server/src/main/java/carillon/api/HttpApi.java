@@ -83,7 +83,11 @@ public final class HttpApi implements AutoCloseable {
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
-    all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
+    all.addAll(
+        new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)
+            .endpoints());
+    all.addAll(new RedriveRoutes(stores.redrives(), database, once, lists).endpoints());
+    all.addAll(new AuditRoutes(stores.audit(), database, lists).endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());

@@ -15,5 +15,7 @@ enum Permission {
   TYPES_CONFIGURE,
   WORK,
   KEYS,
+  /** Reading who changed what. */
+  AUDIT,
   TENANTS
 }

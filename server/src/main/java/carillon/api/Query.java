@@ -137,19 +137,25 @@ final class Query {
     throw wrong(name, ErrorCode.INVALID_VALUE, "is not a status: " + Echo.of(value));
   }
 
-  int limit() {
-    String value = values.get("limit");
+  /** A whole number; null if there is none. */
+  @Nullable Integer integer(String name, int min, int max) {
+    String value = values.get(name);
     if (value == null) {
-      return Limits.PAGE_ITEMS_DEFAULT;
+      return null;
     }
     if (!value.matches("-?[0-9]{1,18}")) {
-      throw wrong("limit", ErrorCode.INVALID_PARAMETER, "must be a whole number");
+      throw wrong(name, ErrorCode.INVALID_PARAMETER, "must be a whole number");
     }
-    long limit = Long.parseLong(value);
-    if (limit < 1 || limit > Limits.PAGE_ITEMS) {
-      throw wrong("limit", ErrorCode.OUT_OF_RANGE, "must be from 1 to " + Limits.PAGE_ITEMS);
+    long number = Long.parseLong(value);
+    if (number < min || number > max) {
+      throw wrong(name, ErrorCode.OUT_OF_RANGE, "must be from " + min + " to " + max);
     }
-    return (int) limit;
+    return (int) number;
+  }
+
+  int limit() {
+    Integer limit = integer("limit", 1, Limits.PAGE_ITEMS);
+    return limit == null ? Limits.PAGE_ITEMS_DEFAULT : limit;
   }
 
   @Nullable String cursor() {
@@ -185,7 +191,7 @@ final class Query {
     return filter.toString();
   }
 
-  private static ApiException wrong(String name, ErrorCode code, String message) {
+  static ApiException wrong(String name, ErrorCode code, String message) {
     return new ApiException(code, "the parameter " + name + ": " + message);
   }
 }

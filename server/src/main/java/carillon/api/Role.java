@@ -1,5 +1,6 @@
 package carillon.api;
 
+import static carillon.api.Permission.AUDIT;
 import static carillon.api.Permission.TASKS_CANCEL;
 import static carillon.api.Permission.TASKS_CREATE;
 import static carillon.api.Permission.TASKS_OPERATE;
@@ -21,11 +22,18 @@ enum Role {
   OWNER(EnumSet.complementOf(EnumSet.of(TENANTS)), false),
   OPERATOR(
       EnumSet.of(
-          TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TASKS_OPERATE, TYPES_READ, TYPES_CONFIGURE, WORK),
+          TASKS_CREATE,
+          TASKS_READ,
+          TASKS_CANCEL,
+          TASKS_OPERATE,
+          TYPES_READ,
+          TYPES_CONFIGURE,
+          WORK,
+          AUDIT),
       false),
   PRODUCER(EnumSet.of(TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TYPES_READ), true),
   WORKER(EnumSet.of(WORK, TASKS_READ, TYPES_READ), true),
-  VIEWER(EnumSet.of(TASKS_READ, TYPES_READ), false);
+  VIEWER(EnumSet.of(TASKS_READ, TYPES_READ, AUDIT), false);
 
   @SuppressWarnings("ImmutableEnumChecker") // an EnumSet that is never given out
   private final Set<Permission> permissions;

@@ -1,9 +1,11 @@
 package carillon.api;
 
 import carillon.store.ApiKeys;
+import carillon.store.Audit;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
+import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -18,4 +20,6 @@ public record Stores(
     Tenants tenants,
     ApiKeys keys,
     Replies replies,
-    PullQueue pullQueue) {}
+    PullQueue pullQueue,
+    Redrives redrives,
+    Audit audit) {}

@@ -1,9 +1,11 @@
 package carillon.app;
 
+import carillon.app.cli.AuditCommand;
 import carillon.app.cli.CommandFailed;
 import carillon.app.cli.Console;
 import carillon.app.cli.DeadLetterCommands;
 import carillon.app.cli.KeyCommands;
+import carillon.app.cli.RedriveCommands;
 import carillon.app.cli.TaskCommands;
 import carillon.app.cli.Text;
 import carillon.app.cli.TopCommand;
@@ -49,7 +51,9 @@ public final class Main {
     commands.put("task", () -> TaskCommands.of(console));
     commands.put("type", () -> TypeCommands.of(console));
     commands.put("dead-letter", () -> DeadLetterCommands.of(console));
+    commands.put("redrive", () -> RedriveCommands.of(console));
     commands.put("key", () -> KeyCommands.of(console));
+    commands.put("audit", () -> new CommandLine(new AuditCommand(console)));
     commands.put("top", () -> new CommandLine(new TopCommand(console)));
   }
 

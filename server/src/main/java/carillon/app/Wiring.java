@@ -20,6 +20,7 @@ import carillon.model.Target;
 import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
+import carillon.store.Audit;
 import carillon.store.Backlog;
 import carillon.store.Catalog;
 import carillon.store.Claims;
@@ -31,6 +32,7 @@ import carillon.store.Endings;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.PullQueue;
+import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.Tasks;
@@ -138,7 +140,15 @@ final class Wiring {
             : Optional.empty();
     var upkeep =
         new Upkeep.Store(
-            queue, claims, nodes, slots, new Replies(engineDb), new UniqueTasks(engineDb), clock);
+            queue,
+            claims,
+            nodes,
+            slots,
+            new Replies(engineDb),
+            new UniqueTasks(engineDb),
+            clock,
+            new DeadLetters(engineDb, catalog),
+            new Redrives(engineDb, agenda));
     shutdown.add(
         Upkeep.start(
             upkeep,
@@ -159,12 +169,14 @@ final class Wiring {
         new Stores(
             apiDb,
             tasks,
-            new DeadLetters(apiDb, catalog, clock, agenda),
+            new DeadLetters(apiDb, catalog),
             new Types(apiDb, catalog),
             new Tenants(apiDb, catalog),
             new ApiKeys(apiDb, catalog, clock),
             replies,
-            new PullQueue(catalog, queue, endings, claims, agenda, clock));
+            new PullQueue(catalog, queue, endings, claims, agenda, clock),
+            new Redrives(apiDb, agenda),
+            new Audit(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

@@ -2,6 +2,8 @@ package carillon.engine;
 
 import carillon.model.Slot;
 import carillon.store.DbClock;
+import carillon.store.DeadLetters;
+import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.UniqueTasks;
@@ -24,14 +26,24 @@ final class Janitor {
   private final Slots slots;
   private final Replies replies;
   private final UniqueTasks uniqueTasks;
+  private final DeadLetters deadLetters;
+  private final Redrives redrives;
   private final DbClock clock;
   private final Duration retention;
 
   Janitor(
-      Slots slots, Replies replies, UniqueTasks uniqueTasks, DbClock clock, Duration retention) {
+      Slots slots,
+      Replies replies,
+      UniqueTasks uniqueTasks,
+      DeadLetters deadLetters,
+      Redrives redrives,
+      DbClock clock,
+      Duration retention) {
     this.slots = slots;
     this.replies = replies;
     this.uniqueTasks = uniqueTasks;
+    this.deadLetters = deadLetters;
+    this.redrives = redrives;
     this.clock = clock;
     this.retention = retention;
   }
@@ -50,7 +62,9 @@ final class Janitor {
     }
     boolean moreReplies = replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
     boolean moreKeys = uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
-    boolean isMore = moreReplies || moreKeys;
+    boolean moreGroups = deadLetters.forgetEmptyGroups(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+    boolean moreRedriven = redrives.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
+    boolean isMore = moreReplies || moreKeys || moreGroups || moreRedriven;
     return isMore ? Duration.ZERO : INTERVAL;
   }
 }

@@ -3,7 +3,9 @@ package carillon.engine;
 import carillon.model.NodeLease;
 import carillon.store.Claims;
 import carillon.store.DbClock;
+import carillon.store.DeadLetters;
 import carillon.store.Nodes;
+import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.UniqueTasks;
@@ -30,7 +32,9 @@ public final class Upkeep implements AutoCloseable {
       Slots slots,
       Replies replies,
       UniqueTasks uniqueTasks,
-      DbClock clock) {}
+      DbClock clock,
+      DeadLetters deadLetters,
+      Redrives redrives) {}
 
   private Upkeep(List<Loop> loops) {
     this.loops = loops;
@@ -55,13 +59,22 @@ public final class Upkeep implements AutoCloseable {
             store.claims(), store.nodes(), store.clock(), node, isKnown, poisonCrashes, events);
     var expirer = new Expirer(store.queue(), events);
     var janitor =
-        new Janitor(store.slots(), store.replies(), store.uniqueTasks(), store.clock(), retention);
+        new Janitor(
+            store.slots(),
+            store.replies(),
+            store.uniqueTasks(),
+            store.deadLetters(),
+            store.redrives(),
+            store.clock(),
+            retention);
+    var redriver = new Redriver(store.redrives());
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
     return new Upkeep(
         List.of(
             new Loop("reaper", reaper::reapOnce, whenFailed).start(),
             new Loop("expirer", expirer::expireOnce, whenFailed).start(),
-            new Loop("janitor", janitor::cleanOnce, whenFailed).start()));
+            new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
+            new Loop("redriver", redriver::redriveOnce, whenFailed).start()));
   }
 
   @Override

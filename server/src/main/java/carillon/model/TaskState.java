@@ -5,7 +5,7 @@ public enum TaskState {
 
   /**
    * Waits for its due time. Becomes RUNNING when claimed, CANCELLED when withdrawn, EXPIRED when
-   * too late.
+   * too late, and DEAD again when the redrive that made it wait is undone.
    */
   PENDING,
 
@@ -26,7 +26,7 @@ public enum TaskState {
 
   public boolean canBecome(TaskState next) {
     return switch (this) {
-      case PENDING -> next == RUNNING || next == CANCELLED || next == EXPIRED;
+      case PENDING -> next == RUNNING || next == CANCELLED || next == EXPIRED || next == DEAD;
       case RUNNING -> next == COMPLETED || next == PENDING || next == DEAD || next == CANCELLED;
       case DEAD -> next == PENDING;
       case COMPLETED, CANCELLED, EXPIRED -> false;

@@ -184,9 +184,9 @@ final class TaskChanges {
           due_at = ?, -- what is measured from it, such as the greatest age, starts anew
           expires_at = NULL, -- it was started in time
           attempt = 0,
-          crashes = NULL, -- whoever redrives it has looked at it
           finished_at = NULL,
           cancel_requested = false,
+          crashes = NULL,
           version = version + 1
       WHERE tenant = ?
         AND id = ?
@@ -195,11 +195,6 @@ final class TaskChanges {
       """;
 
   ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
-    return redriveAt(tx, tenant, id, clock.instant(), who, ifVersion);
-  }
-
-  ChangeResult redriveAt(
-      Tx tx, TenantId tenant, TaskId id, Instant readyAt, String who, @Nullable Integer ifVersion) {
     return change(
         tx,
         tenant,
@@ -210,13 +205,23 @@ final class TaskChanges {
             return new ChangeResult.WrongState(task);
           }
           Slot slot = id.slot();
-          Instant at = later(task.dueAt(), readyAt); // it may have been put off while it was dead
+          Instant at =
+              later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
           t.update(REDRIVE, tenant, id, slot, tenant, id, at, at, tenant, id, slot);
           record(t, tenant, task, TaskState.PENDING, who);
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);
         });
   }
+
+  private static final String RENAME_LETTER =
+      """
+      /* TaskChanges.renameLetter */
+      UPDATE carillon.dead_letter
+      SET key = ?
+      WHERE tenant = ?
+        AND task = ?
+      """;
 
   private static final String PATCH =
       """
@@ -270,6 +275,9 @@ final class TaskChanges {
               tenant,
               id,
               id.slot());
+          if (patch.key() != null && task.state() == TaskState.DEAD) {
+            t.update(RENAME_LETTER, patch.key(), tenant, id);
+          }
           Audit.record(t, tenant, who, "task.edit", id.toString(), Json.ofFields(patch.fields()));
           return ready(t, tenant, id);
         });

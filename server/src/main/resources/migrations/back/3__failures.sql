@@ -3,6 +3,8 @@
 -- Rather fail and be started again than have every claim wait behind us for a lock.
 SET LOCAL lock_timeout = '2s';
 
+DROP INDEX carillon.audit_subject;
+
 DROP TABLE carillon.redriven;
 DROP TABLE carillon.redrive;
 

@@ -79,6 +79,8 @@ CREATE TABLE carillon.dead_letter_group (
 CREATE INDEX dead_letter_group_last ON carillon.dead_letter_group (tenant, last_at, type, fingerprint)
     WHERE letters > 0;
 
+CREATE INDEX dead_letter_group_empty ON carillon.dead_letter_group (last_at) WHERE letters = 0;
+
 INSERT INTO carillon.dead_letter_group (
     tenant, type, fingerprint, failure, status, error, letters, deaths, first_at, last_at)
 SELECT tenant, type, fingerprint, min(failure), min(status), max(error), count(*), count(*), min(died_at), max(died_at)
@@ -136,31 +138,42 @@ CREATE TRIGGER dead_letters_removed AFTER DELETE ON carillon.dead_letter
 CREATE TABLE carillon.redrive (
     id         uuid PRIMARY KEY,
     tenant     int NOT NULL REFERENCES carillon.tenant (id),
-    state      text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED', 'UNDONE')),
+    state      text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED', 'UNDOING', 'UNDONE')),
     filter     jsonb NOT NULL,
     rate       int, -- per second; NULL means as fast as it goes
     who        text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(), -- what dies later is not meant
+    created_at timestamptz NOT NULL, -- what dies later is not meant
     ended_at   timestamptz,
     matched    bigint NOT NULL,
     redriven   bigint NOT NULL DEFAULT 0,
+    refused    bigint NOT NULL DEFAULT 0, -- dead letters that could not be redriven, and are there still
     undone     bigint NOT NULL DEFAULT 0,
     after_at   timestamptz, -- how far it has come among the dead letters, by age
-    after_task uuid
+    after_task uuid,
+    steps      bigint NOT NULL DEFAULT 0, -- of those that keep to a rate
+    stepped_at timestamptz,
+    undone_by  text
 );
 
-CREATE INDEX redrive_running ON carillon.redrive (created_at) WHERE state = 'RUNNING';
+CREATE INDEX redrive_open ON carillon.redrive (created_at) WHERE ended_at IS NULL;
+CREATE INDEX redrive_ended ON carillon.redrive (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX redrive_tenant ON carillon.redrive (tenant, created_at, id);
 
 -- What a redrive let go, with what is needed to take it back.
 CREATE TABLE carillon.redriven (
-    redrive uuid NOT NULL REFERENCES carillon.redrive (id) ON DELETE CASCADE,
-    tenant  int NOT NULL,
-    task    uuid NOT NULL,
-    slot    date NOT NULL,
-    fence   int NOT NULL, -- as it was then: who has run since has a higher one
-    attempt int NOT NULL,
-    due_at  timestamptz NOT NULL,
-    died_at timestamptz NOT NULL,
-    PRIMARY KEY (redrive, task)
+    redrive     uuid NOT NULL REFERENCES carillon.redrive (id) ON DELETE CASCADE,
+    n           bigint NOT NULL, -- the first one is 1; the last ones are the likeliest not to have started yet
+    tenant      int NOT NULL,
+    task        uuid NOT NULL,
+    slot        date NOT NULL,
+    fence       int NOT NULL, -- as it was then: who has run since has a higher one
+    attempt     int NOT NULL,
+    crashes     smallint,
+    due_at      timestamptz NOT NULL,
+    expires_at  timestamptz,
+    finished_at timestamptz,
+    died_at     timestamptz NOT NULL,
+    PRIMARY KEY (redrive, n)
 );
+
+CREATE INDEX audit_subject ON carillon.audit (tenant, subject, id);

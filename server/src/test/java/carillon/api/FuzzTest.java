@@ -42,6 +42,7 @@ class FuzzTest {
           "/v1/tenants/t",
           "/v1/dead-letters/redrive",
           "/v1/dead-letters/purge",
+          "/v1/redrives/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/stop",
           "/v1/tasks?type=t&status=PENDING&limit=5&key=k&metadata.a=b&error=x",
           "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304",
           "/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/cancel");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -131,17 +132,19 @@ class TenancyTest {
   @Test
   void every_role_is_refused_what_its_row_does_not_grant() {
     Map<String, Permission> calls =
-        Map.of(
-            "POST /v1/tasks", Permission.TASKS_CREATE,
-            "GET /v1/tasks", Permission.TASKS_READ,
-            "POST /v1/tasks/cancel", Permission.TASKS_CANCEL,
-            "POST /v1/dead-letters/redrive", Permission.TASKS_OPERATE,
-            "GET /v1/types", Permission.TYPES_READ,
-            "PUT /v1/types/t", Permission.TYPES_CONFIGURE,
-            "POST /v1/work/claim", Permission.WORK,
-            "GET /v1/keys", Permission.KEYS,
-            "GET /v1/tenants", Permission.TENANTS,
-            "GET /v1/limits", Permission.ANY);
+        new HashMap<>(
+            Map.of(
+                "POST /v1/tasks", Permission.TASKS_CREATE,
+                "GET /v1/tasks", Permission.TASKS_READ,
+                "POST /v1/tasks/cancel", Permission.TASKS_CANCEL,
+                "POST /v1/dead-letters/redrive", Permission.TASKS_OPERATE,
+                "GET /v1/types", Permission.TYPES_READ,
+                "PUT /v1/types/t", Permission.TYPES_CONFIGURE,
+                "POST /v1/work/claim", Permission.WORK,
+                "GET /v1/keys", Permission.KEYS,
+                "GET /v1/tenants", Permission.TENANTS,
+                "GET /v1/limits", Permission.ANY));
+    calls.put("GET /v1/audit", Permission.AUDIT);
     for (Role role : Role.values()) {
       String key = api.key("roles", role.label());
       calls.forEach(

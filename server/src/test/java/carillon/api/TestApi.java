@@ -77,7 +77,9 @@ final class TestApi implements AutoCloseable {
         world.tenants,
         world.keys,
         world.replies,
-        world.pullQueue);
+        world.pullQueue,
+        world.redrives,
+        world.audit);
   }
 
   int port() {

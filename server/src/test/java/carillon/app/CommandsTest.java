@@ -91,10 +91,11 @@ class CommandsTest {
         "task edit 1 --timeout 5s    | --method, --header and --timeout need --http",
         "task cancel                 | give either the ID of a task, or --type and --key",
         "type put t [1]              | the settings must be a JSON object",
-        "dead-letter purge           | give either --all, or at least one of --type, --error and"
-            + " --id",
-        "dead-letter redrive --all --type t | give either --all, or at least one of --type, --error"
-            + " and --id",
+        "dead-letter purge           | give either --all, or at least one of --type, --failure,",
+        "dead-letter redrive --all --type t | give either --all, or at least one of --type,",
+        "dead-letter redrive --all --dry-run --interval soon | --interval: \"soon\" is not a",
+        "redrive stop                | Missing required parameter: 'ID'; see carillon redrive stop"
+            + " --help",
         "key create                  | Missing required option: '--role=ROLE'; see carillon key"
             + " create --help",
         "server --prot 1             | unknown option \"--prot\"; did you mean --port?",
@@ -150,8 +151,15 @@ class CommandsTest {
         "key revoke --help",
         "dead-letter --help",
         "dead-letter list --help",
+        "dead-letter groups --help",
         "dead-letter redrive --help",
         "dead-letter purge --help",
+        "redrive --help",
+        "redrive list --help",
+        "redrive get --help",
+        "redrive stop --help",
+        "redrive undo --help",
+        "audit --help",
         "top --help"
       })
   void every_command_explains_itself(String line) {
@@ -241,6 +249,17 @@ class CommandsTest {
             + "      |",
         "dead-letter redrive --type t --rate 5 | POST /v1/dead-letters/redrive |"
             + " {\"type\":\"t\",\"rate\":5}",
+        "dead-letter list --failure dns --status 500 --key k --group g --metadata a=b |"
+            + " GET /v1/dead-letters?failure=dns&status=500&key=k&group=g&metadata.a=b |",
+        "dead-letter groups --type t --status 503 |"
+            + " GET /v1/dead-letters/groups?type=t&status=503 |",
+        "dead-letter redrive --group g --dry-run | POST /v1/dead-letters/redrive |"
+            + " {\"group\":\"g\",\"dryRun\":true}",
+        "redrive list --limit 3                | GET /v1/redrives?limit=3 |",
+        "redrive get 7                         | GET /v1/redrives/7 |",
+        "redrive stop 7                        | POST /v1/redrives/7/stop |",
+        "redrive undo 7                        | POST /v1/redrives/7/undo |",
+        "audit --action redrive.stop --subject 7 | GET /v1/audit?action=redrive.stop&subject=7 |",
         "dead-letter purge --all               | POST /v1/dead-letters/purge                       "
             + "      | {\"all\":true}",
         "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
@@ -456,6 +475,42 @@ class CommandsTest {
     environment.remove("NO_COLOR");
     type("task get 1");
     assertThat(out()).contains("\033[31mDEAD\033[0m");
+  }
+
+  @Test
+  void a_redrive_is_watched_until_it_has_ended() {
+    String redrive =
+        "{\"id\":\"7\",\"status\":\"%s\",\"matched\":400,\"redriven\":%d,\"waiting\":2}";
+    api.answering(202, redrive.formatted("RUNNING", 0))
+        .answering(200, redrive.formatted("RUNNING", 100))
+        .answering(200, redrive.formatted("DONE", 400));
+
+    assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms")).isZero();
+
+    assertThat(out())
+        .startsWith(
+            """
+            RUNNING 0%: 0 of 400 redriven, 2 waiting, 0 undone
+            RUNNING 25%: 100 of 400 redriven, 2 waiting, 0 undone
+            DONE 100%: 400 of 400 redriven, 2 waiting, 0 undone
+            """);
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::line)
+        .containsExactly(
+            "POST /v1/dead-letters/redrive", "GET /v1/redrives/7", "GET /v1/redrives/7");
+  }
+
+  @Test
+  void a_terminal_gets_one_bar_that_fills_up() {
+    isTerminal = true;
+    api.answering(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
+        .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
+
+    assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
+
+    assertThat(out())
+        .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")
+        .contains("\r\033[KSTOPPED [");
   }
 
   @Test

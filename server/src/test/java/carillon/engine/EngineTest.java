@@ -326,6 +326,8 @@ class EngineTest {
             world.slots,
             world.replies,
             new UniqueTasks(world.db),
+            world.deadLetters,
+            world.redrives,
             world.clock,
             Duration.ofDays(30));
 

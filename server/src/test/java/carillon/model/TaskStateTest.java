@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class TaskStateTest {
 
   @Test
-  void of_all_36_pairs_these_eight_are_arrows() {
+  void of_all_36_pairs_these_nine_are_arrows() {
     List<String> arrows = new ArrayList<>();
     for (TaskState from : TaskState.values()) {
       for (TaskState to : TaskState.values()) {
@@ -24,6 +24,7 @@ class TaskStateTest {
             "PENDING -> RUNNING",
             "PENDING -> CANCELLED",
             "PENDING -> EXPIRED",
+            "PENDING -> DEAD",
             "RUNNING -> COMPLETED",
             "RUNNING -> PENDING",
             "RUNNING -> DEAD",

@@ -63,9 +63,9 @@ class LifeOfATaskTest {
         Set.of(claimed.lease().claim()),
         "node");
 
-    var all = new DeadLetters.Filter(null, null, null, null, List.of());
+    DeadLetterFilter all = DeadLetterFilter.ALL;
     assertThat(world.deadLetters.list(World.TENANT, all, 10, null, true).items())
-        .extracting(TaskView::id)
+        .extracting(letter -> letter.task().id())
         .containsExactly(id);
 
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));

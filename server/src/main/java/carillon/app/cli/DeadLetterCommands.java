@@ -23,18 +23,17 @@ public final class DeadLetterCommands {
   public static CommandLine of(Console console) {
     return new CommandLine(new DeadLetterCommands())
         .addSubcommand(new All(console))
+        .addSubcommand(new Groups(console))
         .addSubcommand(new Redrive(console))
         .addSubcommand(new Purge(console));
   }
 
-  @Command(name = "list", description = "List dead tasks")
+  @Command(name = "list", description = "List dead tasks, newest death first")
   static final class All extends ApiCommand {
 
-    @Option(names = "--type", paramLabel = "TYPE")
-    private @Nullable String type;
+    private static final int MOST_PAGES = 200;
 
-    @Option(names = "--error", paramLabel = "TEXT", description = "the last error contains this")
-    private @Nullable String error;
+    @Mixin private final LetterOptions letters = new LetterOptions();
 
     @Mixin private final ListOptions page = new ListOptions();
 
@@ -44,13 +43,58 @@ public final class DeadLetterCommands {
 
     @Override
     JsonNode ask(Carillon carillon) {
+      // A page may be empty and have a next one: how far the server looks is bounded. A person
+      // asked for dead letters.
+      JsonNode answer = carillon.get(letters.query(DEAD_LETTERS, page, page.cursor));
+      for (int pages = 1; pages < MOST_PAGES && isEmptyButNotLast(answer); pages++) {
+        String cursor = answer.path("nextCursor").asString();
+        answer = carillon.get(letters.query(DEAD_LETTERS, page, cursor));
+      }
+      return answer;
+    }
+
+    private static boolean isEmptyButNotLast(JsonNode answer) {
+      return answer.path("items").isEmpty() && answer.path("nextCursor").isString();
+    }
+
+    @Override
+    void show(JsonNode answer) {
+      new Table(console).list(answer, "id", "type", "key", "diedAt", "attempt", "group", "error");
+    }
+  }
+
+  @Command(name = "groups", description = "List what dead tasks died of, and how many of each")
+  static final class Groups extends ApiCommand {
+
+    @Option(names = "--type", paramLabel = "TYPE")
+    private @Nullable String type;
+
+    @Option(
+        names = "--failure",
+        paramLabel = "KIND",
+        description = "why they failed: status, timeout, dns, connection ...")
+    private @Nullable String failure;
+
+    @Option(names = "--status", paramLabel = "CODE", description = "what the target answered")
+    private @Nullable Integer status;
+
+    @Mixin private final ListOptions page = new ListOptions();
+
+    Groups(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
       return carillon.get(
           query(
-              DEAD_LETTERS,
+              DEAD_LETTERS + "/groups",
               "type",
               type,
-              "error",
-              error,
+              "failure",
+              failure,
+              "status",
+              status,
               "limit",
               page.limit,
               "cursor",
@@ -59,18 +103,15 @@ public final class DeadLetterCommands {
 
     @Override
     void show(JsonNode answer) {
-      new Table(console).list(answer, "id", "type", "key", "finishedAt", "attempt", "error");
+      new Table(console)
+          .list(answer, "group", "type", "failure", "status", "letters", "lastSeenAt", "error");
     }
   }
 
   /** Which dead tasks a bulk command means. Saying nothing is not saying all. */
   static final class Filter {
 
-    @Option(names = "--type", paramLabel = "TYPE")
-    private @Nullable String type;
-
-    @Option(names = "--error", paramLabel = "TEXT", description = "the last error contains this")
-    private @Nullable String error;
+    @Mixin private final LetterOptions letters = new LetterOptions();
 
     @Option(names = "--id", split = ",", paramLabel = "ID", description = "can be repeated")
     private List<String> ids = new ArrayList<>();
@@ -78,16 +119,19 @@ public final class DeadLetterCommands {
     @Option(names = "--all", description = "every dead task of the tenant")
     private boolean all;
 
+    @Option(names = "--dry-run", description = "only say how many it would be")
+    private boolean dryRun;
+
     ObjectNode body() {
-      boolean some = type != null || error != null || !ids.isEmpty();
-      if (some == all) {
-        throw new CommandFailed("give either --all, or at least one of --type, --error and --id");
-      }
-      ObjectNode body = ApiCommand.JSON.createObjectNode();
-      ApiCommand.set(body, "type", type);
-      ApiCommand.set(body, "error", error);
+      ObjectNode body = letters.body();
       ApiCommand.set(body, "ids", ids.isEmpty() ? null : ids);
+      if (body.isEmpty() != all) {
+        throw new CommandFailed(
+            "give either --all, or at least one of --type, --failure, --status, --error, --key,"
+                + " --group, --died-after, --died-before, --metadata and --id");
+      }
       ApiCommand.set(body, "all", all ? true : null);
+      ApiCommand.set(body, "dryRun", dryRun ? true : null);
       return body;
     }
   }
@@ -100,6 +144,8 @@ public final class DeadLetterCommands {
     @Option(names = "--rate", paramLabel = "N", description = "at most this many a second")
     private @Nullable Integer rate;
 
+    @Mixin private final RedriveWatch watch = new RedriveWatch();
+
     Redrive(Console console) {
       super(console);
     }
@@ -108,7 +154,7 @@ public final class DeadLetterCommands {
     JsonNode ask(Carillon carillon) {
       ObjectNode body = filter.body();
       set(body, "rate", rate);
-      return carillon.post(DEAD_LETTERS + "/redrive", body);
+      return watch.until(carillon, console, () -> carillon.post(DEAD_LETTERS + "/redrive", body));
     }
   }
 

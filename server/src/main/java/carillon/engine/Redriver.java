@@ -1,0 +1,35 @@
+package carillon.engine;
+
+import carillon.store.Redrives;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Takes the next step of each redrive that is under way, forward or back. Harmless on several nodes
+ * at once: a step is taken under the redrive's lock.
+ */
+final class Redriver {
+
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final int MAX_BATCH = 100;
+
+  private final Redrives redrives;
+
+  Redriver(Redrives redrives) {
+    this.redrives = redrives;
+  }
+
+  /** One pass. Returns how long the first of them has to wait for its next step. */
+  Duration redriveOnce() {
+    List<Redrives.Open> open = redrives.open(MAX_BATCH);
+    Duration wait = INTERVAL;
+    for (Redrives.Open each : open) {
+      Optional<Duration> next = redrives.step(each);
+      if (next.isPresent() && next.get().compareTo(wait) < 0) {
+        wait = next.get();
+      }
+    }
+    return wait;
+  }
+}

@@ -1,0 +1,82 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.client.Carillon;
+import carillon.store.Db;
+import carillon.testkit.DeadTasks;
+import carillon.testkit.Postgres;
+import carillon.testkit.Servers;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
+
+/** A redrive on a real server, at its own pace, across the death of a node. */
+class RedriveTest {
+
+  @RegisterExtension final Servers servers = new Servers();
+
+  @Test
+  void a_group_is_redriven_at_its_rate_survives_a_killed_node_is_stopped_and_undone() {
+    Db.Address database = Postgres.freshDatabase();
+    try (World world = World.on(database)) {
+      DeadTasks.fill(world, 10_000, 20); // pulled, and nobody does
+      var killed = servers.startOn(database);
+      String id;
+      try (Carillon api = killed.connect()) {
+        String group =
+            api.get("/v1/dead-letters/groups?status=504")
+                .path("items")
+                .path(0)
+                .path("group")
+                .asString();
+        JsonNode started =
+            api.post("/v1/dead-letters/redrive", Map.of("group", group, "rate", 200));
+        assertThat(started.path("matched").asInt()).isEqualTo(500);
+        id = started.path("id").asString();
+        awaitRedriven(api, id, 80);
+      }
+      killed.kill9();
+
+      try (Carillon api = servers.startOn(database).connect()) {
+        awaitRedriven(api, id, 200);
+        JsonNode stopped = api.post("/v1/redrives/" + id + "/stop", null);
+        assertThat(stopped.path("status").asString()).isEqualTo("STOPPED");
+        int redriven = stopped.path("redriven").asInt();
+        assertThat(redriven).as("stopped in the middle").isLessThan(500);
+        assertThat(stopped.path("waiting").asInt()).isEqualTo(redriven);
+        assertThat((double) redriven)
+            .as("never faster than its rate")
+            .isLessThanOrEqualTo(
+                200 * seconds(stopped.path("createdAt"), stopped.path("endedAt")) + 40);
+
+        JsonNode undone = api.post("/v1/redrives/" + id + "/undo", null);
+
+        assertThat(undone.path("status").asString()).isEqualTo("UNDONE");
+        assertThat(undone.path("undone").asInt()).isEqualTo(redriven);
+        assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("10000");
+        assertThat(world.value("SELECT count(*) FROM carillon.attempt")).isEqualTo("0");
+        assertThat(api.get("/v1/audit?subject=" + id).path("items"))
+            .extracting(entry -> entry.path("action").asString())
+            .containsExactly("redrive.undone", "redrive.undo", "redrive.stop", "redrive.start");
+      }
+    }
+  }
+
+  private static double seconds(JsonNode from, JsonNode to) {
+    return Duration.between(Instant.parse(from.asString()), Instant.parse(to.asString())).toMillis()
+        / 1e3;
+  }
+
+  private static void awaitRedriven(Carillon api, String id, int atLeast) {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .pollInterval(Duration.ofMillis(50))
+        .until(() -> api.get("/v1/redrives/" + id).path("redriven").asInt() >= atLeast);
+  }
+}
