@@ -7,6 +7,7 @@ import carillon.model.DeliveryResult;
 import carillon.model.HttpTargetRules;
 import carillon.model.Lease;
 import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -188,6 +189,7 @@ public final class Raw {
         RetryPolicy.DEFAULT,
         Duration.ofSeconds(30),
         List.of(),
-        0);
+        0,
+        StatusRules.DEFAULT);
   }
 }
