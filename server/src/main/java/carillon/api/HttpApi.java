@@ -83,6 +83,8 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new TaskRoutes(stores.tasks(), tasks, database, once, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, once).endpoints());
     all.addAll(new DeadLetterRoutes(stores.deadLetters(), database, once, lists).endpoints());
+    all.addAll(
+        new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), once).endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());

@@ -15,5 +15,7 @@ enum Permission {
   TYPES_CONFIGURE,
   WORK,
   KEYS,
-  TENANTS
+  TENANTS,
+  /** Putting back what was archived: whoever may do so writes history. */
+  ARCHIVES
 }

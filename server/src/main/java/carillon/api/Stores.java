@@ -5,6 +5,7 @@ import carillon.store.Db;
 import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
 import carillon.store.Replies;
+import carillon.store.Restores;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -18,4 +19,5 @@ public record Stores(
     Tenants tenants,
     ApiKeys keys,
     Replies replies,
-    PullQueue pullQueue) {}
+    PullQueue pullQueue,
+    Restores restores) {}

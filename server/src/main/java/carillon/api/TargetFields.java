@@ -22,7 +22,12 @@ final class TargetFields {
   }
 
   @Nullable Target read(Fields parent) {
-    Fields fields = parent.object("target");
+    return read(parent, "target");
+  }
+
+  /** Reads the target that is in this field. */
+  @Nullable Target read(Fields parent, String name) {
+    Fields fields = parent.object(name);
     if (fields == null) {
       return null;
     }
@@ -31,7 +36,7 @@ final class TargetFields {
     fields.done();
     if (given.size() != 1) {
       parent.wrong(
-          "target", ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
+          name, ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
       return null;
     }
     return switch (given.getFirst()) {

@@ -16,9 +16,16 @@ import org.jspecify.annotations.Nullable;
  * @param engine how hard it works
  * @param access who may call it and whom it may call
  * @param log what it writes to stderr
+ * @param archive what becomes of dead letters that nobody wants
  */
 public record Config(
-    Node node, Http http, Database database, Engine engine, Access access, Log log) {
+    Node node,
+    Http http,
+    Database database,
+    Engine engine,
+    Access access,
+    Log log,
+    Archive archive) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {
@@ -105,4 +112,12 @@ public record Config(
    * @param level the least serious level of our own lines. Default info.
    */
   public record Log(LogFormat format, String level) {}
+
+  /**
+   * What becomes of dead letters that nobody wants.
+   *
+   * @param ttl how long they are kept in the database. Default 30 d.
+   * @param directory where they are written to then. Default {@code archive} in the data directory.
+   */
+  public record Archive(Duration ttl, Path directory) {}
 }

@@ -22,12 +22,14 @@ import carillon.store.Claims;
 import carillon.store.DatabaseCheck;
 import carillon.store.Db;
 import carillon.store.DbClock;
+import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.PullQueue;
 import carillon.store.Replies;
+import carillon.store.Restores;
 import carillon.store.Slots;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -134,13 +136,15 @@ final class Wiring {
             slots,
             new Replies(engineDb),
             new UniqueTasks(engineDb),
+            new DeadLetterArchive(engineDb),
             clock);
     shutdown.add(
         Upkeep.start(
             upkeep,
             heartbeat::lease,
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
-            config.engine().retention(),
+            new Upkeep.Keeping(
+                config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             metrics));
     metrics.outcomes(endings);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
@@ -157,7 +161,8 @@ final class Wiring {
             new Tenants(apiDb, catalog),
             new ApiKeys(apiDb, catalog, clock),
             replies,
-            new PullQueue(catalog, queue, endings, claims, agenda, clock));
+            new PullQueue(catalog, queue, endings, claims, agenda, clock),
+            new Restores(catalog, slots));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

@@ -3,11 +3,13 @@ package carillon.engine;
 import carillon.model.NodeLease;
 import carillon.store.Claims;
 import carillon.store.DbClock;
+import carillon.store.DeadLetterArchive;
 import carillon.store.Nodes;
 import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -30,7 +32,17 @@ public final class Upkeep implements AutoCloseable {
       Slots slots,
       Replies replies,
       UniqueTasks uniqueTasks,
+      DeadLetterArchive archive,
       DbClock clock) {}
+
+  /**
+   * How long things are kept.
+   *
+   * @param retention how long ended tasks are
+   * @param deadLetterTtl how long dead letters are, before they are archived
+   * @param archiveDir where they are then
+   */
+  public record Keeping(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
   private Upkeep(List<Loop> loops) {
     this.loops = loops;
@@ -40,24 +52,37 @@ public final class Upkeep implements AutoCloseable {
    * Starts them.
    *
    * @param isKnown whether this node knows of a claim that it holds in the database
-   * @param retention how long ended tasks are kept
    */
   public static Upkeep start(
       Store store,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
-      Duration retention,
+      Keeping keeping,
       Consumer<EngineEvent> events) {
     var reaper = new Reaper(store.claims(), store.nodes(), store.clock(), node, isKnown, events);
     var expirer = new Expirer(store.queue(), events);
     var janitor =
-        new Janitor(store.slots(), store.replies(), store.uniqueTasks(), store.clock(), retention);
+        new Janitor(
+            store.slots(),
+            store.replies(),
+            store.uniqueTasks(),
+            store.clock(),
+            keeping.retention());
+    var archiver =
+        new Archiver(
+            store.archive(),
+            new ArchiveFiles(keeping.archiveDir()),
+            keeping.deadLetterTtl(),
+            store.clock(),
+            node,
+            events);
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
     return new Upkeep(
         List.of(
             new Loop("reaper", reaper::reapOnce, whenFailed).start(),
             new Loop("expirer", expirer::expireOnce, whenFailed).start(),
-            new Loop("janitor", janitor::cleanOnce, whenFailed).start()));
+            new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
+            new Loop("archiver", archiver::archiveOnce, whenFailed).start()));
   }
 
   @Override

@@ -77,7 +77,8 @@ final class TestApi implements AutoCloseable {
         world.tenants,
         world.keys,
         world.replies,
-        world.pullQueue);
+        world.pullQueue,
+        world.restores);
   }
 
   int port() {

@@ -54,6 +54,8 @@ class ConfigLoaderTest {
             "concurrency = 512",
             "drain-timeout = 10s",
             "retention = 30d",
+            "dead-letter-ttl = 30d",
+            "archive-dir = null",
             "pool-size = 14",
             "log-format = text",
             "log-level = info");
@@ -78,7 +80,8 @@ class ConfigLoaderTest {
                 new Config.Database(null, 14),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30)),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
-                new Config.Log(Config.LogFormat.TEXT, "info")));
+                new Config.Log(Config.LogFormat.TEXT, "info"),
+                new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive"))));
   }
 
   @Test
@@ -193,6 +196,10 @@ class ConfigLoaderTest {
         "node-lease    | 10           | a duration from 1s to 10m",
         "node-lease    | 100ms        | a duration from 1s to 10m",
         "drain-timeout | 2h           | a duration from 0s to 1h",
+        "dead-letter-ttl | 59s        | a duration from 1m to 3650d",
+        "dead-letter-ttl | 3651d      | a duration from 1m to 3650d",
+        "dead-letter-ttl | never      | a duration from 1m to 3650d",
+        "archive-dir   | ''           | a directory",
         "concurrency   | 0            | a number from 1 to 100000",
         "pool-size     | 1            | a number from 2 to 1000",
         "allow-targets | 10.0.0.0/33  | a comma list of CIDRs and host names, such as"

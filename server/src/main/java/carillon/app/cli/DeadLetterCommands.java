@@ -24,7 +24,8 @@ public final class DeadLetterCommands {
     return new CommandLine(new DeadLetterCommands())
         .addSubcommand(new All(console))
         .addSubcommand(new Redrive(console))
-        .addSubcommand(new Purge(console));
+        .addSubcommand(new Purge(console))
+        .addSubcommand(new RestoreCommand(console));
   }
 
   @Command(name = "list", description = "List dead tasks")
