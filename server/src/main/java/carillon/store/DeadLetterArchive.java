@@ -51,26 +51,39 @@ public final class DeadLetterArchive {
     }
   }
 
-  // The lengths of large texts are known without reading them.
+  // The lengths of large texts are known without reading them. What is joined one by one (LIMIT 1)
+  // cannot be turned round into a walk over all tasks, here and below.
   static final String OLDEST =
       """
       /* DeadLetterArchive.oldest */
-      SELECT d.tenant, d.task, d.slot,
-             coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.output), 0)
-             + coalesce(octet_length(t.error), 0) + coalesce(octet_length(t.request), 0)
-             + coalesce(pg_column_size(t.target), 0)
-             + (SELECT coalesce(sum(coalesce(octet_length(a.output), 0) + coalesce(octet_length(a.error), 0)
-                                    + coalesce(octet_length(a.request), 0)), 0)
-                FROM carillon.attempt a
-                WHERE a.tenant = d.tenant
-                  AND a.task = d.task
-                  AND a.slot = d.slot) AS bytes
-      FROM carillon.dead_letter d
-      JOIN carillon.task t ON t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot
-      WHERE d.died_at < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
-        AND t.state = 'DEAD'
-      ORDER BY d.died_at
-      LIMIT ?
+      WITH old AS MATERIALIZED (
+          SELECT d.tenant, d.task, d.slot, d.died_at
+          FROM carillon.dead_letter d
+          WHERE d.died_at < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
+          ORDER BY d.died_at
+          LIMIT ?
+      )
+      SELECT old.tenant, old.task, old.slot, t.bytes + a.bytes AS bytes
+      FROM old
+      CROSS JOIN LATERAL (
+          SELECT coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.output), 0)
+                 + coalesce(octet_length(t.error), 0) + coalesce(octet_length(t.request), 0)
+                 + coalesce(pg_column_size(t.target), 0) AS bytes
+          FROM carillon.task t
+          WHERE t.tenant = old.tenant
+            AND t.id = old.task
+            AND t.slot = old.slot
+          LIMIT 1
+      ) t
+      CROSS JOIN LATERAL (
+          SELECT coalesce(sum(coalesce(octet_length(a.output), 0) + coalesce(octet_length(a.error), 0)
+                              + coalesce(octet_length(a.request), 0)), 0) AS bytes
+          FROM carillon.attempt a
+          WHERE a.tenant = old.tenant
+            AND a.task = old.task
+            AND a.slot = old.slot
+      ) a
+      ORDER BY old.died_at
       """;
 
   private record Found(int tenant, UUID task, LocalDate slot, long bytes) {
@@ -124,11 +137,18 @@ public final class DeadLetterArchive {
              t.cancel_requested, t.leased_by, t.payload, t.target, t.retry, t.metadata, t.on_complete, t.on_dead,
              t.concurrency_key, t.schedule, t.progress, t.failure, t.status, t.error, t.output, t.request
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
-      JOIN carillon.task t ON t.tenant = f.tenant AND t.id = f.id AND t.slot = f.slot
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.task t
+          WHERE t.tenant = f.tenant
+            AND t.id = f.id
+            AND t.slot = f.slot
+            AND t.state = 'DEAD'
+          LIMIT 1
+      ) t
       JOIN carillon.dead_letter d ON d.tenant = t.tenant AND d.task = t.id
       JOIN carillon.lane l ON l.id = t.lane
       JOIN carillon.tenant n ON n.id = t.tenant
-      WHERE t.state = 'DEAD'
       """;
 
   private static final String ATTEMPTS =
@@ -319,16 +339,31 @@ public final class DeadLetterArchive {
   static final String DROP =
       """
       /* DeadLetterArchive.drop */
-      WITH unchanged AS MATERIALIZED (
-          SELECT t.tenant, t.id, t.slot
+      WITH f AS MATERIALIZED (
+          SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::date[], ?::int[], ?::timestamptz[])
                AS f (tenant, id, slot, version, died_at)
-          JOIN carillon.task t ON t.tenant = f.tenant AND t.id = f.id AND t.slot = f.slot
-          JOIN carillon.dead_letter d ON d.tenant = f.tenant AND d.task = f.id AND d.died_at = f.died_at
-          WHERE t.state = 'DEAD'
-            AND t.version = f.version
-          ORDER BY t.tenant, t.id -- in one order, so that two who archive hardly ever wait for each other
-          FOR UPDATE OF t
+          ORDER BY tenant, id -- in one order, so that two who archive hardly ever wait for each other
+      ), unchanged AS MATERIALIZED (
+          SELECT t.tenant, t.id, t.slot
+          FROM f
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id, t.slot
+              FROM carillon.task t
+              WHERE t.tenant = f.tenant
+                AND t.id = f.id
+                AND t.slot = f.slot
+                AND t.state = 'DEAD'
+                AND t.version = f.version
+                AND EXISTS (
+                    SELECT
+                    FROM carillon.dead_letter d
+                    WHERE d.tenant = f.tenant
+                      AND d.task = f.id
+                      AND d.died_at = f.died_at)
+              LIMIT 1
+              FOR UPDATE OF t
+          ) t
       ), letters AS (
           DELETE FROM carillon.dead_letter d
           USING unchanged u

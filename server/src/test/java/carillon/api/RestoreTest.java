@@ -11,7 +11,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,16 +29,23 @@ class RestoreTest {
   private static final String RESTORE = "/v1/dead-letters/restore";
   private static final Duration TTL = Duration.ofHours(1);
 
-  private TestApi api;
+  private static TestApi api;
 
-  @BeforeEach
-  void start() {
+  @BeforeAll
+  static void start() {
     api = TestApi.start();
   }
 
-  @AfterEach
-  void stop() {
+  @AfterAll
+  static void stop() {
     api.close();
+  }
+
+  @BeforeEach
+  void empty() {
+    for (String table : List.of("task", "attempt", "transition", "dead_letter", "audit")) {
+      api.world.sql("DELETE FROM carillon." + table);
+    }
   }
 
   /** A task with everything that a task can have, dead after two attempts. */

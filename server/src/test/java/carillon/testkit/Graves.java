@@ -49,6 +49,24 @@ public final class Graves {
         .toList();
   }
 
+  /** The same, of tasks that left nothing else behind. */
+  public static void digBare(World world, int count) {
+    TaskId now = TaskId.at(Instant.now(), new Random(1));
+    world.sql(
+        """
+        WITH t AS (
+            INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+            SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', %s, 'DEAD', now(), now()
+            FROM generate_series(1, %d) AS n
+            RETURNING *
+        )
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
+        SELECT tenant, id, slot, 't', now() - interval '2 hours'
+        FROM t
+        """
+            .formatted(now.toString().substring(0, 13), now.slot().day(), lane(world), count));
+  }
+
   /** Makes all dead letters older. */
   public static void age(World world) {
     world.sql("UPDATE carillon.dead_letter SET died_at = died_at - interval '2 hours'");
