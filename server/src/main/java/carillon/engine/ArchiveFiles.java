@@ -30,6 +30,8 @@ final class ArchiveFiles {
 
   private static final String UNFINISHED = ".part";
 
+  private static final int BUFFER = 64 << 10;
+
   private final Path directory;
 
   ArchiveFiles(Path directory) {
@@ -42,24 +44,30 @@ final class ArchiveFiles {
       Files.createDirectories(directory, OWNER_ONLY_DIRECTORY);
     }
     Path unfinished = directory.resolve(name + UNFINISHED);
+    Path file = directory.resolve(name);
+    boolean isDone = false;
     try {
       writeDurably(unfinished, lines);
-      Files.move(unfinished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+      try (FileChannel entries = FileChannel.open(directory, StandardOpenOption.READ)) {
+        entries.force(true); // or the name could be gone after a crash
+      }
+      isDone = true;
     } finally {
-      Files.deleteIfExists(unfinished);
-    }
-    try (FileChannel entries = FileChannel.open(directory, StandardOpenOption.READ)) {
-      entries.force(true); // or the name could be gone after a crash
+      if (!isDone) { // it will be tried again, and must not fill the disk
+        Files.deleteIfExists(unfinished);
+        Files.deleteIfExists(file);
+      }
     }
   }
 
   private static void writeDurably(Path file, Iterator<String> lines) throws IOException {
     try (FileChannel channel =
-        FileChannel.open(
-            file,
-            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-            OWNER_ONLY_FILE)) {
-      GZIPOutputStream zipped = new GZIPOutputStream(Channels.newOutputStream(channel), 64 << 10);
+            FileChannel.open(
+                file,
+                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                OWNER_ONLY_FILE);
+        GZIPOutputStream zipped = new GZIPOutputStream(Channels.newOutputStream(channel), BUFFER)) {
       BufferedWriter out =
           new BufferedWriter(new OutputStreamWriter(zipped, StandardCharsets.UTF_8));
       while (lines.hasNext()) {

@@ -40,6 +40,11 @@ final class Archiver {
   private final Supplier<NodeLease> node;
   private final Consumer<EngineEvent> events;
 
+  /** A file that is written, with letters that may not have been dropped yet. */
+  private record Written(List<DeadLetterArchive.Letter> letters, String file) {}
+
+  private @Nullable Written unsettled;
+
   /** Why the last file could not be written; said when it changes, counted each time. */
   private @Nullable String trouble;
 
@@ -60,6 +65,10 @@ final class Archiver {
 
   /** One pass makes one file. Returns zero if there is more to archive. */
   Duration archiveOnce() {
+    if (unsettled != null) {
+      settle(unsettled, node.get().node());
+      return Duration.ZERO;
+    }
     DeadLetterArchive.Batch batch = archive.oldest(ttl, MAX_LETTERS, MAX_BYTES);
     List<DeadLetterArchive.Letter> letters = batch.letters();
     if (letters.isEmpty()) {
@@ -74,15 +83,28 @@ final class Archiver {
       failed(e);
       return INTERVAL;
     }
-    int dropped = archive.drop(letters, file, who);
-    if (dropped == 0) {
+    Written written = new Written(letters, file);
+    unsettled = written;
+    if (settle(written, who) == 0) {
       // Another node was faster and is at it, so it may go on alone; what we have, it has too.
       discard(file);
       return INTERVAL;
     }
-    log.info("archived tasks={} file={}", dropped, file);
-    events.accept(new EngineEvent.Archived(dropped));
     return batch.isMore() ? Duration.ZERO : INTERVAL;
+  }
+
+  /**
+   * If the database does not answer, the letters may be gone or not: then they are dropped again in
+   * the next pass, and not written to yet another file.
+   */
+  private int settle(Written written, String who) {
+    int dropped = archive.drop(written.letters(), written.file(), who);
+    unsettled = null;
+    if (dropped > 0) {
+      log.info("archived tasks={} file={}", dropped, written.file());
+      events.accept(new EngineEvent.Archived(dropped));
+    }
+    return dropped;
   }
 
   private String fileName(String who) {

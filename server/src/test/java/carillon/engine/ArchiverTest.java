@@ -1,11 +1,13 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.NodeLease;
 import carillon.model.TaskId;
 import carillon.store.DeadLetterArchive;
 import carillon.store.Json;
+import carillon.store.StoreException;
 import carillon.testkit.Graves;
 import carillon.testkit.World;
 import java.io.BufferedReader;
@@ -143,6 +145,40 @@ class ArchiverTest {
     assertThat(letters()).isEqualTo("0");
     assertThat(files()).hasSize(2);
     assertThat(archivedIds()).hasSize(4).containsOnly(ids.get(0).toString(), ids.get(1).toString());
+  }
+
+  @Test
+  void while_the_database_refuses_to_drop_them_letters_are_not_written_again_and_again()
+      throws IOException {
+    Graves.dig(world, 2);
+    world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
+    Archiver archiver = archiver();
+
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+    assertThat(letters()).isEqualTo("2");
+    world.sql("ALTER TABLE carillon.audit DROP CONSTRAINT broken");
+    assertThat(archiver.archiveOnce()).isZero();
+    assertThat(archiver.archiveOnce()).isPositive();
+
+    assertThat(letters()).isEqualTo("0");
+    assertThat(files()).hasSize(1);
+    assertThat(archivedIds()).hasSize(2);
+  }
+
+  @Test
+  void a_file_whose_letters_are_gone_after_all_is_kept() throws IOException {
+    Graves.dig(world, 2);
+    world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
+    Archiver archiver = archiver();
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+
+    // As if the commit had been made, and only its answer been lost.
+    world.sql("DELETE FROM carillon.dead_letter");
+    world.sql("DELETE FROM carillon.task");
+    assertThat(archiver.archiveOnce()).isZero();
+
+    assertThat(archivedIds()).hasSize(2);
   }
 
   @Test
