@@ -1,6 +1,6 @@
 package carillon.bench;
 
-import static java.util.Comparator.comparing;
+import static java.util.Comparator.comparingDouble;
 import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
@@ -11,7 +11,8 @@ import java.util.List;
 
 /**
  * Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it? The
- * round in the middle counts: one alone differs by a tenth from the next.
+ * round in the middle counts: one alone differs by a tenth from the next. What is disturbed is
+ * compared with the same system's drain right before, because machines get faster and slower.
  */
 enum Drain implements Scenario<Worker> {
   ALONE,
@@ -39,7 +40,7 @@ enum Drain implements Scenario<Worker> {
   };
 
   /** Who has taken so long is slow enough to be measured by what was done. */
-  private static final Duration AGAIN = Duration.ofSeconds(45);
+  private static final Duration AGAIN = Duration.ofSeconds(30);
 
   void prepare(Worker worker, Stage stage) throws IOException, SQLException {}
 
@@ -47,7 +48,17 @@ enum Drain implements Scenario<Worker> {
   public Figures run(Worker worker, Stage stage)
       throws IOException, SQLException, InterruptedException {
     stage.warmUp(worker);
+    if (this == ALONE) {
+      return middle(worker, stage);
+    }
+    Figures alone = ALONE.middle(worker, stage);
     prepare(worker, stage);
+    Figures disturbed = middle(worker, stage);
+    return disturbed.with(Metric.RATIO, rate(disturbed) / rate(alone));
+  }
+
+  private Figures middle(Worker worker, Stage stage)
+      throws IOException, SQLException, InterruptedException {
     List<Figures> rounds = new ArrayList<>();
     long began = System.nanoTime();
     do {
@@ -57,8 +68,12 @@ enum Drain implements Scenario<Worker> {
       stage.progress().step("draining");
       rounds.add(measure(worker, stage));
     } while (rounds.size() < stage.sizes().rounds() && System.nanoTime() - began < AGAIN.toNanos());
-    rounds.sort(comparing(round -> requireNonNull(round.get(Metric.RATE))));
+    rounds.sort(comparingDouble(Drain::rate));
     return rounds.get((rounds.size() - 1) / 2);
+  }
+
+  private static double rate(Figures figures) {
+    return requireNonNull(figures.get(Metric.RATE));
   }
 
   Figures measure(Worker worker, Stage stage)

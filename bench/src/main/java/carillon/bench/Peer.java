@@ -1,22 +1,16 @@
 package carillon.bench;
 
 import java.io.IOException;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import tools.jackson.databind.JsonNode;
 
-/** Another scheduler, in a process of its own that speaks the protocol of {@link PeerProcess}. */
-final class Peer implements Scheduler {
+/** Another scheduler, in a process of its own. */
+final class Peer extends OwnProcess implements Scheduler {
 
-  private static final int CALLERS = 32;
-  private static final Duration LIMIT = Duration.ofMinutes(3);
   private static final int MANY = 10_000;
 
-  private final Store store;
-  private final PeerProcess process;
   private boolean works;
   private long before;
   private long loaded;
@@ -24,23 +18,7 @@ final class Peer implements Scheduler {
   private long ended;
 
   Peer(Store store, PeerProcess process) {
-    this.store = store;
-    this.process = process;
-  }
-
-  @Override
-  public Store store() {
-    return store;
-  }
-
-  @Override
-  public long pid() {
-    return process.pid();
-  }
-
-  @Override
-  public String settings() {
-    return process.settings();
+    super(store, process);
   }
 
   @Override
@@ -108,20 +86,6 @@ final class Peer implements Scheduler {
   }
 
   @Override
-  public Taken oneByOne(Duration duration) throws IOException {
-    JsonNode answer =
-        ask("enqueue", Map.of("callers", CALLERS, "seconds", duration.toMillis() / 1000.0));
-    return new Taken(
-        answer.path("tasks").asLong(), answer.path("seconds").asDouble(), times(answer));
-  }
-
-  @Override
-  public Taken inBulk(int tasks) throws IOException {
-    JsonNode answer = ask("bulk", Map.of("tasks", tasks));
-    return new Taken(tasks, answer.path("seconds").asDouble(), null);
-  }
-
-  @Override
   public Duration lead(int tasks) {
     return Duration.ofSeconds(tasks > MANY ? 12 : 5);
   }
@@ -141,24 +105,5 @@ final class Peer implements Scheduler {
     JsonNode answer = ask("late", Map.of());
     return new Lateness(
         times(answer), answer.path("first").asDouble(), answer.path("last").asDouble());
-  }
-
-  static Times times(JsonNode answer) {
-    JsonNode millis = answer.path("millis");
-    return new Times(
-        millis.path(0).asDouble(), millis.path(1).asDouble(), millis.path(2).asDouble());
-  }
-
-  private JsonNode ask(String what, Map<String, ?> more) throws IOException {
-    Map<String, Object> command = new LinkedHashMap<>();
-    command.put("do", what);
-    command.putAll(more);
-    return process.ask(command, LIMIT);
-  }
-
-  @Override
-  public void close() throws IOException, SQLException {
-    process.close();
-    store.close();
   }
 }

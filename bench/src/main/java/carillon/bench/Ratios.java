@@ -7,8 +7,8 @@ final class Ratios {
 
   static final String NOTES =
       """
-      The ratio is of rates: drain to `sql`; growth and snapshot to the same system's own drain; lanes to Carillon's
-      drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
+      The ratio is of rates: drain to `sql`; growth and snapshot to a drain of the same system right before; lanes to
+      Carillon's drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
       graphile-worker's time until the last task had ended to the system's own.
       """;
 
@@ -28,7 +28,6 @@ final class Ratios {
     Double rate = figures.get(Metric.RATE);
     return switch (row.scenario()) {
       case "drain" -> of(rate, results.get("drain", "sql", Metric.RATE));
-      case "growth", "snapshot" -> of(rate, results.get("drain", row.system(), Metric.RATE));
       case "lanes" -> of(rate, results.get("drain", "carillon", Metric.RATE));
       case "enqueue" -> of(rate, results.get("enqueue", "db-scheduler", Metric.RATE));
       case "pull" -> of(rate, results.get("drain", "db-scheduler", Metric.RATE));

@@ -18,8 +18,6 @@ class RatiosTest {
     rate("drain", "carillon", 60_000);
     rate("drain", "sql", 80_000);
     rate("drain", "db-scheduler", 10_000);
-    rate("growth", "carillon", 57_000);
-    rate("growth", "db-scheduler", 9_000);
     rate("lanes", "carillon", 45_000);
     rate("pull", "carillon", 30_000);
     rate("bulk", "carillon", 90_000);
@@ -31,8 +29,6 @@ class RatiosTest {
     Ratios.addTo(results);
 
     assertThat(ratio("drain", "carillon")).isEqualTo(0.75);
-    assertThat(ratio("growth", "carillon")).isEqualTo(0.95);
-    assertThat(ratio("growth", "db-scheduler")).isEqualTo(0.9);
     assertThat(ratio("lanes", "carillon")).isEqualTo(0.75);
     assertThat(ratio("pull", "carillon")).isEqualTo(3);
     assertThat(ratio("bulk", "carillon")).isEqualTo(0.5);

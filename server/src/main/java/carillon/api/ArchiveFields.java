@@ -226,8 +226,17 @@ final class ArchiveFields {
       status = error.integer("status", 0, MOST_STATUS);
       error.done();
     }
-    return new ArchivedTask.Result(
-        kind, status, message, output(fields), bounded(fields, "request"));
+    return new ArchivedTask.Result(kind, status, message, output(fields), request(fields));
+  }
+
+  /** Shown as the JSON that it is, so it must be that. */
+  private static @Nullable String request(Fields fields) {
+    String request = bounded(fields, "request");
+    if (request != null && !isJson(request)) {
+      fields.wrong("request", ErrorCode.INVALID_VALUE, "must be JSON in a string");
+      return null;
+    }
+    return request;
   }
 
   private static @Nullable String output(Fields fields) {

@@ -20,11 +20,20 @@ final class Lists {
 
   /** Where this page starts; null for the first one. */
   <C> @Nullable C start(Call call, Function<String, @Nullable C> parse) {
+    return start(call, call.path(), parse);
+  }
+
+  /**
+   * The same where the path can be written in more than one way.
+   *
+   * @param path the one that is meant
+   */
+  <C> @Nullable C start(Call call, String path, Function<String, @Nullable C> parse) {
     String cursor = call.query().cursor();
     if (cursor == null) {
       return null;
     }
-    C position = parse.apply(cursors.open(name(call), cursor));
+    C position = parse.apply(cursors.open(name(call, path), cursor));
     if (position == null) {
       throw Cursors.invalid();
     }
@@ -32,14 +41,23 @@ final class Lists {
   }
 
   Answer answer(Call call, List<ObjectNode> items, @Nullable String next) {
+    return answer(call, call.path(), items, next);
+  }
+
+  Answer answer(Call call, String path, List<ObjectNode> items, @Nullable String next) {
     ObjectNode page = JsonNodeFactory.instance.objectNode();
     ArrayNode array = page.putArray("items");
     items.forEach(array::add);
-    page.put("nextCursor", next == null ? null : cursors.seal(name(call), next));
+    page.put("nextCursor", cursor(call, path, next));
     return Answer.json(200, page);
   }
 
-  private static String name(Call call) {
-    return call.tenant().value() + "\n" + call.path() + "\n" + call.query().filter();
+  /** What to ask the list at this path with, to go on from there. */
+  @Nullable String cursor(Call call, String path, @Nullable String next) {
+    return next == null ? null : cursors.seal(name(call, path), next);
+  }
+
+  private static String name(Call call, String path) {
+    return call.tenant().value() + "\n" + path + "\n" + call.query().filter();
   }
 }

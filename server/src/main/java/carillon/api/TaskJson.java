@@ -1,9 +1,13 @@
 package carillon.api;
 
 import carillon.model.ClaimedTask;
+import carillon.model.FailureKind;
 import carillon.store.Json;
 import carillon.store.TaskStory;
 import carillon.store.TaskView;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
@@ -53,6 +57,7 @@ final class TaskJson {
     node.put("output", task.output());
     error(node, task.failure(), task.error(), task.status());
     node.put("progress", task.progress());
+    node.put("crashes", task.crashes());
     return node;
   }
 
@@ -69,38 +74,73 @@ final class TaskJson {
     TaskView task = story.task();
     ObjectNode node = of(task);
     ArrayNode attempts = node.putArray("attempts");
-    for (TaskStory.Attempt attempt : story.attempts()) {
-      ObjectNode each = attempts.addObject();
-      each.put("attempt", attempt.attempt());
-      each.put("fence", attempt.fence());
-      each.put("by", attempt.by());
-      each.put("startedAt", Times.formatOrNull(attempt.startedAt()));
-      each.put("endedAt", Times.formatOrNull(attempt.endedAt()));
-      each.put("outcome", attempt.outcome());
-      error(each, attempt.failure(), attempt.error(), attempt.status());
-      each.put("output", attempt.output());
-    }
+    story.attempts().forEach(attempt -> attempts.add(of(attempt)));
     ArrayNode transitions = node.putArray("transitions");
-    // The creation is not a change of state, and so not among the kept ones; the trail still starts
-    // with it.
-    transitions
-        .addObject()
+    if (story.olderTransitions() == null) {
+      transitions.add(creation(task));
+    }
+    story.transitions().forEach(transition -> transitions.add(of(transition)));
+    return node;
+  }
+
+  static ObjectNode of(TaskStory.Attempt attempt) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("attempt", attempt.attempt());
+    node.put("fence", attempt.fence());
+    node.put("by", attempt.by());
+    node.put("startedAt", Times.formatOrNull(attempt.startedAt()));
+    node.put("endedAt", Times.formatOrNull(attempt.endedAt()));
+    node.put("duration", duration(attempt.startedAt(), attempt.endedAt()));
+    node.put("outcome", attempt.outcome());
+    node.put("status", attempt.status());
+    error(node, attempt.failure(), attempt.error(), attempt.status());
+    if (attempt.request() == null) {
+      node.putNull("request");
+    } else {
+      node.putRawValue("request", new RawValue(attempt.request())); // as SentRequest wrote it
+    }
+    node.put("output", attempt.output());
+    return node;
+  }
+
+  private static @Nullable String duration(@Nullable Instant start, @Nullable Instant end) {
+    return start == null || end == null
+        ? null
+        : Duration.between(start, end).truncatedTo(ChronoUnit.MILLIS).toString();
+  }
+
+  static ObjectNode of(TaskStory.Transition transition) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("at", Times.format(transition.at()));
+    node.put("from", transition.from().name());
+    node.put("to", transition.to().name());
+    node.put("fence", transition.fence());
+    node.put("by", transition.by());
+    node.put("reason", transition.reason());
+    node.put("cause", cause(transition.reason()));
+    return node;
+  }
+
+  private static @Nullable String cause(@Nullable String reason) {
+    return reason == null
+        ? null
+        : FailureKind.named(reason).map(kind -> lower(kind.cause())).orElse(null);
+  }
+
+  /**
+   * The creation is not a change of state, and so not among the kept ones; the trail still starts
+   * with it.
+   */
+  static ObjectNode creation(TaskView task) {
+    return JsonNodeFactory.instance
+        .objectNode()
         .put("at", Times.format(task.createdAt()))
         .putNull("from")
         .put("to", "PENDING")
         .put("fence", 0)
         .putNull("by")
-        .put("reason", "created");
-    for (TaskStory.Transition transition : story.transitions()) {
-      ObjectNode each = transitions.addObject();
-      each.put("at", Times.format(transition.at()));
-      each.put("from", transition.from().name());
-      each.put("to", transition.to().name());
-      each.put("fence", transition.fence());
-      each.put("by", transition.by());
-      each.put("reason", transition.reason());
-    }
-    return node;
+        .put("reason", "created")
+        .putNull("cause");
   }
 
   /** What a worker is handed. */
@@ -121,14 +161,22 @@ final class TaskJson {
   }
 
   private static void error(
-      ObjectNode node, @Nullable Enum<?> kind, @Nullable String message, @Nullable Integer status) {
+      ObjectNode node,
+      @Nullable FailureKind kind,
+      @Nullable String message,
+      @Nullable Integer status) {
     if (kind == null && message == null) {
       node.putNull("error");
       return;
     }
     ObjectNode error = node.putObject("error");
-    error.put("kind", kind == null ? null : kind.name().toLowerCase(Locale.ROOT));
+    error.put("kind", kind == null ? null : lower(kind));
+    error.put("cause", kind == null ? null : lower(kind.cause()));
     error.put("message", message);
     error.put("status", status);
+  }
+
+  private static String lower(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -11,6 +11,8 @@ import carillon.store.TaskStory;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
 import carillon.store.Tx;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,6 +40,8 @@ final class TaskRoutes {
           "cursor",
           "view");
 
+  private static final Set<String> PAGE = Set.of("limit", "cursor");
+
   private final Tasks tasks;
   private final TaskFields reader;
   private final DatabaseGate database;
@@ -58,6 +62,8 @@ final class TaskRoutes {
         Endpoint.get("/v1/tasks", Permission.TASKS_READ, FILTERS, this::list),
         Endpoint.post("/v1/tasks/cancel", Permission.TASKS_CANCEL, this::cancelMatching),
         Endpoint.get("/v1/tasks/{id}", Permission.TASKS_READ, this::show),
+        Endpoint.get("/v1/tasks/{id}/attempts", Permission.TASKS_READ, PAGE, this::attempts),
+        Endpoint.get("/v1/tasks/{id}/transitions", Permission.TASKS_READ, PAGE, this::transitions),
         Endpoint.patch("/v1/tasks/{id}", Permission.TASKS_OPERATE, this::patch),
         Endpoint.post("/v1/tasks/{id}/cancel", Permission.TASKS_CANCEL, this::cancel),
         Endpoint.post("/v1/tasks/{id}/run", Permission.TASKS_OPERATE, this::run),
@@ -102,7 +108,67 @@ final class TaskRoutes {
     if (!call.caller().mayTouch(story.task().type())) {
       throw notFound();
     }
-    return Answer.json(200, TaskJson.of(story)).withVersion(story.task().version());
+    ObjectNode node = TaskJson.of(story);
+    node.put("attemptsCursor", lists.cursor(call, attemptsOf(id), text(story.olderAttempts())));
+    node.put(
+        "transitionsCursor", lists.cursor(call, transitionsOf(id), text(story.olderTransitions())));
+    return Answer.json(200, node).withVersion(story.task().version());
+  }
+
+  private static String attemptsOf(TaskId id) {
+    return "/v1/tasks/" + id + "/attempts";
+  }
+
+  private static String transitionsOf(TaskId id) {
+    return "/v1/tasks/" + id + "/transitions";
+  }
+
+  private static @Nullable String text(@Nullable Integer fence) {
+    return fence == null ? null : fence.toString();
+  }
+
+  private static @Nullable String text(TaskStory.@Nullable Moment moment) {
+    return moment == null ? null : moment.fence() + " " + moment.at();
+  }
+
+  private Answer attempts(Call call) {
+    TaskView task = readable(call);
+    int limit = call.query().limit();
+    String path = attemptsOf(task.id());
+    Integer before = lists.start(call, path, Integer::valueOf);
+    Page<TaskStory.Attempt, Integer> page =
+        database.use(() -> tasks.attempts(call.tenant(), task, limit, before));
+    List<ObjectNode> items = page.items().stream().map(TaskJson::of).toList();
+    return lists.answer(call, path, items, text(page.next()));
+  }
+
+  private Answer transitions(Call call) {
+    TaskView task = readable(call);
+    int limit = call.query().limit();
+    String path = transitionsOf(task.id());
+    TaskStory.Moment before = lists.start(call, path, TaskRoutes::moment);
+    Page<TaskStory.Transition, TaskStory.Moment> page =
+        database.use(() -> tasks.transitions(call.tenant(), task, limit, before));
+    List<ObjectNode> items = new ArrayList<>();
+    page.items().forEach(transition -> items.add(TaskJson.of(transition)));
+    if (page.next() == null) {
+      items.add(TaskJson.creation(task));
+    }
+    return lists.answer(call, path, items, text(page.next()));
+  }
+
+  /** Only we seal cursors, so this is what {@link #text} wrote. */
+  private static TaskStory.Moment moment(String text) {
+    String[] parts = text.split(" ", 2);
+    return new TaskStory.Moment(Integer.parseInt(parts[0]), Instant.parse(parts[1]));
+  }
+
+  private TaskView readable(Call call) {
+    TaskId id = call.taskId();
+    return database
+        .use(() -> tasks.find(call.tenant(), id))
+        .filter(task -> call.caller().mayTouch(task.type()))
+        .orElseThrow(TaskRoutes::notFound);
   }
 
   private Answer list(Call call) {

@@ -247,7 +247,8 @@ final class ConfigLoader {
             required(
                 Setting.RETENTION,
                 "a duration from 1d to 36500d",
-                between(Duration.ofDays(1), Duration.ofDays(36_500)))),
+                between(Duration.ofDays(1), Duration.ofDays(36_500))),
+            required(Setting.POISON_CRASHES, "a number from 2 to 100", between(2, 100))),
         new Config.Access(
             read(Setting.ADMIN_KEY, "1 to 200 visible ASCII characters", matching(VISIBLE)),
             allowTargets(url == null)),

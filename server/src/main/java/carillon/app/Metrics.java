@@ -3,6 +3,7 @@ package carillon.app;
 import carillon.engine.EngineEvent;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
 import carillon.store.Db;
 import carillon.store.Endings;
 import io.micrometer.core.instrument.Counter;
@@ -94,7 +95,10 @@ final class Metrics implements Consumer<EngineEvent> {
         .register(registry);
   }
 
-  /** How claims ended, whoever ended them: an attempt here, a worker's report, the reaper. */
+  /**
+   * How claims ended, and why attempts failed, whoever ended them: an attempt here, a worker's
+   * report, the reaper.
+   */
   void outcomes(Endings endings) {
     for (Endings.Ended ended : Endings.Ended.values()) {
       DoubleSupplier count = () -> endings.count(ended);
@@ -102,6 +106,15 @@ final class Metrics implements Consumer<EngineEvent> {
       FunctionCounter.builder("carillon.outcomes", count, DoubleSupplier::getAsDouble)
           .description(OUTCOMES)
           .tag("outcome", ended.name().toLowerCase(Locale.ROOT))
+          .register(registry);
+    }
+    for (FailureKind kind : FailureKind.values()) {
+      DoubleSupplier count = () -> endings.count(kind);
+      counted.add(count);
+      FunctionCounter.builder("carillon.attempts.failed", count, DoubleSupplier::getAsDouble)
+          .description("attempts that did not complete their task, by what went wrong")
+          .tag("failure", kind.name().toLowerCase(Locale.ROOT))
+          .tag("cause", kind.cause().name().toLowerCase(Locale.ROOT))
           .register(registry);
     }
   }

@@ -46,6 +46,8 @@ enum Setting {
       null,
       "DIR",
       "where archived dead letters are written; by default archive in the data directory"),
+  POISON_CRASHES(
+      "poison-crashes", "3", "N", "a task that so many nodes died of is dead, 2 at least"),
   POOL_SIZE("pool-size", "14", "N", "database connections that the API and the engine share"),
   LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
   LOG_LEVEL(

@@ -117,12 +117,13 @@ final class Wiring {
     shutdown.add(heartbeat::leave);
     shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
 
+    Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)
             ? Optional.of(
                 engine(
                     config,
-                    new Engine.Store(queue, endings, catalog, agenda, clock),
+                    new Engine.Store(queue, endings, catalog, agenda, clock, nodes),
                     targetRules,
                     heartbeat,
                     metrics,
@@ -132,7 +133,7 @@ final class Wiring {
         new Upkeep.Store(
             queue,
             claims,
-            new Nodes(engineDb),
+            nodes,
             slots,
             new Replies(engineDb),
             new UniqueTasks(engineDb),
@@ -145,6 +146,7 @@ final class Wiring {
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
             new Upkeep.Keeping(
                 config.engine().retention(), config.archive().ttl(), config.archive().directory()),
+            config.engine().poisonCrashes(),
             metrics));
     metrics.outcomes(endings);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);

@@ -75,6 +75,7 @@ public final class Heartbeat {
       lease = NodeLease.renewed(lease.node(), askedAt, member.lease());
     } else {
       log.warn("lease lapsed node={}; what it held is given to others", lease.node());
+      nodes.survive(lease.node());
       lease = join();
     }
     clock.measure(db);

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Deadline {
 
+  private final Duration timeout;
   private final long endNanos;
 
   // Guarded by this.
@@ -19,7 +20,13 @@ final class Deadline {
   private boolean passed;
 
   Deadline(Duration timeout) {
+    this.timeout = timeout;
     this.endNanos = System.nanoTime() + timeout.toNanos();
+  }
+
+  /** How long it was from the start. */
+  Duration timeout() {
+    return timeout;
   }
 
   Duration left() {

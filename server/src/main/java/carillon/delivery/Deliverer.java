@@ -1,6 +1,7 @@
 package carillon.delivery;
 
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 
 /** Carries out attempts, one per call. */
@@ -13,5 +14,5 @@ public interface Deliverer {
    * with {@link DeliveryResult.Interrupted}. A platform thread that waits for a socket does not
    * notice an interrupt before the deadline.
    */
-  DeliveryResult deliver(ClaimedTask task);
+  Delivery deliver(ClaimedTask task);
 }

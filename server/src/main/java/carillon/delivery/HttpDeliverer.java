@@ -1,6 +1,7 @@
 package carillon.delivery;
 
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -76,7 +77,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   }
 
   @Override
-  public DeliveryResult deliver(ClaimedTask task) {
+  public Delivery deliver(ClaimedTask task) {
     if (!(task.target() instanceof Target.Http target)) {
       throw new IllegalArgumentException("task " + task.id() + " has no HTTP target");
     }
@@ -86,46 +87,58 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     try {
       alarm = timer.schedule(deadline::pass, timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      return new DeliveryResult.Interrupted();
+      return Delivery.unsent(new DeliveryResult.Interrupted());
     }
     try {
       return attempt(task, target, deadline);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return new DeliveryResult.Interrupted();
-    } catch (IOException | HttpException e) {
-      return whyNoAnswer(e, deadline, timeout);
+      return Delivery.unsent(new DeliveryResult.Interrupted());
+    } catch (IOException e) {
+      return Delivery.unsent(whyNotReached(e, deadline));
     } catch (RuntimeException e) {
-      // What a target sends must not end the thread that has to write down what became of it.
-      log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
-      return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
+      return Delivery.unsent(unforeseen(task, e));
     } finally {
       alarm.cancel(false);
     }
   }
 
-  private DeliveryResult attempt(ClaimedTask task, Target.Http target, Deadline deadline)
-      throws InterruptedException, IOException, HttpException {
+  private Delivery attempt(ClaimedTask task, Target.Http target, Deadline deadline)
+      throws InterruptedException, IOException {
     var problem = rules.checkUrl(target.url());
     if (problem.isPresent()) {
-      return failed(FailureKind.ADDRESS_NOT_ALLOWED, problem.get().message());
+      return Delivery.unsent(failed(FailureKind.ADDRESS_NOT_ALLOWED, problem.get().message()));
     }
     TargetUrl url = TargetUrl.parse(target.url()).orElseThrow();
     return switch (resolver.resolve(url, deadline.left())) {
       case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
           throw new ConnectException("the name was not resolved in time");
       case Resolver.Resolution.Unknown() ->
-          failed(FailureKind.DNS, "the name of the target could not be resolved");
+          Delivery.unsent(failed(FailureKind.DNS, "the name of the target could not be resolved"));
       case Resolver.Resolution.Denied() ->
-          failed(
-              FailureKind.ADDRESS_NOT_ALLOWED,
-              "the name of the target resolves to an address that deliveries may not reach");
+          Delivery.unsent(
+              failed(
+                  FailureKind.ADDRESS_NOT_ALLOWED,
+                  "the name of the target resolves to an address that deliveries may not reach"));
       case Resolver.Resolution.Vetted(var addresses) -> {
         ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
         Connection connection = connections.to(url, addresses, task.tenant(), deadline);
-        yield ask(connection, request, deadline).verdict(clock.instant());
+        yield new Delivery(
+            send(task, connection, request, deadline), Requests.described(request, target.url()));
       }
     };
+  }
+
+  /** From here on the target may have got it, whatever becomes of the attempt. */
+  private DeliveryResult send(
+      ClaimedTask task, Connection connection, ClassicHttpRequest request, Deadline deadline) {
+    try {
+      return ask(connection, request, deadline).verdict(clock.instant());
+    } catch (IOException | HttpException e) {
+      return whyNoAnswer(e, deadline);
+    } catch (RuntimeException e) {
+      return unforeseen(task, e);
+    }
   }
 
   private Answer ask(Connection connection, ClassicHttpRequest request, Deadline deadline)
@@ -155,22 +168,42 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   }
 
   /** Tells the tenant the class of the failure only: details would let it map our network. */
-  private static DeliveryResult whyNoAnswer(Exception e, Deadline deadline, Duration timeout) {
+  private static DeliveryResult whyNotReached(IOException e, Deadline deadline) {
     if (Thread.currentThread().isInterrupted()) {
       return new DeliveryResult.Interrupted();
     }
     if (deadline.hasPassed()) {
-      return failed(FailureKind.TIMEOUT, "no answer within " + timeout.toMillis() + " ms");
+      return failed(
+          FailureKind.CONNECT_TIMEOUT, "no connection within " + millis(deadline) + " ms");
+    }
+    return e instanceof SSLException
+        ? failed(FailureKind.TLS, "no TLS connection could be made")
+        : failed(FailureKind.CONNECTION, "no connection could be made");
+  }
+
+  private static DeliveryResult whyNoAnswer(Exception e, Deadline deadline) {
+    if (Thread.currentThread().isInterrupted()) {
+      return new DeliveryResult.Interrupted();
+    }
+    if (deadline.hasPassed()) {
+      return failed(FailureKind.TIMEOUT, "no answer within " + millis(deadline) + " ms");
     }
     return switch (e) {
-      case SSLException _ -> failed(FailureKind.TLS, "no TLS connection could be made");
-      case ConnectException _ -> failed(FailureKind.CONNECTION, "no connection could be made");
       case HttpException _ -> failed(FailureKind.PROTOCOL, "the answer is not valid HTTP/1.1");
       case MessageConstraintException _ ->
           failed(FailureKind.PROTOCOL, "the head of the answer is too long");
-      default ->
-          failed(FailureKind.CONNECTION, "the connection broke before the target had answered");
+      default -> failed(FailureKind.BROKEN, "the connection broke before the target had answered");
     };
+  }
+
+  private static long millis(Deadline deadline) {
+    return deadline.timeout().toMillis();
+  }
+
+  /** What a target sends must not end the thread that has to write down what became of it. */
+  private static DeliveryResult unforeseen(ClaimedTask task, RuntimeException e) {
+    log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
+    return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
   }
 
   private static DeliveryResult failed(FailureKind kind, String message) {

@@ -2,6 +2,7 @@ package carillon.delivery;
 
 import carillon.model.ClaimedTask;
 import carillon.model.HttpTargetRules;
+import carillon.model.SentRequest;
 import carillon.model.Target;
 import carillon.model.TargetUrl;
 import java.nio.charset.StandardCharsets;
@@ -9,8 +10,11 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.hc.core5.http.ClassicHttpRequest;
+import org.apache.hc.core5.http.Header;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
 import org.apache.hc.core5.http.message.BasicClassicHttpRequest;
 
@@ -19,6 +23,18 @@ final class Requests {
 
   private static final DateTimeFormatter MILLIS =
       DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
+
+  /** As we write them; names of targets' own headers cannot be among these. */
+  private static final Set<String> IMPLIED =
+      Set.of(
+          "Host",
+          "Accept-Encoding",
+          "webhook-id",
+          "Carillon-Task-Id",
+          "Carillon-Task-Type",
+          "Carillon-Attempt",
+          "Carillon-Fence",
+          "Carillon-Due-At");
 
   private final String userAgent;
 
@@ -50,6 +66,18 @@ final class Requests {
     sign(request, task, body, now);
     describe(request, task);
     return request;
+  }
+
+  /** What of the request is worth keeping; the rest stands on the task and its attempt anyway. */
+  static String described(ClassicHttpRequest request, String url) {
+    var sent = new SentRequest(request.getMethod(), url);
+    for (Iterator<Header> headers = request.headerIterator(); headers.hasNext(); ) {
+      Header header = headers.next();
+      if (!IMPLIED.contains(header.getName())) {
+        sent.header(header.getName(), header.getValue());
+      }
+    }
+    return sent.text();
   }
 
   private static byte[] bodyOf(ClaimedTask task, Target.Http target) {

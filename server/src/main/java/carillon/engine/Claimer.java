@@ -49,6 +49,11 @@ final class Claimer {
   /** Runs what was claimed under this node's id; every task ends at the completer. */
   interface Start {
     void start(List<ClaimedTask> tasks, String node);
+
+    /** How many tasks that a node may have died of can be taken at the moment. */
+    default int roomForSuspects() {
+      return Integer.MAX_VALUE;
+    }
   }
 
   /**
@@ -132,7 +137,8 @@ final class Claimer {
     UUID id = UUID.randomUUID();
     completer.claiming(id);
     try {
-      WorkQueue.Claim claim = queue.claimForNode(slot, quotas, lease.node(), id);
+      WorkQueue.Claim claim =
+          queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
       claim.next().forEach((lane, at) -> agenda.note(slot, lane, at));
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);

@@ -33,6 +33,7 @@ final class Completer {
   private final Consumer<EngineEvent> events;
   private final BlockingQueue<Attempted> ended = new LinkedBlockingQueue<>();
   private volatile Runnable whenAdded = () -> {};
+  private volatile Consumer<List<Attempted>> whenWritten = _ -> {};
 
   /** Kept over a write that failed; of this loop's thread only. */
   private final List<Attempted> batch = new ArrayList<>();
@@ -65,6 +66,11 @@ final class Completer {
   /** Asks to be told when there is something to write. */
   void whenAdded(Runnable action) {
     this.whenAdded = action;
+  }
+
+  /** Asks to be told of what needs no more writing, be it because it cannot be written. */
+  void whenWritten(Consumer<List<Attempted>> action) {
+    this.whenWritten = action;
   }
 
   /** A claim is about to be made under this id. */
@@ -132,6 +138,7 @@ final class Completer {
     // What was not written had lost its lease. Normal after a long pause, so counted, not raised.
     events.accept(new EngineEvent.Ended(written, some.size() - written));
     forget(ending, false);
+    whenWritten.accept(some);
   }
 
   /**
@@ -147,6 +154,7 @@ final class Completer {
       }
       log.error("outcome dropped task={} error={}", attempted.id(), e.toString());
       forget(perClaim(List.of(attempted)), true);
+      whenWritten.accept(List.of(attempted));
     }
   }
 

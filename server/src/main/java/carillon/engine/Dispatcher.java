@@ -3,6 +3,7 @@ package carillon.engine;
 import carillon.delivery.Deliverer;
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -55,7 +56,7 @@ final class Dispatcher {
       switch (task.target()) {
         case Target.Discard() -> kept(task);
         case Target.Http _ -> attempts.execute(() -> attempt(task, node));
-        case Target.Pull() -> goesBack(task);
+        case Target.Pull() -> release(task);
       }
     }
   }
@@ -65,28 +66,30 @@ final class Dispatcher {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
         case Target.Discard() -> kept(task);
-        case Target.Http _, Target.Pull() -> goesBack(task);
+        case Target.Http _, Target.Pull() -> release(task);
       }
     }
   }
 
   private void kept(ClaimedTask task) {
-    ended(task, new DeliveryResult.Accepted(null, null), Duration.ZERO);
+    ended(task, Delivery.unsent(new DeliveryResult.Accepted(null, null)), Duration.ZERO);
   }
 
   /**
-   * The type's target was changed between our look at it and the claim: those whom the task is for
-   * now will find it.
+   * Gives a task back that was not started. Also if the type's target was changed between our look
+   * at it and the claim: those whom the task is for now will find it.
    */
-  private void goesBack(ClaimedTask task) {
-    ended(task, new DeliveryResult.Interrupted(), Duration.ZERO);
+  void release(ClaimedTask task) {
+    ended(task, Delivery.unsent(new DeliveryResult.Interrupted()), Duration.ZERO);
   }
 
   private void attempt(ClaimedTask task, String claimedBy) {
     long began = System.nanoTime();
-    DeliveryResult result =
-        isStillOurs(claimedBy, began) ? deliver(task) : new DeliveryResult.Interrupted();
-    ended(task, result, Duration.ofNanos(System.nanoTime() - began));
+    Delivery delivery =
+        isStillOurs(claimedBy, began)
+            ? deliver(task)
+            : Delivery.unsent(new DeliveryResult.Interrupted());
+    ended(task, delivery, Duration.ofNanos(System.nanoTime() - began));
   }
 
   /** A node that was paused past its lease must not send what others have been given meanwhile. */
@@ -95,21 +98,25 @@ final class Dispatcher {
     return lease.node().equals(claimedBy) && lease.isTrusted(now);
   }
 
-  private DeliveryResult deliver(ClaimedTask task) {
+  private Delivery deliver(ClaimedTask task) {
     try {
       return deliverer.deliver(task);
     } catch (RuntimeException | Error e) { // an attempt that never ended would keep its seat
       log.error("attempt failed in an unforeseen way task={}", task.id(), e);
-      return new DeliveryResult.Failed(
-          Failure.of(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way"), null);
+      return Delivery.unsent(
+          new DeliveryResult.Failed(
+              Failure.of(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way"), null));
     }
   }
 
-  private void ended(ClaimedTask task, DeliveryResult result, Duration took) {
+  private void ended(ClaimedTask task, Delivery delivery, Duration took) {
+    DeliveryResult result = delivery.result();
     events.accept(new EngineEvent.Delivered(result, took));
     completer.add(
         new Attempted(
-            task, task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current())));
+            task,
+            task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current()),
+            delivery.request()));
   }
 
   /** Interrupts what runs; each attempt ends as released. */

@@ -6,6 +6,7 @@ import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.DbClock;
 import carillon.store.Endings;
+import carillon.store.Nodes;
 import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,15 +43,22 @@ public final class Engine {
   private final Duration drainTimeout;
   private final Dispatcher dispatcher;
   private final Completer completer;
+  private final Suspects suspects;
   private final Seats sent;
   private final List<Seats> kept = new ArrayList<>();
   private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
   private final Loop completing;
+  private final Loop startingSuspects;
 
   /** What the engine needs of the store. */
   public record Store(
-      WorkQueue queue, Endings endings, Catalog catalog, Agenda agenda, DbClock clock) {}
+      WorkQueue queue,
+      Endings endings,
+      Catalog catalog,
+      Agenda agenda,
+      DbClock clock,
+      Nodes nodes) {}
 
   private Engine(
       Store store,
@@ -64,6 +72,10 @@ public final class Engine {
     this.drainTimeout = config.drainTimeout();
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
+    this.suspects = new Suspects(store.nodes(), dispatcher);
+    this.startingSuspects = loop("suspects", suspects::startOnce, Duration.ZERO);
+    suspects.whenChanged(startingSuspects::wake);
+    completer.whenWritten(suspects::ended);
     this.completing = loop("completer", completer::flushOnce, GATHERING);
     this.sweeping =
         loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, Duration.ZERO);
@@ -72,7 +84,7 @@ public final class Engine {
     Catalog catalog = store.catalog();
     this.sent =
         new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
-    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane), dispatcher::send);
+    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane), suspects);
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
       Seats seats = new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
@@ -121,6 +133,7 @@ public final class Engine {
       Consumer<EngineEvent> events) {
     Engine engine = new Engine(store, deliverer, node, config, events);
     engine.completing.start();
+    engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
     engine.sweeping.start();
     return engine;
@@ -155,6 +168,8 @@ public final class Engine {
     stopClaiming();
     sweeping.close();
     claiming.forEach(Loop::close);
+    suspects.close();
+    startingSuspects.close();
     if (!sent.awaitEmpty(drainTimeout)) {
       dispatcher.interrupt();
     }

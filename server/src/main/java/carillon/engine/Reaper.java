@@ -4,6 +4,7 @@ import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NodeLease;
 import carillon.model.Outcome;
+import carillon.model.Silence;
 import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.Nodes;
@@ -31,16 +32,30 @@ final class Reaper {
       Failure.of(
           FailureKind.LEASE_LOST,
           "whoever ran this attempt went silent; how far it got is not known");
+  private static final Failure CUT_OFF =
+      Failure.of(
+          FailureKind.LEASE_LOST,
+          "the node that ran this attempt lost the database for longer than its lease; how far it"
+              + " got is not known");
+  private static final Failure STOPPED =
+      Failure.of(
+          FailureKind.SHUTDOWN,
+          "the node was stopped and could not write down how the attempt ended");
+  private static final Failure CRASHED =
+      Failure.of(
+          FailureKind.CRASHED, "the node that ran this attempt died; how far it got is not known");
 
   private final Claims claims;
   private final Nodes nodes;
   private final DbClock clock;
   private final Supplier<NodeLease> node;
   private final Predicate<UUID> isKnown;
+  private final int poisonCrashes;
   private final Consumer<EngineEvent> events;
 
   /**
    * @param isKnown whether this node knows of a claim that it holds in the database
+   * @param poisonCrashes a task that so many nodes died of is dead
    */
   Reaper(
       Claims claims,
@@ -48,17 +63,22 @@ final class Reaper {
       DbClock clock,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
+      int poisonCrashes,
       Consumer<EngineEvent> events) {
     this.claims = claims;
     this.nodes = nodes;
     this.clock = clock;
     this.node = node;
     this.isKnown = isKnown;
+    this.poisonCrashes = poisonCrashes;
     this.events = events;
   }
 
   /** One pass. Returns zero if there was more than it took on. */
   Duration reapOnce() {
+    if (!node.get().isTrusted(System.nanoTime())) {
+      return INTERVAL; // who was cut off itself must not take the others for dead
+    }
     List<Claims.Silent> lapsed = claims.lapsed(MAX_CLAIMS);
     List<Claims.Silent> silent = new ArrayList<>(lapsed);
     silent.addAll(unknownOfOurs());
@@ -89,10 +109,32 @@ final class Reaper {
         .toList();
   }
 
-  /** The attempt counts: it may be what silenced its owner. */
-  private Outcome outcome(Claims.Held held) {
+  /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
+  private Outcome outcome(Claims.Held held, Silence silence) {
+    int crashes = held.crashes() + 1;
+    if (silence.blamed() && crashes >= poisonCrashes) {
+      return new Outcome.Dead(
+          Failure.of(
+              FailureKind.POISON, crashes + " nodes died while they ran it: it is not tried again"),
+          false);
+    }
+    Failure failure =
+        switch (silence.holder()) {
+          case SILENT -> LOST;
+          case LEFT -> STOPPED;
+          case CUT_OFF -> CUT_OFF;
+          case DIED -> CRASHED;
+        };
+    if (!silence.begun() || silence.holder() == Silence.Holder.LEFT) {
+      return new Outcome.Released(failure);
+    }
     return held.retry()
         .afterFailure(
-            held.attempt(), held.dueAt(), LOST, null, clock.instant(), ThreadLocalRandom.current());
+            held.attempt(),
+            held.dueAt(),
+            failure,
+            null,
+            clock.instant(),
+            ThreadLocalRandom.current());
   }
 }

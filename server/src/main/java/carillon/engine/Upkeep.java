@@ -52,14 +52,18 @@ public final class Upkeep implements AutoCloseable {
    * Starts them.
    *
    * @param isKnown whether this node knows of a claim that it holds in the database
+   * @param poisonCrashes a task that so many nodes died of is dead
    */
   public static Upkeep start(
       Store store,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
       Keeping keeping,
+      int poisonCrashes,
       Consumer<EngineEvent> events) {
-    var reaper = new Reaper(store.claims(), store.nodes(), store.clock(), node, isKnown, events);
+    var reaper =
+        new Reaper(
+            store.claims(), store.nodes(), store.clock(), node, isKnown, poisonCrashes, events);
     var expirer = new Expirer(store.queue(), events);
     var janitor =
         new Janitor(

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param timeout the deadline of the whole attempt
  * @param leaseUntil when the lease ends unless renewed; null while the node's own lease covers it
  * @param signingSecrets what deliveries are signed with, newest first; empty means unsigned
+ * @param crashes nodes that died while they ran it, as far as it may be to blame
  */
 public record ClaimedTask(
     TenantId tenant,
@@ -35,9 +36,15 @@ public record ClaimedTask(
     boolean targetIsOfType,
     RetryPolicy retry,
     Duration timeout,
-    List<SigningSecret> signingSecrets) {
+    List<SigningSecret> signingSecrets,
+    int crashes) {
 
   public ClaimedTask {
     signingSecrets = List.copyOf(signingSecrets);
+  }
+
+  /** Whether a node died while it ran this, so that it is better run apart from the others. */
+  public boolean isSuspect() {
+    return crashes > 0;
   }
 }

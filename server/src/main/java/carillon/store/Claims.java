@@ -4,6 +4,7 @@ import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
+import carillon.model.Silence;
 import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -17,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +47,8 @@ public final class Claims {
       Lease lease,
       int attempt,
       Instant dueAt,
-      RetryPolicy retry) {}
+      RetryPolicy retry,
+      int crashes) {}
 
   /**
    * A claim whose holder is silent.
@@ -112,7 +114,7 @@ public final class Claims {
   private static final String HELD =
       """
       /* Claims.held */
-      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry
+      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
       JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
       WHERE t.state = 'RUNNING'
@@ -138,7 +140,8 @@ public final class Claims {
         new Lease(row.getInt("fence"), Sql.uuid(row, "claim")),
         row.getInt("attempt"),
         Sql.requiredInstant(row, "due_at"),
-        retry == null ? catalog.type(lane.tenant(), lane.type()).retry() : Json.retry(retry));
+        retry == null ? catalog.type(lane.tenant(), lane.type()).retry() : Json.retry(retry),
+        row.getInt("crashes"));
   }
 
   private static final String LOCK =
@@ -153,12 +156,40 @@ public final class Claims {
   private static final String STILL_LAPSED =
       """
       /* Claims.stillLapsed */
-      SELECT id
+      SELECT ending, suspects
       FROM carillon.node
       WHERE id = ?
         AND lease_until < clock_timestamp()
       FOR UPDATE -- a renewal that was just in time is waited for, and seen
       """;
+
+  /**
+   * What a node left in its row.
+   *
+   * @param suspects the tasks that it had begun to run apart from the others
+   */
+  private record Lapsed(Silence.Holder holder, List<UUID> suspects) {
+
+    static final Lapsed NO_NODE = new Lapsed(Silence.Holder.SILENT, List.of());
+
+    /** Suspects that run share the blame; where there are none, everybody does. */
+    Silence silenceFor(Held held) {
+      if (holder == Silence.Holder.SILENT) {
+        return Silence.UNEXPLAINED;
+      }
+      boolean isMarked = suspects.contains(held.id().value());
+      boolean begun = isMarked || held.crashes() == 0;
+      boolean blamed = holder == Silence.Holder.DIED && begun && (isMarked || suspects.isEmpty());
+      return new Silence(holder, begun, blamed);
+    }
+  }
+
+  private static Lapsed lapsed(ResultSet row) throws SQLException {
+    String ending = row.getString("ending");
+    return new Lapsed(
+        ending == null ? Silence.Holder.DIED : Silence.Holder.valueOf(ending),
+        Arrays.asList(Sql.uuids(row, "suspects")));
+  }
 
   private static final String NEXT_LEASE_END =
       """
@@ -189,16 +220,18 @@ public final class Claims {
    * Ends what a silent holder's claim holds, as decided for each of its tasks, unless the holder
    * was faster; keeps the claim only if something in it was renewed meanwhile.
    */
-  public Endings.Written reap(Silent silent, Function<Held, Outcome> decide) {
+  public Endings.Written reap(Silent silent, BiFunction<Held, Silence, Outcome> decide) {
     return db.inTransaction(tx -> reap(tx, silent, decide));
   }
 
-  Endings.Written reap(Tx tx, Silent silent, Function<Held, Outcome> decide) {
-    boolean hasRecovered =
-        silent.node() != null && tx.query(STILL_LAPSED, row -> true, silent.node()).isEmpty();
+  Endings.Written reap(Tx tx, Silent silent, BiFunction<Held, Silence, Outcome> decide) {
+    Optional<Lapsed> node =
+        silent.node() == null
+            ? Optional.of(Lapsed.NO_NODE)
+            : tx.queryOne(STILL_LAPSED, Claims::lapsed, silent.node());
     Optional<Row> claim = tx.queryOne(LOCK, Claims::row, silent.claim());
-    if (hasRecovered || claim.isEmpty()) {
-      return new Endings.Written(Map.of());
+    if (node.isEmpty() || claim.isEmpty()) {
+      return new Endings.Written(Map.of()); // it has recovered, or somebody else was faster
     }
     Row row = claim.get();
     List<Endings.Ending> ends = new ArrayList<>();
@@ -209,9 +242,8 @@ public final class Claims {
             row.tenantColumn(),
             row.taskColumn(),
             row.id())) {
-      ends.add(
-          new Endings.Ending(
-              held.tenant(), held.id(), held.type(), held.lease(), decide.apply(held), null));
+      Silence silence = node.get().silenceFor(held);
+      ends.add(Endings.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
     Endings.Written written = endings.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);

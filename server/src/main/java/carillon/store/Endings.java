@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.Attempted;
 import carillon.model.Failure;
+import carillon.model.FailureKind;
 import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.Outcome;
@@ -37,6 +38,7 @@ public final class Endings {
   private final Agenda agenda;
 
   private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
+  private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
 
   public Endings(Db db, Catalog catalog, Agenda agenda) {
     this.db = db;
@@ -44,6 +46,9 @@ public final class Endings {
     this.agenda = agenda;
     for (Ended ended : Ended.values()) {
       counts.put(ended, new LongAdder());
+    }
+    for (FailureKind kind : FailureKind.values()) {
+      failures.put(kind, new LongAdder());
     }
   }
 
@@ -53,10 +58,18 @@ public final class Endings {
     return count == null ? 0 : count.sum();
   }
 
+  /** How many attempts have failed so, whoever said so through this process. */
+  public long count(FailureKind kind) {
+    LongAdder count = failures.get(kind);
+    return count == null ? 0 : count.sum();
+  }
+
   /**
    * One claim of one task about to end.
    *
    * @param type may be unknown where it is completed
+   * @param request what was sent, without secrets; null if nothing was, or if that is not known
+   * @param blamed whether its node may have died of it
    */
   record Ending(
       TenantId tenant,
@@ -64,7 +77,14 @@ public final class Endings {
       @Nullable String type,
       Lease lease,
       Outcome outcome,
-      @Nullable String progress) {
+      @Nullable String progress,
+      @Nullable String request,
+      boolean blamed) {
+
+    static Ending reaped(Claims.Held held, Outcome outcome, boolean blamed) {
+      return new Ending(
+          held.tenant(), held.id(), held.type(), held.lease(), outcome, null, null, blamed);
+    }
 
     static Ending of(Attempted attempted) {
       return new Ending(
@@ -73,7 +93,9 @@ public final class Endings {
           attempted.type(),
           attempted.lease(),
           attempted.outcome(),
-          null);
+          null,
+          attempted.request(),
+          false);
     }
 
     private boolean isCompleted() {
@@ -125,9 +147,10 @@ public final class Endings {
               lease_until = NULL,
               status = f.status,
               output = f.output,
+              request = f.request,
               progress = coalesce(f.progress, t.progress)
-          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[])
-               AS f (tenant, id, fence, claim, status, output, progress)
+          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[])
+               AS f (tenant, id, fence, claim, status, output, progress, request)
           WHERE t.tenant = f.tenant
             AND t.id = f.id
             AND t.state = 'RUNNING'
@@ -160,9 +183,9 @@ public final class Endings {
       WITH f AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
-                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[])
+                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[])
                AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
-                     type)
+                     type, request, blamed)
       ), done AS (
           UPDATE carillon.task_{slot} t
           -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
@@ -180,6 +203,8 @@ public final class Endings {
               failure = f.failure,
               error = f.error,
               output = f.output,
+              request = f.request,
+              crashes = CASE WHEN f.blamed THEN coalesce(t.crashes, 0) + 1 ELSE t.crashes END,
               progress = coalesce(f.progress, t.progress)
           FROM f
           WHERE t.tenant = f.tenant
@@ -189,7 +214,8 @@ public final class Endings {
             AND t.claim = f.claim
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
-                    t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type
+                    t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type,
+                    f.request
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
@@ -201,9 +227,10 @@ public final class Endings {
       ), kept AS ( -- the row will be used again, so this attempt moves to the history
           INSERT INTO carillon.attempt_{slot} (
               tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
-              output)
+              output, request)
           SELECT tenant, id, slot, CASE WHEN released THEN attempt + 1 ELSE attempt END, fence, leased_by, started_at,
-                 clock_timestamp(), CASE WHEN released THEN 'RELEASED' ELSE 'RETRIED' END, failure, status, error, output
+                 clock_timestamp(), CASE WHEN released THEN 'RELEASED' ELSE 'RETRIED' END, failure, status, error,
+                 output, request
           FROM done
           WHERE state = 'PENDING'
       ), letters AS (
@@ -220,7 +247,7 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released
+      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released, failure
       FROM done
       """;
 
@@ -248,7 +275,8 @@ public final class Endings {
       TaskState state,
       @Nullable Instant readyAt,
       boolean keyed,
-      boolean released) {
+      boolean released,
+      @Nullable String failure) {
 
     private Ended ended() {
       return switch (state) {
@@ -326,6 +354,12 @@ public final class Endings {
     if (count != null) {
       count.increment();
     }
+    if (done.failure() != null) {
+      LongAdder failed = failures.get(FailureKind.valueOf(done.failure()));
+      if (failed != null) {
+        failed.increment();
+      }
+    }
     if (done.readyAt() != null) {
       agenda.note(done.slot(), done.lane(), done.readyAt());
     }
@@ -354,7 +388,7 @@ public final class Endings {
     }
     return tx.query(
         Sql.forSlot(COMPLETE, slot),
-        row -> done(row, slot),
+        row -> done(row, slot, null),
         Column.ints(endings, e -> e.tenant().value()),
         Column.uuids(endings, e -> e.id().value()),
         Column.ints(endings, e -> e.lease().fence()),
@@ -362,6 +396,7 @@ public final class Endings {
         Column.shorts(endings, Ending::status),
         Column.texts(endings, Ending::output),
         Column.texts(endings, Ending::progress),
+        Column.texts(endings, Ending::request),
         who,
         who);
   }
@@ -373,7 +408,7 @@ public final class Endings {
     }
     return tx.query(
         Sql.forSlot(FINISH, slot),
-        row -> done(row, slot),
+        row -> done(row, slot, row.getString("failure")),
         Column.ints(endings, e -> e.tenant().value()),
         Column.uuids(endings, e -> e.id().value()),
         Column.ints(endings, e -> e.lease().fence()),
@@ -387,11 +422,13 @@ public final class Endings {
         Column.texts(endings, Ending::output),
         Column.texts(endings, Ending::progress),
         Column.texts(endings, Ending::type),
+        Column.texts(endings, Ending::request),
+        Column.booleans(endings, Ending::blamed),
         lapsed,
         who);
   }
 
-  private static Done done(ResultSet row, Slot slot) throws SQLException {
+  private static Done done(ResultSet row, Slot slot, @Nullable String failure) throws SQLException {
     return new Done(
         new TaskId(Sql.uuid(row, "id")),
         slot,
@@ -399,6 +436,7 @@ public final class Endings {
         TaskState.valueOf(row.getString("state")),
         Sql.instant(row, "ready_at"),
         row.getBoolean("keyed"),
-        row.getBoolean("released"));
+        row.getBoolean("released"),
+        failure);
   }
 }

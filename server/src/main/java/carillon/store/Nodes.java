@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.TaskId;
 import java.time.Duration;
 import java.util.List;
 
@@ -49,13 +50,36 @@ public final class Nodes {
       """
       /* Nodes.leave */
       UPDATE carillon.node
-      SET lease_until = least(lease_until, clock_timestamp())
+      SET lease_until = least(lease_until, clock_timestamp()),
+          ending = coalesce(ending, ?)
       WHERE id = ?
       """;
 
   /** Gives the lease up; whatever the node still holds can be taken back at once. */
   public void leave(String id) {
-    db.inTransaction(tx -> tx.update(LEAVE, id));
+    db.inTransaction(tx -> tx.update(LEAVE, "LEFT", id));
+  }
+
+  /** Says of a lease that lapsed that its node lives: it was cut off, and nothing died of it. */
+  public void survive(String id) {
+    db.inTransaction(tx -> tx.update(LEAVE, "CUT_OFF", id));
+  }
+
+  private static final String MARK =
+      """
+      /* Nodes.mark */
+      UPDATE carillon.node
+      SET suspects = ?
+      WHERE id = ?
+        AND lease_until > clock_timestamp() -- later the reaper may have read them
+      """;
+
+  /**
+   * Writes down which suspects run on a node, in place of what was written before. False if its
+   * lease has lapsed.
+   */
+  public boolean mark(String id, List<TaskId> suspects) {
+    return db.inTransaction(tx -> tx.update(MARK, Column.uuids(suspects, TaskId::value), id)) == 1;
   }
 
   private static final String FORGET =

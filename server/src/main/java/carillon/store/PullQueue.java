@@ -184,7 +184,7 @@ public final class PullQueue {
   private static final String HELD =
       """
       /* PullQueue.held */
-      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry
+      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
       JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = held.id
       WHERE t.state = 'RUNNING'
@@ -243,7 +243,9 @@ public final class PullQueue {
                 task == null ? null : task.type(),
                 report.lease(),
                 outcome(report, task),
-                report.progress()));
+                report.progress(),
+                null,
+                false));
       }
     }
     first.keySet().retainAll(endings.finish(tx, List.copyOf(ends.values()), who).states().keySet());

@@ -165,9 +165,9 @@ final class TaskChanges {
       WITH kept AS (
           INSERT INTO carillon.attempt (
               tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
-              output)
+              output, request)
           SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
-                 error, output
+                 error, output, request
           FROM carillon.task
           WHERE tenant = ?
             AND id = ?
@@ -183,6 +183,7 @@ final class TaskChanges {
           due_at = ?, -- what is measured from it, such as the greatest age, starts anew
           expires_at = NULL, -- it was started in time
           attempt = 0,
+          crashes = NULL, -- whoever redrives it has looked at it
           finished_at = NULL,
           cancel_requested = false,
           version = version + 1

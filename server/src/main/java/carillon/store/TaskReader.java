@@ -28,13 +28,15 @@ final class TaskReader {
   /** And how many slots, for tenants with little in each. */
   private static final int PAGE_SLOTS = 100;
 
-  private static final int STORY_LENGTH = 1_000;
+  /** Of attempts and of transitions; there are pages for the rest. */
+  private static final int STORY_LENGTH = 100;
 
   static final String COLUMNS =
       """
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
       t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
-      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress
+      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
+      t.request, t.crashes
       """;
 
   private final Db db;
@@ -123,11 +125,12 @@ final class TaskReader {
   private static final String ATTEMPTS =
       """
       /* TaskReader.attempts */
-      SELECT attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output
+      SELECT attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output, request
       FROM carillon.attempt
       WHERE tenant = ?
         AND task = ?
         AND slot = ?
+        AND fence < ?
       ORDER BY fence DESC
       LIMIT ?
       """;
@@ -140,7 +143,8 @@ final class TaskReader {
       WHERE tenant = ?
         AND task = ?
         AND slot = ?
-      ORDER BY at DESC, fence DESC
+        AND (fence, at) < (?, ?)
+      ORDER BY fence DESC, at DESC
       LIMIT ?
       """;
 
@@ -150,31 +154,46 @@ final class TaskReader {
             find(tx, tenant, id)
                 .map(
                     task -> {
-                      List<TaskStory.Attempt> attempts =
-                          tx.query(
-                              ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), STORY_LENGTH);
+                      var attempts = attempts(tx, tenant, task, STORY_LENGTH, null);
+                      var transitions = transitions(tx, tenant, task, STORY_LENGTH, null);
                       return new TaskStory(
                           task,
-                          withLast(task, attempts.reversed()),
-                          tx.query(
-                                  TRANSITIONS,
-                                  TaskReader::transition,
-                                  tenant,
-                                  id,
-                                  id.slot(),
-                                  STORY_LENGTH)
-                              .reversed());
+                          attempts.items().reversed(),
+                          attempts.next(),
+                          transitions.items().reversed(),
+                          transitions.next());
                     }));
   }
 
+  /** Newest first; {@code before} is the last fence of the page before. */
+  Page<TaskStory.Attempt, Integer> attempts(
+      TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
+    return db.inTransaction(tx -> attempts(tx, tenant, task, limit, before));
+  }
+
+  private static Page<TaskStory.Attempt, Integer> attempts(
+      Tx tx, TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
+    int end = before == null ? Integer.MAX_VALUE : before;
+    TaskId id = task.id();
+    List<TaskStory.Attempt> found =
+        withLast(
+            task,
+            end,
+            tx.query(ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), end, limit + 1));
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
+  }
+
   /** The last attempt stands on the task's own row, unless the task waits for another one. */
-  private static List<TaskStory.Attempt> withLast(TaskView task, List<TaskStory.Attempt> ended) {
-    boolean isOver = ended.stream().anyMatch(attempt -> attempt.fence() == task.fence());
-    if (task.fence() == 0 || isOver) {
+  private static List<TaskStory.Attempt> withLast(
+      TaskView task, int end, List<TaskStory.Attempt> ended) {
+    boolean isOver = !ended.isEmpty() && ended.getFirst().fence() >= task.fence();
+    if (task.fence() == 0 || task.fence() >= end || isOver) {
       return ended;
     }
     List<TaskStory.Attempt> all = new ArrayList<>(ended);
-    all.add(
+    all.addFirst(
         new TaskStory.Attempt(
             task.attempt(),
             task.fence(),
@@ -185,8 +204,34 @@ final class TaskReader {
             task.failure(),
             task.status(),
             task.error(),
-            task.output()));
+            task.output(),
+            task.request()));
     return all;
+  }
+
+  /** Newest first; {@code before} is the last moment of the page before. */
+  Page<TaskStory.Transition, TaskStory.Moment> transitions(
+      TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
+    return db.inTransaction(tx -> transitions(tx, tenant, task, limit, before));
+  }
+
+  private static Page<TaskStory.Transition, TaskStory.Moment> transitions(
+      Tx tx, TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
+    TaskStory.Moment end = before == null ? TaskStory.Moment.END : before;
+    TaskId id = task.id();
+    List<TaskStory.Transition> found =
+        tx.query(
+            TRANSITIONS,
+            TaskReader::transition,
+            tenant,
+            id,
+            id.slot(),
+            end.fence(),
+            end.at(),
+            limit + 1);
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).moment());
   }
 
   private static final String SLOTS =
@@ -381,7 +426,9 @@ final class TaskReader {
         failure(row),
         row.getString("error"),
         row.getString("output"),
-        row.getString("progress"));
+        row.getString("progress"),
+        row.getString("request"),
+        row.getInt("crashes"));
   }
 
   private static @Nullable FailureKind failure(ResultSet row) throws SQLException {
@@ -400,7 +447,8 @@ final class TaskReader {
         failure(row),
         Sql.integer(row, "status"),
         row.getString("error"),
-        row.getString("output"));
+        row.getString("output"),
+        row.getString("request"));
   }
 
   private static TaskStory.Transition transition(ResultSet row) throws SQLException {

@@ -53,6 +53,8 @@ record TaskRow(
         null,
         null,
         null,
-        null);
+        null,
+        null,
+        0);
   }
 }

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param target the task's own; null where it follows its type
  * @param retry the task's own; null where it follows its type
  * @param failure why the last attempt failed, if it did
+ * @param request what the last attempt sent, as JSON without secrets; null if nothing
+ * @param crashes nodes that died while they ran it, as far as it may be to blame
  */
 public record TaskView(
     String tenant,
@@ -51,4 +53,6 @@ public record TaskView(
     @Nullable FailureKind failure,
     @Nullable String error,
     @Nullable String output,
-    @Nullable String progress) {}
+    @Nullable String progress,
+    @Nullable String request,
+    int crashes) {}

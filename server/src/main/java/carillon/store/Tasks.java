@@ -335,6 +335,18 @@ public final class Tasks {
     return reader.story(tenant, id);
   }
 
+  /** All attempts of a task, newest first; {@code before} is the last fence of the page before. */
+  public Page<TaskStory.Attempt, Integer> attempts(
+      TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
+    return reader.attempts(tenant, task, limit, before);
+  }
+
+  /** All changes of its state, newest first, but for its creation. */
+  public Page<TaskStory.Transition, TaskStory.Moment> transitions(
+      TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
+    return reader.transitions(tenant, task, limit, before);
+  }
+
   /** Newest due first; {@code before} is the last id of the page before. */
   public Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {

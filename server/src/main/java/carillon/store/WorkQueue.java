@@ -134,16 +134,18 @@ public final class WorkQueue {
           FROM unnest(?::int[], ?::text[], ?::int[], ?::timestamptz[], ?::bigint[])
                AS l (lane, type, quota, from_at, lease_ms)
       ), due AS MATERIALIZED ( -- keeps every LIMIT exact: the planner may not run this part twice
-          SELECT line.lane, line.type, line.lease_ms, t.*, sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
+          SELECT line.lane, line.type, line.lease_ms, t.*, sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes,
+                 count(t.crashes) OVER (ROWS UNBOUNDED PRECEDING) AS suspects
           FROM line
           CROSS JOIN LATERAL (
-              SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key,
+              SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key, t.crashes,
                      octet_length(t.payload) AS length
               FROM carillon.task_{slot} t
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
                 AND t.ready_at <= (SELECT clock_timestamp()) -- asked once, so that the index can use it
                 AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
+                AND (t.crashes IS NULL OR ? > 0)
                 AND (t.concurrency_key IS NULL
                      OR NOT EXISTS (SELECT FROM carillon.running_key k
                                     WHERE k.tenant = t.tenant
@@ -168,6 +170,7 @@ public final class WorkQueue {
           FROM due
           WHERE due.concurrency_key IS NOT NULL
             AND (due.bytes IS NULL OR due.bytes <= ?)
+            AND (due.crashes IS NULL OR due.suspects <= ?)
           ORDER BY due.tenant, due.type, due.concurrency_key, due.ready_at
           ON CONFLICT DO NOTHING
           RETURNING task
@@ -185,14 +188,16 @@ public final class WorkQueue {
               status = NULL,
               failure = NULL,
               error = NULL,
-              output = NULL
+              output = NULL,
+              request = NULL
           FROM due
           WHERE t.ctid = due.row_id
             AND t.state = 'PENDING'
             AND (due.bytes IS NULL OR due.bytes <= ?) -- as much as fits into memory at once
+            AND (due.crashes IS NULL OR due.suspects <= ?) -- and as can be run apart
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
           RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key, t.payload,
-                    t.target, t.retry, t.slot, due.ready_at
+                    t.target, t.retry, t.slot, t.crashes, due.ready_at
       ), claimed AS (
           INSERT INTO carillon.claim (id, node, lease_until, slot, tenants, tasks)
           SELECT ?, ?, max(lease_until), slot, array_agg(tenant), array_agg(id)
@@ -202,17 +207,17 @@ public final class WorkQueue {
       SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
              NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
              NULL::timestamptz AS due_at, NULL::timestamptz AS ready_at, NULL::text AS key, NULL::text AS payload,
-             NULL::jsonb AS target, NULL::jsonb AS retry
+             NULL::jsonb AS target, NULL::jsonb AS retry, NULL::smallint AS crashes
       FROM next
       UNION ALL -- not joined: lanes x tasks would be compared one by one
       SELECT 'taken', lane, NULL, tenant, id, attempt, fence, started_at, lease_until, due_at, ready_at, key, payload,
-             target, retry
+             target, retry, crashes
       FROM taken
       UNION ALL
       SELECT CASE WHEN id IN (SELECT task FROM keyed) THEN 'keyed' ELSE 'left' END, lane, NULL, tenant, id, NULL, NULL,
-             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL
+             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL, NULL
       FROM due
-      WHERE concurrency_key IS NOT NULL OR bytes > ?
+      WHERE concurrency_key IS NOT NULL OR bytes > ? OR (crashes IS NOT NULL AND suspects > ?)
       """;
 
   /**
@@ -226,14 +231,16 @@ public final class WorkQueue {
    * Claims for a node, whose lease covers what it takes.
    *
    * @param claim names this claim; if the answer is lost, what it took can be found under it
+   * @param suspects how many tasks it may take that a node may have died of; it steps over others
    */
-  public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim) {
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node, claim));
+  public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim, int suspects) {
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node, claim, suspects));
   }
 
   /** Claims for a worker, which holds a lease for each task. */
   Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
-    return claimDue(tx, slot, List.of(quota), null, worker, UUID.randomUUID());
+    UUID claim = UUID.randomUUID();
+    return claimDue(tx, slot, List.of(quota), null, worker, claim, Integer.MAX_VALUE);
   }
 
   /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
@@ -248,7 +255,13 @@ public final class WorkQueue {
   }
 
   private Claim claimDue(
-      Tx tx, Slot slot, List<Quota> quotas, @Nullable String node, String who, UUID claim) {
+      Tx tx,
+      Slot slot,
+      List<Quota> quotas,
+      @Nullable String node,
+      String who,
+      UUID claim,
+      int suspects) {
     Map<Integer, Instant> next = new HashMap<>();
     Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
@@ -276,13 +289,17 @@ public final class WorkQueue {
         Column.ints(quotas, Quota::tasks),
         Column.instants(quotas, quota -> quota.from()),
         Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
+        suspects,
         MAX_BYTES,
+        suspects,
         claim,
         who,
         MAX_BYTES,
+        suspects,
         claim,
         node,
-        MAX_BYTES);
+        MAX_BYTES,
+        suspects);
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
       // Changed by somebody between our look and our lock, so not taken; the key must not stay.
@@ -337,7 +354,8 @@ public final class WorkQueue {
         ownTarget == null,
         ownRetry == null ? type.retry() : ownRetry,
         type.timeout(),
-        type.signingSecrets());
+        type.signingSecrets(),
+        row.getInt("crashes"));
   }
 
   private static final String EXPIRE =

@@ -24,6 +24,19 @@ ALTER TABLE carillon.dead_letter
 
 DROP FUNCTION carillon.fingerprint(text, smallint, text);
 
+DROP INDEX carillon.attempt_task;
+DROP INDEX carillon.transition_task;
+CREATE INDEX attempt_task ON carillon.attempt (tenant, task);
+CREATE INDEX transition_task ON carillon.transition (tenant, task);
+
+-- The program before knows fewer kinds of failures.
+UPDATE carillon.task
+SET failure = CASE failure WHEN 'BROKEN' THEN 'CONNECTION' WHEN 'CONNECT_TIMEOUT' THEN 'TIMEOUT' ELSE 'LEASE_LOST' END
+WHERE failure IN ('BROKEN', 'CONNECT_TIMEOUT', 'CRASHED', 'POISON');
+UPDATE carillon.attempt
+SET failure = CASE failure WHEN 'BROKEN' THEN 'CONNECTION' WHEN 'CONNECT_TIMEOUT' THEN 'TIMEOUT' ELSE 'LEASE_LOST' END
+WHERE failure IN ('BROKEN', 'CONNECT_TIMEOUT', 'CRASHED', 'POISON');
+
 ALTER TABLE carillon.attempt
     DROP COLUMN request;
 
@@ -34,7 +47,8 @@ ALTER TABLE carillon.task
     DROP COLUMN on_dead;
 
 ALTER TABLE carillon.node
-    DROP COLUMN suspects;
+    DROP COLUMN suspects,
+    DROP COLUMN ending;
 
 ALTER TABLE carillon.tenant
     DROP COLUMN alert;

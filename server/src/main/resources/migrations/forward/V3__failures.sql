@@ -14,7 +14,8 @@ ALTER TABLE carillon.tenant
 
 -- The tasks that this node has begun to run apart from the others, because a node died while it ran them.
 ALTER TABLE carillon.node
-    ADD COLUMN suspects uuid[] NOT NULL DEFAULT '{}';
+    ADD COLUMN suspects uuid[] NOT NULL DEFAULT '{}',
+    ADD COLUMN ending   text CHECK (ending IN ('LEFT', 'CUT_OFF')); -- NULL while it lives, and when it died
 
 ALTER TABLE carillon.task
     ADD COLUMN crashes     smallint, -- nodes that died while they ran it, as far as it may be to blame; NULL means none
@@ -24,6 +25,12 @@ ALTER TABLE carillon.task
 
 ALTER TABLE carillon.attempt
     ADD COLUMN request text;
+
+-- A page of the story of a task is quick however long the story is; fences rise with time.
+DROP INDEX carillon.attempt_task;
+DROP INDEX carillon.transition_task;
+CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
+CREATE INDEX transition_task ON carillon.transition (tenant, task, fence, at);
 
 -- What errors have in common once their numbers and names of things are taken out.
 CREATE FUNCTION carillon.fingerprint(failure text, status smallint, error text) RETURNS text

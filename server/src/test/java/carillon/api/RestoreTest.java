@@ -129,10 +129,10 @@ class RestoreTest {
   void a_task_comes_back_as_it_was_down_to_the_byte_though_its_slot_was_dropped(String payload) {
     String id = dead(payload);
     api.world.sql(
-        "UPDATE carillon.task SET crashes = 2, request = 'POST /x', schedule = 'nightly',"
-            + " on_complete = '{\"http\": {\"url\": \"https://example.com/c\", \"method\":"
-            + " \"POST\"}}', on_dead = '{\"pull\": {}}'");
-    api.world.sql("UPDATE carillon.attempt SET request = 'GET /y'");
+        "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
+            + " 'nightly', on_complete = '{\"http\": {\"url\": \"https://example.com/c\","
+            + " \"method\": \"POST\"}}', on_dead = '{\"pull\": {}}'");
+    api.world.sql("UPDATE carillon.attempt SET request = '{\"method\": \"GET\"}'");
     JsonNode story = show(id);
     String row = everything(id);
 
@@ -267,6 +267,8 @@ class RestoreTest {
         bad("/payload", "\"" + "x".repeat(300_000) + "\"", ErrorCode.PAYLOAD_TOO_LARGE),
         bad("/payload", "\"\\u0000\"", ErrorCode.NUL_NOT_ALLOWED),
         bad("/payloadText", "\"{}\"", ErrorCode.EXCLUSIVE_FIELDS),
+        bad("/request", "\"GET /\"", ErrorCode.INVALID_VALUE),
+        bad("/attempts/0/request", "\"1}\"", ErrorCode.INVALID_VALUE),
         bad("/error", "\"x\"", ErrorCode.INVALID_TYPE),
         bad("/error/kind", "\"bad luck\"", ErrorCode.INVALID_VALUE),
         bad("/error/status", "100000", ErrorCode.OUT_OF_RANGE),

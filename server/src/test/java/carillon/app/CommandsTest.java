@@ -177,6 +177,7 @@ class CommandsTest {
       value = {
         "task get a/b                          | GET /v1/tasks/a%2Fb                               "
             + "      |",
+        "task attempts a/b --limit 5           | GET /v1/tasks/a%2Fb/attempts?limit=5 |",
         "task list                             | GET /v1/tasks                                     "
             + "      |",
         "task list --type a&b --status DEAD --limit 5 | GET"
@@ -375,6 +376,39 @@ class CommandsTest {
             ATTEMPT  ERROR
             1        x
             """);
+  }
+
+  @Test
+  void attempts_are_one_line_each_with_the_cause_of_their_failure() {
+    String attempt =
+        """
+        {"attempt": 2, "by": "n", "startedAt": "S", "duration": "PT1S", "outcome": "DEAD", "status": 500,
+         "error": {"kind": "status", "cause": "target_failed", "message": "m", "status": 500},
+         "request": {"method": "POST"}}
+        """;
+    api.answering(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
+    type("task attempts 1");
+    assertThat(out())
+        .isEqualTo(
+            """
+            ATTEMPT  BY  STARTED AT  DURATION  OUTCOME  STATUS  FAILURE  CAUSE          ERROR
+            2        n   S           PT1S      DEAD     500     status   target_failed  m
+            more with --cursor c
+            """);
+  }
+
+  @Test
+  void a_task_shows_the_cause_of_each_failure() {
+    api.answering(
+        200,
+        "{\"id\": \"1\", \"attempts\": [{\"attempt\": 1, \"request\": {\"method\": \"POST\"},"
+            + " \"error\": {\"kind\": \"dns\", \"cause\": \"not_reached\", \"message\": \"m\","
+            + " \"status\": null}}]}");
+
+    type("task get 1");
+    assertThat(out())
+        .contains("ATTEMPT  FAILURE  CAUSE        ERROR\n1        dns      not_reached  m\n")
+        .doesNotContain("method");
   }
 
   @Test

@@ -56,6 +56,7 @@ class ConfigLoaderTest {
             "retention = 30d",
             "dead-letter-ttl = 30d",
             "archive-dir = null",
+            "poison-crashes = 3",
             "pool-size = 14",
             "log-format = text",
             "log-level = info");
@@ -78,7 +79,7 @@ class ConfigLoaderTest {
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
                 new Config.Database(null, 14),
-                new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30)),
+                new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),
                 new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive"))));
@@ -202,6 +203,9 @@ class ConfigLoaderTest {
         "archive-dir   | ''           | a directory",
         "concurrency   | 0            | a number from 1 to 100000",
         "pool-size     | 1            | a number from 2 to 1000",
+        "poison-crashes | 1           | a number from 2 to 100",
+        "poison-crashes | 101         | a number from 2 to 100",
+        "poison-crashes | none        | a number from 2 to 100",
         "allow-targets | 10.0.0.0/33  | a comma list of CIDRs and host names, such as"
             + " 10.0.0.0/8,hooks.internal",
         "allow-targets | 10.0.0.999   | a comma list of CIDRs and host names, such as"

@@ -2,6 +2,7 @@ package carillon.delivery;
 
 import carillon.model.AddressRules;
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -131,7 +132,8 @@ final class Attempt {
         false,
         RetryPolicy.DEFAULT,
         timeout,
-        secrets);
+        secrets,
+        0);
   }
 
   /** Starts the attempt as the engine does, on a virtual thread. */
@@ -161,9 +163,13 @@ final class Attempt {
   }
 
   /** An attempt that may still be waiting. */
-  record Running(Thread thread, FutureTask<DeliveryResult> future) {
+  record Running(Thread thread, FutureTask<Delivery> future) {
 
     DeliveryResult result() {
+      return delivery().result();
+    }
+
+    Delivery delivery() {
       try {
         return future.get(20, TimeUnit.SECONDS);
       } catch (InterruptedException | ExecutionException | TimeoutException e) {

@@ -187,7 +187,7 @@ class HostileTargetTest {
     try (var receiver = answering(garbage)) {
       Failure failure = Attempt.at(receiver.url()).failureBy(deliverer);
 
-      assertThat(failure.kind()).isIn(FailureKind.PROTOCOL, FailureKind.CONNECTION);
+      assertThat(failure.kind()).isIn(FailureKind.PROTOCOL, FailureKind.BROKEN);
       assertThat(failure.message())
           .isIn(
               "the answer is not valid HTTP/1.1",
@@ -217,8 +217,7 @@ class HostileTargetTest {
       strings = {"", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: y\r\n"})
   void a_head_that_is_cut_off_is_no_success(String part) throws IOException {
     try (var receiver = answering(part)) {
-      assertThat(Attempt.at(receiver.url()).failureKindBy(deliverer))
-          .isEqualTo(FailureKind.CONNECTION);
+      assertThat(Attempt.at(receiver.url()).failureKindBy(deliverer)).isEqualTo(FailureKind.BROKEN);
     }
   }
 
@@ -234,7 +233,7 @@ class HostileTargetTest {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
           .isEqualTo(
               Failure.of(
-                  FailureKind.CONNECTION, "the connection broke before the target had answered"));
+                  FailureKind.BROKEN, "the connection broke before the target had answered"));
     }
   }
 
@@ -243,7 +242,7 @@ class HostileTargetTest {
   void a_request_that_is_read_but_not_answered_is_not_sent_again(String method) throws IOException {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::read)) {
       assertThat(Attempt.at(receiver.url()).method(method).failureKindBy(deliverer))
-          .isEqualTo(FailureKind.CONNECTION);
+          .isEqualTo(FailureKind.BROKEN);
 
       assertThat(receiver.requests()).hasSize(1);
       assertThat(receiver.connections()).isEqualTo(1);
@@ -262,7 +261,7 @@ class HostileTargetTest {
       Attempt.at(receiver.url()).method("GET").by(deliverer);
 
       assertThat(Attempt.at(receiver.url()).method("GET").failureKindBy(deliverer))
-          .isEqualTo(FailureKind.CONNECTION);
+          .isEqualTo(FailureKind.BROKEN);
       assertThat(receiver.requests()).hasSize(2);
       assertThat(receiver.connections()).isEqualTo(1);
     }

@@ -72,6 +72,41 @@ class HttpRequestTest {
   }
 
   @Test
+  void what_was_sent_is_written_down_without_secrets() {
+    Attempt attempt =
+        at("/hook?to=a&api_key=marker1")
+            .header("Authorization", "Bearer marker2")
+            .header("X-Shop", "7")
+            .signedWith(secret("key"));
+
+    String request = attempt.startBy(deliverer).delivery().request();
+
+    assertThat(request)
+        .startsWith(
+            "{\"method\":\"POST\",\"url\":\"http://127.0.0.1:%d/hook?to=a&api_key=(hidden)\","
+                .formatted(receiver.port()))
+        .contains("\"Authorization\":\"(hidden)\"", "\"webhook-signature\":\"(hidden)\"")
+        .contains("\"X-Shop\":\"7\"", "\"Content-Type\":\"application/json\"", "\"traceparent\":")
+        .doesNotContain("marker", "v1,")
+        .doesNotContain("Carillon-Task-Id", "webhook-id"); // the task and the attempt say these
+  }
+
+  @Test
+  void what_was_sent_and_not_answered_is_written_down_too() throws IOException {
+    try (var silent = RawReceiver.that(RawReceiver.Wire::read)) {
+      assertThat(Attempt.at(silent.url()).startBy(deliverer).delivery().request()).isNotNull();
+    }
+  }
+
+  @Test
+  void where_nothing_was_sent_nothing_is_written_down() throws IOException {
+    receiver.close();
+
+    assertThat(at("/").startBy(deliverer).delivery().request()).isNull();
+    assertThat(Attempt.at("http://10.0.0.1/").startBy(deliverer).delivery().request()).isNull();
+  }
+
+  @Test
   void attempts_of_a_task_are_one_trace_of_many_spans() {
     String first = sent(at("/")).header("traceparent");
     String second = sent(at("/").number(2)).header("traceparent");

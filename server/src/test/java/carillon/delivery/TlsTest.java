@@ -92,7 +92,7 @@ class TlsTest {
     try (var receiver = serving(hooks);
         var deliverer = trusting(hooks)) {
       assertThat(Attempt.at(receiver.url()).failureKindBy(deliverer))
-          .isIn(FailureKind.PROTOCOL, FailureKind.CONNECTION);
+          .isIn(FailureKind.PROTOCOL, FailureKind.BROKEN);
     }
   }
 
@@ -101,7 +101,7 @@ class TlsTest {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp);
         var deliverer = trusting(hooks)) {
       assertThat(at("hooks.example", receiver).failureKindBy(deliverer))
-          .isEqualTo(FailureKind.TIMEOUT);
+          .isEqualTo(FailureKind.CONNECT_TIMEOUT);
     }
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -88,10 +89,11 @@ class CostOfALifeTest {
     assertThat(walBytes()).as("bytes of log a task").isLessThan(1_200);
   }
 
-  private static DeliveryResult failFirst(ClaimedTask task) {
-    return task.attempt() == 1
-        ? new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "late"), null)
-        : new DeliveryResult.Accepted(200, null);
+  private static Delivery failFirst(ClaimedTask task) {
+    return Delivery.unsent(
+        task.attempt() == 1
+            ? new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "late"), null)
+            : new DeliveryResult.Accepted(200, null));
   }
 
   @Test

@@ -83,7 +83,8 @@ class EngineTest {
             completer,
             events::add);
     reaper =
-        new Reaper(world.claims, world.nodes, world.clock, lease, completer::isKnown, events::add);
+        new Reaper(
+            world.claims, world.nodes, world.clock, lease, completer::isKnown, 3, events::add);
     sweeper = new Sweeper(world.queue, world.clock);
     expirer = new Expirer(world.queue, events::add);
   }
@@ -236,7 +237,7 @@ class EngineTest {
 
     reaper.reapOnce();
 
-    assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
+    assertThat(world.find(id).failure()).isEqualTo(FailureKind.CRASHED);
     TaskView task = runUntil(id, TaskState.COMPLETED);
     assertThat(task.attempt()).isEqualTo(2);
     completer.expect(stale.lease().claim(), 1, seats);

@@ -58,7 +58,10 @@ final class ClaimRacer {
         .catalog
         .lanes()
         .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
-    return world.queue.claimForNode(slot, quotas, node, UUID.randomUUID()).tasks();
+    return world
+        .queue
+        .claimForNode(slot, quotas, node, UUID.randomUUID(), Integer.MAX_VALUE)
+        .tasks();
   }
 
   private static void print(ClaimedTask task) {

@@ -70,7 +70,11 @@ class ConcurrencyKeyTest {
                   world
                       .queue
                       .claimForNode(
-                          Slot.of(world.clock.instant()), List.of(quota), "node", UUID.randomUUID())
+                          Slot.of(world.clock.instant()),
+                          List.of(quota),
+                          "node",
+                          UUID.randomUUID(),
+                          Integer.MAX_VALUE)
                       .tasks());
             });
     return claimed;
@@ -167,7 +171,7 @@ class ConcurrencyKeyTest {
             silent ->
                 world.claims.reap(
                     silent,
-                    held ->
+                    (_, _) ->
                         new Outcome.RetryAt(
                             Instant.now(), Failure.of(FailureKind.LEASE_LOST, "silent"))));
 

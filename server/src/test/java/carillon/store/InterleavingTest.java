@@ -194,7 +194,7 @@ class InterleavingTest {
       world.claims.reap(
           tx,
           silent,
-          held -> {
+          (held, _) -> {
             assertThat(held.id()).isEqualTo(id);
             return new Outcome.RetryAt(
                 Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));

@@ -2,6 +2,7 @@ package carillon.testkit;
 
 import carillon.delivery.Deliverer;
 import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -10,6 +11,9 @@ import java.util.function.Function;
 
 /** Delivers nothing, remembers everything, and answers as it is told. */
 public final class FakeDeliverer implements Deliverer {
+
+  /** What it says it sent. */
+  public static final String REQUEST = "{\"method\":\"POST\"}";
 
   private final List<ClaimedTask> delivered = new CopyOnWriteArrayList<>();
   private final CountDownLatch never = new CountDownLatch(1);
@@ -38,8 +42,8 @@ public final class FakeDeliverer implements Deliverer {
   }
 
   @Override
-  public DeliveryResult deliver(ClaimedTask task) {
+  public Delivery deliver(ClaimedTask task) {
     delivered.add(task);
-    return answer.apply(task);
+    return new Delivery(answer.apply(task), REQUEST);
   }
 }

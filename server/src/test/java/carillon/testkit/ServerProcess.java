@@ -121,6 +121,11 @@ public final class ServerProcess {
     return read(errors);
   }
 
+  /** Whether it has said where it is. */
+  public boolean isReady() {
+    return dashboard().find();
+  }
+
   public boolean isAlive() {
     return process.isAlive();
   }

@@ -164,7 +164,10 @@ public final class World implements AutoCloseable {
       for (Lane lane : catalog.lanes()) {
         if (claimed.size() < max) {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
-          claimed.addAll(queue.claimForNode(slot, List.of(quota), node, UUID.randomUUID()).tasks());
+          claimed.addAll(
+              queue
+                  .claimForNode(slot, List.of(quota), node, UUID.randomUUID(), Integer.MAX_VALUE)
+                  .tasks());
         }
       }
     }

@@ -158,7 +158,7 @@ public final class Raw {
       ClaimedTask task = task(url);
       Calls.Caller caller =
           () -> {
-            DeliveryResult result = deliverer.deliver(task);
+            DeliveryResult result = deliverer.deliver(task).result();
             if (!(result instanceof DeliveryResult.Accepted)) {
               throw new IOException(result.toString());
             }
@@ -187,6 +187,7 @@ public final class Raw {
         true,
         RetryPolicy.DEFAULT,
         Duration.ofSeconds(30),
-        List.of());
+        List.of(),
+        0);
   }
 }

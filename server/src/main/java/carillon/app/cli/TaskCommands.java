@@ -11,6 +11,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code carillon task ...} */
@@ -26,6 +27,7 @@ public final class TaskCommands {
     return new CommandLine(new TaskCommands())
         .addSubcommand(new Create(console))
         .addSubcommand(new Get(console))
+        .addSubcommand(new Attempts(console))
         .addSubcommand(new Find(console))
         .addSubcommand(new Cancel(console))
         .addSubcommand(new Run(console))
@@ -197,6 +199,71 @@ public final class TaskCommands {
     JsonNode ask(Carillon carillon) {
       return carillon.get(path(TASKS + "/", id, ""));
     }
+
+    @Override
+    void show(JsonNode answer) {
+      if (answer instanceof ObjectNode task && answer.path("attempts").isArray()) {
+        task.set("attempts", readable(answer.path("attempts")));
+      }
+      super.show(answer);
+    }
+  }
+
+  @Command(name = "attempts", description = "List the attempts of a task, newest first")
+  static final class Attempts extends ApiCommand {
+
+    @Parameters(paramLabel = "ID")
+    private String id = "";
+
+    @Mixin private final ListOptions page = new ListOptions();
+
+    Attempts(Console console) {
+      super(console);
+    }
+
+    @Override
+    JsonNode ask(Carillon carillon) {
+      String path = path(TASKS + "/", id, "/attempts");
+      return carillon.get(query(path, "limit", page.limit, "cursor", page.cursor));
+    }
+
+    @Override
+    void show(JsonNode answer) {
+      ObjectNode list = JSON.createObjectNode();
+      list.set("items", readable(answer.path("items")));
+      list.set("nextCursor", answer.path("nextCursor"));
+      new Table(console)
+          .list(
+              list,
+              "attempt",
+              "by",
+              "startedAt",
+              "duration",
+              "outcome",
+              "status",
+              "failure",
+              "cause",
+              "error");
+    }
+  }
+
+  /** Attempts as one line each: why they failed stands in columns, what was sent is left out. */
+  private static ArrayNode readable(JsonNode attempts) {
+    ArrayNode lines = ApiCommand.JSON.createArrayNode();
+    for (JsonNode attempt : attempts) {
+      ObjectNode line = lines.addObject();
+      for (var field : attempt.properties()) {
+        JsonNode value = field.getValue();
+        if (field.getKey().equals("error") && value.isObject()) {
+          line.set("failure", value.path("kind"));
+          line.set("cause", value.path("cause"));
+          line.set("error", value.path("message"));
+        } else if (!field.getKey().equals("request")) {
+          line.set(field.getKey(), value);
+        }
+      }
+    }
+    return lines;
   }
 
   @Command(name = "list", description = "List tasks")

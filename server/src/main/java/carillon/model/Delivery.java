@@ -1,0 +1,16 @@
+package carillon.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt as its deliverer made it.
+ *
+ * @param request what was sent, as {@link SentRequest} writes it; null if nothing was
+ */
+public record Delivery(DeliveryResult result, @Nullable String request) {
+
+  /** Nothing was sent. */
+  public static Delivery unsent(DeliveryResult result) {
+    return new Delivery(result, null);
+  }
+}

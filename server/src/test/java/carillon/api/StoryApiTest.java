@@ -1,0 +1,154 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Attempted;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Outcome;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+
+/** What one can learn of a task afterwards. */
+class StoryApiTest {
+
+  private static final int ATTEMPTS = 250;
+
+  static TestApi api;
+  static String old;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+    api.world.node("node");
+    old = api.task("{\"type\": \"old\", \"delay\": \"1h\"}"); // nobody claims it
+    String day = api.world.value("SELECT slot FROM carillon.task WHERE id = '" + old + "'");
+    api.world.sql(
+        """
+        INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, started_at, ended_at, outcome)
+        SELECT 1, '%s', '%s', n, n, now(), now(), 'RETRIED' FROM generate_series(1, %d) n
+        """
+            .formatted(old, day, ATTEMPTS));
+    api.world.sql(
+        """
+        INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+        SELECT 1, '%s', '%s', now() + n * interval '1 us', 'RUNNING', 'PENDING', n, 'node', 'DNS'
+        FROM generate_series(1, %d) n
+        """
+            .formatted(old, day, ATTEMPTS));
+    api.world.sql("UPDATE carillon.task SET fence = " + ATTEMPTS + " WHERE id = '" + old + "'");
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  /** The fences of all items from a cursor on, page by page. */
+  private static List<Integer> walk(String path, int limit, @Nullable String cursor) {
+    List<Integer> fences = new ArrayList<>();
+    String next = cursor;
+    do {
+      String query = "?limit=" + limit + (next == null ? "" : "&cursor=" + next);
+      JsonNode page = api.get(path + query).send().expect(200).json();
+      page.get("items").forEach(item -> fences.add(item.get("fence").asInt()));
+      assertThat(page.get("items").size()).isLessThanOrEqualTo(limit + 1);
+      next = page.get("nextCursor").asString(null);
+    } while (next != null);
+    return fences;
+  }
+
+  private static List<Integer> down(int from, int to) {
+    return IntStream.rangeClosed(to, from).boxed().toList().reversed();
+  }
+
+  @Test
+  void pages_show_every_attempt_once_the_newest_first() {
+    assertThat(walk("/v1/tasks/" + old + "/attempts", 100, null)).isEqualTo(down(ATTEMPTS, 1));
+    assertThat(walk("/v1/tasks/" + old + "/attempts", 125, null)).isEqualTo(down(ATTEMPTS, 1));
+  }
+
+  @Test
+  void pages_show_every_transition_once_and_the_creation_last() {
+    assertThat(walk("/v1/tasks/" + old + "/transitions", 100, null)).isEqualTo(down(ATTEMPTS, 0));
+    assertThat(walk("/v1/tasks/" + old + "/transitions", 125, null)).isEqualTo(down(ATTEMPTS, 0));
+  }
+
+  @Test
+  void one_look_up_shows_the_newest_and_where_the_rest_is() {
+    JsonNode task = api.get("/v1/tasks/" + old).send().expect(200).json();
+
+    assertThat(task.get("attempts").size()).isEqualTo(100);
+    assertThat(task.get("attempts").get(99).get("fence").asInt()).isEqualTo(ATTEMPTS);
+    assertThat(task.get("transitions").get(99).get("cause").asString()).isEqualTo("not_reached");
+    assertThat(walk("/v1/tasks/" + old + "/attempts", 100, task.get("attemptsCursor").asString()))
+        .isEqualTo(down(ATTEMPTS - 100, 1));
+    assertThat(
+            walk(
+                "/v1/tasks/" + old + "/transitions", 100, task.get("transitionsCursor").asString()))
+        .isEqualTo(down(ATTEMPTS - 100, 0));
+  }
+
+  @Test
+  void a_short_story_is_told_at_once() {
+    String id = api.task("{\"type\": \"short\", \"target\": {\"discard\": {}}}");
+    var claimed = api.world.claimOne("node");
+    var failure = new Failure(FailureKind.STATUS, "the target answered 503", 503, "<b>\u001b[1m");
+    var dead =
+        new Attempted(
+            claimed, new Outcome.Dead(failure, false), "{\"method\":\"POST\",\"headers\":{}}");
+    api.world.endings.finish(List.of(dead), Set.of(), "node");
+
+    JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
+    JsonNode attempt = task.get("attempts").get(0);
+
+    assertThat(task.get("attemptsCursor").isNull()).isTrue();
+    assertThat(task.get("transitionsCursor").isNull()).isTrue();
+    assertThat(task.get("crashes").asInt()).isZero();
+    assertThat(attempt.get("by").asString()).isEqualTo("node");
+    assertThat(attempt.get("duration").asString()).matches("PT[0-9.]+S");
+    assertThat(attempt.get("status").asInt()).isEqualTo(503);
+    assertThat(attempt.get("error").toString())
+        .isEqualTo(
+            "{\"kind\":\"status\",\"cause\":\"target_failed\","
+                + "\"message\":\"the target answered 503\",\"status\":503}");
+    assertThat(attempt.get("request").get("method").asString()).isEqualTo("POST");
+    assertThat(attempt.get("output").asString()).isEqualTo("<b>\u001b[1m");
+    assertThat(task.get("transitions").get(2).get("reason").asString()).isEqualTo("STATUS");
+    assertThat(task.get("transitions").get(2).get("cause").asString()).isEqualTo("target_failed");
+    assertThat(api.get("/v1/tasks/" + id).send().body()).doesNotContain("\u001b");
+  }
+
+  @Test
+  void a_cursor_is_good_for_one_list_of_one_task_only() {
+    String other = api.task("{\"type\": \"other\", \"delay\": \"1h\"}");
+    String cursor = api.get("/v1/tasks/" + old).send().text("attemptsCursor");
+
+    for (String path :
+        List.of(
+            "/v1/tasks/" + old + "/transitions", "/v1/tasks/" + other + "/attempts", "/v1/tasks")) {
+      api.get(path + "?cursor=" + cursor).send().expect(ErrorCode.INVALID_CURSOR);
+    }
+    api.get("/v1/tasks/" + old + "/attempts?limit=0").send().expect(ErrorCode.OUT_OF_RANGE);
+  }
+
+  @Test
+  void nobody_reads_the_story_of_a_task_that_is_not_theirs() {
+    String stranger = api.key("stranger", "viewer");
+    String limited = api.key("default", "worker", "another-type");
+
+    for (String list : List.of("attempts", "transitions")) {
+      String path = "/v1/tasks/" + old + "/" + list;
+      api.request("GET", path).as(stranger).send().expect(ErrorCode.NOT_FOUND);
+      api.request("GET", path).as(limited).send().expect(ErrorCode.NOT_FOUND);
+      api.get("/v1/tasks/nothing/" + list).send().expect(ErrorCode.INVALID_ID);
+    }
+  }
+}

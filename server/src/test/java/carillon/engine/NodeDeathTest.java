@@ -1,0 +1,507 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
+import carillon.model.NewTask;
+import carillon.model.NodeLease;
+import carillon.model.RetryPolicy;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.store.TaskStory;
+import carillon.store.TaskView;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Nodes that die, and whom that is blamed on. The loops are run by hand. */
+class NodeDeathTest {
+
+  private static final int POISON_CRASHES = 3;
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+  private static final RetryPolicy PATIENT =
+      new RetryPolicy(
+          50,
+          null,
+          RetryPolicy.Backoff.FIXED,
+          Duration.ofMillis(1),
+          Duration.ofMillis(1),
+          RetryPolicy.Jitter.NONE);
+
+  private World world;
+  private Engineer engineer;
+
+  /** What one node has, under the id of the moment. */
+  private final class Engineer {
+    private final FakeDeliverer deliverer = new FakeDeliverer();
+    private final Seats seats = new Seats(100);
+    private final Completer completer;
+    private final Dispatcher dispatcher;
+    private final Suspects suspects;
+    private final Claimer claimer;
+    private final Reaper reaper;
+
+    private Engineer(String node) {
+      world.node(node);
+      Supplier<NodeLease> lease =
+          () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1));
+      completer = new Completer(world.endings, lease, _ -> {});
+      dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, _ -> {});
+      suspects = new Suspects(world.nodes, dispatcher);
+      completer.whenWritten(suspects::ended);
+      claimer =
+          new Claimer(
+              world.queue,
+              world.catalog,
+              world.agenda,
+              world.clock,
+              lease,
+              seats,
+              _ -> true,
+              suspects,
+              completer,
+              _ -> {});
+      reaper =
+          new Reaper(
+              world.claims,
+              world.nodes,
+              world.clock,
+              lease,
+              completer::isKnown,
+              POISON_CRASHES,
+              _ -> {});
+    }
+
+    private List<TaskId> delivered() {
+      return deliverer.delivered().stream().map(ClaimedTask::id).toList();
+    }
+
+    private void close() {
+      dispatcher.interrupt();
+      dispatcher.close();
+    }
+  }
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    engineer = new Engineer("ours");
+  }
+
+  @AfterEach
+  void close() {
+    engineer.close();
+    world.close();
+  }
+
+  private TaskId task() {
+    return world.create(
+        new NewTask(
+            "t", null, null, null, null, "{}", HTTP, PATIENT, null, null, null, null, Map.of()));
+  }
+
+  private List<TaskId> tasks(int n) {
+    return IntStream.range(0, n).mapToObj(_ -> task()).toList();
+  }
+
+  /** A node claims all of them. */
+  private void claimed(String node, int n) {
+    world.node(node);
+    List<ClaimedTask> claimed = new ArrayList<>();
+    await().until(() -> claimed.addAll(world.claim(node, n)) && claimed.size() == n);
+  }
+
+  private void dies(String node) {
+    world.sql(
+        "UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = '%s'"
+            .formatted(node));
+  }
+
+  private void suspect(TaskId id, int crashes) {
+    world.sql("UPDATE carillon.task SET crashes = %d WHERE id = '%s'".formatted(crashes, id));
+  }
+
+  private String suspectsOf(String node) {
+    return world.value("SELECT suspects FROM carillon.node WHERE id = '%s'".formatted(node));
+  }
+
+  /** How it stands, in a few words. */
+  private String fate(TaskId id) {
+    TaskView task = world.find(id);
+    return "%s %s attempt=%d crashes=%d"
+        .formatted(task.state(), task.failure(), task.attempt(), task.crashes());
+  }
+
+  @Test
+  void everything_that_a_dead_node_ran_is_suspect_and_its_attempt_counts() {
+    List<TaskId> ids = tasks(2);
+    claimed("dead", 2);
+    dies("dead");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
+    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(2);
+    assertThat(world.endings.count(FailureKind.LEASE_LOST)).isZero();
+  }
+
+  @Test
+  void only_the_suspects_that_ran_are_blamed_and_those_that_waited_pay_nothing() {
+    TaskId running = task();
+    TaskId waiting = task();
+    TaskId bystander = task();
+    suspect(running, 1);
+    suspect(waiting, 1);
+    claimed("dead", 3);
+    assertThat(world.nodes.mark("dead", List.of(running))).isTrue();
+    dies("dead");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(running)).isEqualTo("PENDING CRASHED attempt=1 crashes=2");
+    assertThat(fate(waiting)).isEqualTo("PENDING CRASHED attempt=0 crashes=1");
+    assertThat(fate(bystander)).isEqualTo("PENDING CRASHED attempt=1 crashes=0");
+  }
+
+  @Test
+  void what_takes_three_nodes_down_is_dead_as_poison_whatever_its_budget() {
+    TaskId id = task();
+    for (int crash = 1; crash <= POISON_CRASHES; crash++) {
+      claimed("dead-" + crash, 1);
+      world.nodes.mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
+      dies("dead-" + crash);
+      engineer.reaper.reapOnce();
+    }
+
+    assertThat(fate(id)).isEqualTo("DEAD POISON attempt=3 crashes=3");
+    TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
+    assertThat(story.attempts())
+        .extracting(TaskStory.Attempt::failure)
+        .containsExactly(FailureKind.CRASHED, FailureKind.CRASHED, FailureKind.POISON);
+    assertThat(story.transitions().getLast().reason()).isEqualTo("POISON");
+    assertThat(world.value("SELECT failure FROM carillon.dead_letter")).isEqualTo("POISON");
+
+    world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
+    assertThat(world.find(id).crashes()).isZero();
+  }
+
+  @Test
+  void two_reapers_at_once_count_a_crash_once() throws Exception {
+    List<TaskId> ids = tasks(20);
+    claimed("dead", 20);
+    dies("dead");
+
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      CountDownLatch go = new CountDownLatch(1);
+      List<Future<?>> reapers =
+          IntStream.range(0, 4)
+              .<Future<?>>mapToObj(
+                  _ ->
+                      threads.submit(
+                          () -> {
+                            go.await();
+                            return engineer.reaper.reapOnce();
+                          }))
+              .toList();
+      go.countDown();
+      for (Future<?> reaper : reapers) {
+        reaper.get();
+      }
+    }
+
+    assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
+    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(20);
+  }
+
+  @Test
+  void a_node_that_recovers_just_in_time_is_not_taken_for_dead() {
+    TaskId id = task();
+    claimed("slow", 1);
+    dies("slow");
+    var seen = world.claims.lapsed(10);
+    world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 min' WHERE id = 'slow'");
+
+    seen.forEach(
+        silent ->
+            world.claims.reap(
+                silent,
+                (_, _) -> {
+                  throw new AssertionError("it lives");
+                }));
+
+    assertThat(seen).hasSize(1);
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+    assertThat(world.find(id).crashes()).isZero();
+  }
+
+  @Test
+  void a_suspect_whose_node_died_between_the_mark_and_the_sending_is_blamed() {
+    TaskId id = task();
+    suspect(id, POISON_CRASHES - 1);
+    claimed("dead", 1);
+    world.nodes.mark("dead", List.of(id));
+    dies("dead");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(id)).isEqualTo("DEAD POISON attempt=1 crashes=3");
+  }
+
+  @Test
+  void a_dead_nodes_mark_can_no_longer_be_changed() {
+    TaskId id = task();
+    claimed("dead", 1);
+    world.nodes.mark("dead", List.of(id));
+    dies("dead");
+
+    assertThat(world.nodes.mark("dead", List.of())).isFalse();
+
+    assertThat(suspectsOf("dead")).contains(id.toString());
+  }
+
+  @Test
+  void a_claim_that_its_own_node_does_not_know_is_no_crash() {
+    TaskId id = task();
+    claimed("known", 1);
+    world.sql("UPDATE carillon.claim SET node = 'ours'");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
+  }
+
+  @Test
+  void a_node_that_was_only_cut_off_blames_nobody() {
+    TaskId id = task();
+    claimed("away", 1);
+    dies("away");
+    world.nodes.survive("away");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
+  }
+
+  @Test
+  void what_a_stopped_node_could_not_write_down_costs_no_attempt_and_blames_nobody() {
+    TaskId id = task();
+    claimed("stopped", 1);
+    world.nodes.leave("stopped");
+
+    await()
+        .until(
+            () -> {
+              engineer.reaper.reapOnce();
+              return world.state(id) == TaskState.PENDING;
+            });
+
+    assertThat(fate(id)).isEqualTo("PENDING SHUTDOWN attempt=0 crashes=0");
+  }
+
+  @Test
+  void a_reaper_that_was_cut_off_itself_takes_nobody_for_dead() {
+    TaskId id = task();
+    claimed("dead", 1);
+    dies("dead");
+    var cutOff =
+        new Reaper(
+            world.claims,
+            world.nodes,
+            world.clock,
+            () -> new NodeLease("ours", System.nanoTime() - 1),
+            _ -> true,
+            POISON_CRASHES,
+            _ -> {});
+
+    cutOff.reapOnce();
+
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+  }
+
+  @Test
+  void suspects_are_started_one_at_a_time_each_marked_before_and_forgotten_after() {
+    List<TaskId> ids = tasks(3);
+    ids.forEach(id -> suspect(id, 1));
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    List<String> marks = new CopyOnWriteArrayList<>();
+    engineer.deliverer.answer(
+        task -> {
+          marks.add(suspectsOf("ours"));
+          awaitUninterruptibly(mayEnd);
+          return new DeliveryResult.Accepted(200, null);
+        });
+    await()
+        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+
+    engineer.suspects.startOnce();
+    await().until(() -> engineer.delivered().size() == 1);
+    assertThat(engineer.suspects.startOnce()).isPositive();
+    assertThat(engineer.delivered()).hasSize(1);
+
+    mayEnd.countDown();
+    await()
+        .until(
+            () -> {
+              engineer.completer.flushOnce();
+              engineer.suspects.startOnce();
+              return engineer.seats.taken() == 0;
+            });
+    engineer.suspects.startOnce();
+
+    assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(ids);
+    assertThat(marks)
+        .containsExactlyElementsOf(
+            engineer.delivered().stream().map(id -> "{" + id + "}").toList());
+    assertThat(suspectsOf("ours")).isEqualTo("{}");
+    assertThat(ids).allMatch(id -> world.state(id) == TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_suspect_that_runs_for_a_second_without_harm_does_not_keep_the_next_waiting() {
+    List<TaskId> ids = tasks(2);
+    ids.forEach(id -> suspect(id, 1));
+    engineer.deliverer.hang();
+    await()
+        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+
+    engineer.suspects.startOnce();
+    await()
+        .until(
+            () -> {
+              engineer.suspects.startOnce();
+              return engineer.delivered().size() == 2;
+            });
+
+    assertThat(suspectsOf("ours")).contains(ids.getFirst().toString(), ids.getLast().toString());
+  }
+
+  @Test
+  void other_tasks_do_not_wait_for_suspects_and_a_node_takes_few_of_those() {
+    List<TaskId> suspects = tasks(50);
+    suspects.forEach(id -> suspect(id, 1));
+    List<TaskId> others = tasks(50);
+
+    await()
+        .until(
+            () -> {
+              world.queue.sweep(world.clock.instant());
+              engineer.claimer.claimOnce();
+              engineer.completer.flushOnce();
+              return others.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
+            });
+
+    assertThat(engineer.seats.taken()).isPositive().isLessThanOrEqualTo(16);
+    assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(others);
+    assertThat(suspects.stream().filter(id -> world.state(id) == TaskState.PENDING).count())
+        .isGreaterThanOrEqualTo(34);
+  }
+
+  @Test
+  void suspects_that_wait_when_the_node_stops_go_back_without_cost() {
+    List<TaskId> ids = tasks(2);
+    ids.forEach(id -> suspect(id, 1));
+    await()
+        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+    engineer.deliverer.hang();
+    engineer.suspects.startOnce();
+    await().until(() -> engineer.delivered().size() == 1);
+
+    engineer.suspects.close();
+    engineer.dispatcher.interrupt();
+    engineer.dispatcher.close();
+    engineer.completer.flushOnce();
+
+    assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=1"));
+    assertThat(engineer.seats.taken()).isZero();
+    assertThat(world.endings.count(FailureKind.SHUTDOWN)).isEqualTo(2);
+  }
+
+  @Test
+  void a_suspect_claimed_under_an_id_that_lost_its_lease_is_not_sent() {
+    TaskId id = task();
+    suspect(id, 1);
+    await().until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == 1);
+    dies("ours");
+
+    engineer.suspects.startOnce();
+    engineer.completer.flushOnce();
+
+    assertThat(engineer.delivered()).isEmpty();
+    assertThat(suspectsOf("ours")).isEqualTo("{}");
+    assertThat(engineer.seats.taken()).isZero();
+  }
+
+  @Test
+  void a_crash_in_the_last_attempt_is_the_end_and_not_called_poison() {
+    RetryPolicy once =
+        new RetryPolicy(
+            1,
+            null,
+            RetryPolicy.Backoff.FIXED,
+            Duration.ofMillis(1),
+            Duration.ofMillis(1),
+            RetryPolicy.Jitter.NONE);
+    TaskId id =
+        world.create(
+            new NewTask(
+                "t", null, null, null, null, "{}", HTTP, once, null, null, null, null, Map.of()));
+    claimed("dead", 1);
+    dies("dead");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(id)).isEqualTo("DEAD CRASHED attempt=1 crashes=1");
+  }
+
+  @Test
+  void a_silent_worker_has_lost_its_lease_and_no_node_has_died() {
+    TaskId id = world.create(World.task("pulled", new Target.Pull()));
+    await()
+        .until(
+            () ->
+                !world
+                    .db
+                    .inTransaction(
+                        tx ->
+                            world.pullQueue.claim(
+                                tx,
+                                World.TENANT,
+                                List.of("pulled"),
+                                1,
+                                "worker",
+                                Duration.ofMinutes(1)))
+                    .isEmpty());
+    world.sql("UPDATE carillon.task SET lease_until = now() - interval '1 s'");
+    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");
+
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
