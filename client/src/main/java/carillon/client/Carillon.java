@@ -110,6 +110,19 @@ public final class Carillon implements AutoCloseable {
                 .header("Idempotency-Key", idempotencyKey)));
   }
 
+  /**
+   * Makes many things.
+   *
+   * @param lines NDJSON: one JSON value a line
+   */
+  public JsonNode postLines(String path, byte[] lines) {
+    return json(
+        send(
+            request("POST", path, null, "application/json")
+                .header("Content-Type", "application/x-ndjson")
+                .POST(BodyPublishers.ofByteArray(lines))));
+  }
+
   /** Makes or replaces the thing at the path. */
   public JsonNode put(String path, Object body) {
     return json(send(request("PUT", path, body, "application/json")));

@@ -46,7 +46,9 @@ record Endpoint(
 
   /** The most bytes that its body may have. */
   int maxBody() {
-    return path.equals(BatchRoutes.PATH) ? Limits.BATCH_BYTES : Limits.BODY_BYTES;
+    return path.equals(BatchRoutes.PATH) || path.equals(RestoreRoutes.PATH)
+        ? Limits.BATCH_BYTES
+        : Limits.BODY_BYTES;
   }
 
   /** Answers a call; what goes wrong is thrown. */

@@ -12,6 +12,8 @@ final class Limits {
   static final int BATCH_TASKS = 100_000;
   static final int PAYLOAD_BYTES = 256 << 10;
   static final int OUTPUT_BYTES = 64 << 10;
+  static final int RESTORE_TASKS = 1_000;
+  static final int ARCHIVE_LINE_BYTES = 32 << 20;
   static final int DEPTH = 64;
   static final int KEY_CHARS = 200;
   static final int METADATA_PAIRS = 16;
@@ -44,6 +46,8 @@ final class Limits {
     node.put("batchTasks", BATCH_TASKS);
     node.put("payloadBytes", PAYLOAD_BYTES);
     node.put("outputBytes", OUTPUT_BYTES);
+    node.put("restoreTasks", RESTORE_TASKS);
+    node.put("archiveLineBytes", ARCHIVE_LINE_BYTES);
     node.put("jsonDepth", DEPTH);
     node.put("keyChars", KEY_CHARS);
     node.put("metadataPairs", METADATA_PAIRS);

@@ -29,6 +29,10 @@ final class Mistakes {
     return errors.size() >= MAX;
   }
 
+  int count() {
+    return errors.size();
+  }
+
   boolean none() {
     return errors.isEmpty();
   }

@@ -17,5 +17,7 @@ enum Permission {
   KEYS,
   /** Reading who changed what. */
   AUDIT,
-  TENANTS
+  TENANTS,
+  /** Putting back what was archived: whoever may do so writes history. */
+  ARCHIVES
 }

@@ -1,6 +1,7 @@
 package carillon.api;
 
 import static carillon.api.Permission.AUDIT;
+import static carillon.api.Permission.ARCHIVES;
 import static carillon.api.Permission.TASKS_CANCEL;
 import static carillon.api.Permission.TASKS_CREATE;
 import static carillon.api.Permission.TASKS_OPERATE;
@@ -19,7 +20,7 @@ import java.util.Set;
 enum Role {
   /** Of the whole installation: any tenant. */
   ADMIN(EnumSet.allOf(Permission.class), false),
-  OWNER(EnumSet.complementOf(EnumSet.of(TENANTS)), false),
+  OWNER(EnumSet.complementOf(EnumSet.of(TENANTS, ARCHIVES)), false),
   OPERATOR(
       EnumSet.of(
           TASKS_CREATE,

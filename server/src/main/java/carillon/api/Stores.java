@@ -7,6 +7,7 @@ import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
+import carillon.store.Restores;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -22,4 +23,5 @@ public record Stores(
     Replies replies,
     PullQueue pullQueue,
     Redrives redrives,
-    Audit audit) {}
+    Audit audit,
+    Restores restores) {}

@@ -53,7 +53,8 @@ final class TargetFields {
     return null;
   }
 
-  private @Nullable Target read(Fields parent, String name) {
+  /** Reads the target that is in this field. */
+  @Nullable Target read(Fields parent, String name) {
     Fields fields = parent.object(name);
     if (fields == null) {
       return null;

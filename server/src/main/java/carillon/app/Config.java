@@ -17,9 +17,17 @@ import org.jspecify.annotations.Nullable;
  * @param access who may call it and whom it may call
  * @param log what it writes to stderr
  * @param alert who hears of dead letters that grow
+ * @param archive what becomes of dead letters that nobody wants
  */
 public record Config(
-    Node node, Http http, Database database, Engine engine, Access access, Log log, Alert alert) {
+    Node node,
+    Http http,
+    Database database,
+    Engine engine,
+    Access access,
+    Log log,
+    Alert alert,
+    Archive archive) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {
@@ -129,4 +137,12 @@ public record Config(
           + "]";
     }
   }
+
+  /**
+   * What becomes of dead letters that nobody wants.
+   *
+   * @param ttl how long they are kept in the database. Default 30 d.
+   * @param directory where they are written to then. Default {@code archive} in the data directory.
+   */
+  public record Archive(Duration ttl, Path directory) {}
 }

@@ -226,6 +226,8 @@ final class ConfigLoader {
   private Config build() {
     DatabaseUrl url = read(Setting.DATABASE_URL, DatabaseUrl.RULE, DatabaseUrl::parse);
     List<String> allowTargets = allowTargets(url == null);
+    Path dataDir = required(Setting.DATA_DIR, "a directory", this::directory);
+    Path archiveDir = read(Setting.ARCHIVE_DIR, "a directory", this::directory);
     return new Config(
         new Config.Node(
             nodeId(),
@@ -234,10 +236,7 @@ final class ConfigLoader {
                 Setting.NODE_LEASE,
                 "a duration from 1s to 10m",
                 between(Duration.ofSeconds(1), Duration.ofMinutes(10))),
-            required(
-                Setting.DATA_DIR,
-                "a directory",
-                text -> Optional.of(directory.resolve(text).normalize()))),
+            dataDir),
         new Config.Http(
             required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
             required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535))),
@@ -272,7 +271,13 @@ final class ConfigLoader {
             required(
                 Setting.ALERT_WITHIN,
                 "a duration from 1s to 7d",
-                between(AlertRule.MIN_WITHIN, AlertRule.MAX_WITHIN))));
+                between(AlertRule.MIN_WITHIN, AlertRule.MAX_WITHIN))),
+        new Config.Archive(
+            required(
+                Setting.DEAD_LETTER_TTL,
+                "a duration from 1m to 3650d",
+                between(Duration.ofMinutes(1), Duration.ofDays(3_650))),
+            archiveDir == null ? dataDir.resolve("archive") : archiveDir));
   }
 
   /** By the rules that every target keeps to. */
@@ -292,6 +297,10 @@ final class ConfigLoader {
   private String origin(Setting setting) {
     Given found = given.get(setting);
     return found == null ? setting.key : found.origin();
+  }
+
+  private Optional<Path> directory(String text) {
+    return Optional.of(directory.resolve(text).normalize());
   }
 
   private <T> T required(Setting setting, String rule, Function<String, Optional<T>> parser) {

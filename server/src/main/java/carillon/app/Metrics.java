@@ -46,6 +46,9 @@ final class Metrics implements Consumer<EngineEvent> {
           .description(OUTCOMES)
           .tag("outcome", "expired")
           .register(registry);
+  private final Counter archived = counter("archived.tasks", "dead letters moved to the archive");
+  private final Counter archiveFailures =
+      counter("archive.failures", "files of dead letters that could not be written");
   private final Map<String, Counter> deliveries = new HashMap<>();
 
   /** The registry holds these weakly, and a counter whose source is gone stands still. */
@@ -141,6 +144,8 @@ final class Metrics implements Consumer<EngineEvent> {
       case EngineEvent.Ended(_, int lost) -> fenced.increment(lost);
       case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
       case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
+      case EngineEvent.Archived(int tasks) -> archived.increment(tasks);
+      case EngineEvent.ArchiveFailed() -> archiveFailures.increment();
       case EngineEvent.PassFailed(var loop) ->
           Counter.builder("carillon.loop.failures")
               .description("passes of loops that failed")

@@ -36,6 +36,16 @@ enum Setting {
   CONCURRENCY("concurrency", "512", "N", "deliveries that may run at once on this node"),
   DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long deliveries may finish on shutdown"),
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
+  DEAD_LETTER_TTL(
+      "dead-letter-ttl",
+      "30d",
+      "DURATION",
+      "how long dead letters are kept before they are archived"),
+  ARCHIVE_DIR(
+      "archive-dir",
+      null,
+      "DIR",
+      "where archived dead letters are written; by default archive in the data directory"),
   POISON_CRASHES(
       "poison-crashes", "3", "N", "a task that so many nodes died of is dead, 2 at least"),
   ALERT_URL(

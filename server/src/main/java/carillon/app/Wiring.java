@@ -27,6 +27,7 @@ import carillon.store.Claims;
 import carillon.store.DatabaseCheck;
 import carillon.store.Db;
 import carillon.store.DbClock;
+import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
 import carillon.store.Migrations;
@@ -34,6 +35,7 @@ import carillon.store.Nodes;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
+import carillon.store.Restores;
 import carillon.store.Slots;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -148,13 +150,15 @@ final class Wiring {
             new UniqueTasks(engineDb),
             clock,
             new DeadLetters(engineDb, catalog),
-            new Redrives(engineDb, agenda));
+            new Redrives(engineDb, agenda),
+            new DeadLetterArchive(engineDb));
     shutdown.add(
         Upkeep.start(
             upkeep,
             heartbeat::lease,
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
-            config.engine().retention(),
+            new Upkeep.Keeping(
+                config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             config.engine().poisonCrashes(),
             metrics));
     metrics.outcomes(endings);
@@ -176,7 +180,8 @@ final class Wiring {
             replies,
             new PullQueue(catalog, queue, endings, claims, agenda, clock),
             new Redrives(apiDb, agenda),
-            new Audit(apiDb));
+            new Audit(apiDb),
+            new Restores(catalog, slots));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

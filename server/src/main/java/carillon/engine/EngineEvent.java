@@ -23,5 +23,11 @@ public sealed interface EngineEvent {
 
   record Expired(int tasks) implements EngineEvent {}
 
+  /** Dead letters were moved to a file. */
+  record Archived(int tasks) implements EngineEvent {}
+
+  /** A file of dead letters could not be written. */
+  record ArchiveFailed() implements EngineEvent {}
+
   record PassFailed(String loop) implements EngineEvent {}
 }

@@ -4,12 +4,14 @@ import carillon.model.NodeLease;
 import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
+import carillon.store.DeadLetterArchive;
 import carillon.store.Nodes;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -34,7 +36,17 @@ public final class Upkeep implements AutoCloseable {
       UniqueTasks uniqueTasks,
       DbClock clock,
       DeadLetters deadLetters,
-      Redrives redrives) {}
+      Redrives redrives,
+      DeadLetterArchive archive) {}
+
+  /**
+   * How long things are kept.
+   *
+   * @param retention how long ended tasks are
+   * @param deadLetterTtl how long dead letters are, before they are archived
+   * @param archiveDir where they are then
+   */
+  public record Keeping(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
   private Upkeep(List<Loop> loops) {
     this.loops = loops;
@@ -44,14 +56,13 @@ public final class Upkeep implements AutoCloseable {
    * Starts them.
    *
    * @param isKnown whether this node knows of a claim that it holds in the database
-   * @param retention how long ended tasks are kept
    * @param poisonCrashes a task that so many nodes died of is dead
    */
   public static Upkeep start(
       Store store,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
-      Duration retention,
+      Keeping keeping,
       int poisonCrashes,
       Consumer<EngineEvent> events) {
     var reaper =
@@ -66,15 +77,24 @@ public final class Upkeep implements AutoCloseable {
             store.deadLetters(),
             store.redrives(),
             store.clock(),
-            retention);
+            keeping.retention());
     var redriver = new Redriver(store.redrives());
+    var archiver =
+        new Archiver(
+            store.archive(),
+            new ArchiveFiles(keeping.archiveDir()),
+            keeping.deadLetterTtl(),
+            store.clock(),
+            node,
+            events);
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
     return new Upkeep(
         List.of(
             new Loop("reaper", reaper::reapOnce, whenFailed).start(),
             new Loop("expirer", expirer::expireOnce, whenFailed).start(),
             new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
-            new Loop("redriver", redriver::redriveOnce, whenFailed).start()));
+            new Loop("redriver", redriver::redriveOnce, whenFailed).start(),
+            new Loop("archiver", archiver::archiveOnce, whenFailed).start()));
   }
 
   @Override

@@ -3,8 +3,10 @@ package carillon.store;
 import carillon.model.Slot;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -12,6 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * wanted any more.
  */
 public final class Slots {
+
+  private static final int MAX_TRIES = 3;
 
   private final Db db;
   private final Set<Slot> known = ConcurrentHashMap.newKeySet();
@@ -35,6 +39,41 @@ public final class Slots {
       db.inTransaction(tx -> tx.query(MAKE, row -> true, slot));
       known.add(slot);
     }
+  }
+
+  private static final String HOLD =
+      """
+      /* Slots.hold */
+      SELECT day
+      FROM carillon.slot
+      WHERE day = ANY (?)
+      ORDER BY day
+      FOR KEY SHARE -- who drops a slot deletes this row first
+      """;
+
+  /**
+   * Keeps old slots from being dropped until the transaction ends, and makes those that are not
+   * there any more, whatever this process remembers of them.
+   */
+  void hold(Tx tx, Collection<Slot> wanted) {
+    Set<Slot> missing = new TreeSet<>(wanted);
+    for (int tries = 1; !missing.isEmpty(); tries++) {
+      if (tries > MAX_TRIES) {
+        throw new StoreException("slot " + missing.iterator().next().suffix() + " does not stay");
+      }
+      missing.removeAll(
+          tx.query(
+              HOLD,
+              row -> new Slot(row.getObject("day", LocalDate.class)),
+              Column.dates(missing, Slot::day)));
+      missing.forEach(this::remake);
+    }
+  }
+
+  /** As {@link #ensure}, for slots so old that another node may have dropped them. */
+  void remake(Slot slot) {
+    known.remove(slot);
+    ensure(slot);
   }
 
   private static final String OPEN =

@@ -79,7 +79,8 @@ final class TestApi implements AutoCloseable {
         world.replies,
         world.pullQueue,
         world.redrives,
-        world.audit);
+        world.audit,
+        world.restores);
   }
 
   int port() {

@@ -54,6 +54,8 @@ class ConfigLoaderTest {
             "concurrency = 512",
             "drain-timeout = 10s",
             "retention = 30d",
+            "dead-letter-ttl = 30d",
+            "archive-dir = null",
             "poison-crashes = 3",
             "alert-url = null",
             "alert-deaths = 10",
@@ -83,7 +85,8 @@ class ConfigLoaderTest {
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),
-                new Config.Alert(null, 10, Duration.ofMinutes(5))));
+                new Config.Alert(null, 10, Duration.ofMinutes(5)),
+                new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive"))));
   }
 
   @Test
@@ -198,6 +201,10 @@ class ConfigLoaderTest {
         "node-lease    | 10           | a duration from 1s to 10m",
         "node-lease    | 100ms        | a duration from 1s to 10m",
         "drain-timeout | 2h           | a duration from 0s to 1h",
+        "dead-letter-ttl | 59s        | a duration from 1m to 3650d",
+        "dead-letter-ttl | 3651d      | a duration from 1m to 3650d",
+        "dead-letter-ttl | never      | a duration from 1m to 3650d",
+        "archive-dir   | ''           | a directory",
         "concurrency   | 0            | a number from 1 to 100000",
         "pool-size     | 1            | a number from 2 to 1000",
         "poison-crashes | 1           | a number from 2 to 100",

@@ -19,12 +19,14 @@ import carillon.store.Claims;
 import carillon.store.CreateResult;
 import carillon.store.Db;
 import carillon.store.DbClock;
+import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
 import carillon.store.Nodes;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
+import carillon.store.Restores;
 import carillon.store.Slots;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
@@ -73,6 +75,8 @@ public final class World implements AutoCloseable {
   public final Claims claims;
   public final PullQueue pullQueue;
   public final Nodes nodes;
+  public final DeadLetterArchive archive;
+  public final Restores restores;
 
   private final Connection beside;
 
@@ -99,6 +103,8 @@ public final class World implements AutoCloseable {
     this.claims = new Claims(db, catalog, endings);
     this.pullQueue = new PullQueue(catalog, queue, endings, claims, agenda, clock);
     this.nodes = new Nodes(db);
+    this.archive = new DeadLetterArchive(db);
+    this.restores = new Restores(catalog, slots);
   }
 
   /** On a new database. */

@@ -52,8 +52,13 @@ final class Connection {
     } catch (IllegalArgumentException e) {
       throw new CommandFailed("--url: " + e.getMessage());
     }
-    String name = given(tenant, console, "CARILLON_TENANT");
+    String name = tenant(console);
     return name == null ? carillon : carillon.withTenant(name);
+  }
+
+  /** The tenant that is asked for; null where the key decides. */
+  @Nullable String tenant(Console console) {
+    return given(tenant, console, "CARILLON_TENANT");
   }
 
   String url(Console console) {

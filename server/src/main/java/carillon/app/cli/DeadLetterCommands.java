@@ -25,7 +25,8 @@ public final class DeadLetterCommands {
         .addSubcommand(new All(console))
         .addSubcommand(new Groups(console))
         .addSubcommand(new Redrive(console))
-        .addSubcommand(new Purge(console));
+        .addSubcommand(new Purge(console))
+        .addSubcommand(new RestoreCommand(console));
   }
 
   @Command(name = "list", description = "List dead tasks, newest death first")

@@ -1,0 +1,108 @@
+package carillon.api;
+
+import carillon.store.ArchivedTask;
+import carillon.store.Restores;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/** Puts archived tasks back among the dead letters, all of a request or none. */
+final class RestoreRoutes {
+
+  static final String PATH = "/v1/dead-letters/restore";
+
+  private static final Duration BODY_TIME = Duration.ofMinutes(2);
+
+  private final Restores restores;
+  private final ArchiveFields reader;
+  private final Once once;
+
+  RestoreRoutes(Restores restores, ArchiveFields reader, Once once) {
+    this.restores = restores;
+    this.reader = reader;
+    this.once = once;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(Endpoint.post(PATH, Permission.ARCHIVES, this::restore));
+  }
+
+  private Answer restore(Call call) {
+    List<ArchivedTask> tasks = read(call);
+    Restores.Prepared prepared = restores.prepare(call.tenant(), tasks);
+    return once.run(
+        call,
+        tx -> {
+          Restores.Restored done = restores.restore(tx, prepared, call.caller().who());
+          return Answer.json(
+              200,
+              JsonNodeFactory.instance
+                  .objectNode()
+                  .put("restored", done.restored())
+                  .put("present", done.present()));
+        });
+  }
+
+  private List<ArchivedTask> read(Call call) {
+    Lines lines = new Lines(call.caller().tenant().name());
+    RequestBody body = call.body();
+    if (!body.isPresent()) {
+      throw new ApiException(
+          ErrorCode.BODY_REQUIRED, "the body is empty; lines of an archive were expected");
+    }
+    body.mediaType(RequestBody.NDJSON);
+    body.lines(Limits.BATCH_BYTES, Limits.ARCHIVE_LINE_BYTES, BODY_TIME, lines::add);
+    return lines.finish();
+  }
+
+  /** The tasks read so far, and what is wrong with them. */
+  private final class Lines {
+
+    private final String tenant;
+    private final List<ArchivedTask> tasks = new ArrayList<>();
+    private final Mistakes mistakes = new Mistakes();
+    private int lines;
+
+    Lines(String tenant) {
+      this.tenant = tenant;
+    }
+
+    void add(String text) {
+      int line = lines++;
+      if (text.isBlank()) {
+        return;
+      }
+      if (tasks.size() == Limits.RESTORE_TASKS) {
+        throw new ApiException(
+                ErrorCode.BATCH_TOO_LARGE,
+                "one request restores " + Limits.RESTORE_TASKS + " tasks; send the rest in another")
+            .closing();
+      }
+      ArchivedTask task = reader.read(fields(text, line), tenant);
+      if (task != null) {
+        tasks.add(task);
+      }
+      if (mistakes.isFull()) {
+        mistakes.refuse();
+      }
+    }
+
+    private Fields fields(String text, int line) {
+      try {
+        return new Fields(JsonText.object(text), "/lines/" + line, mistakes);
+      } catch (ApiException e) {
+        throw Mistakes.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
+      }
+    }
+
+    List<ArchivedTask> finish() {
+      mistakes.refuse();
+      if (tasks.isEmpty()) {
+        throw new ApiException(
+            ErrorCode.BODY_REQUIRED, "the body has no lines; lines of an archive were expected");
+      }
+      return tasks;
+    }
+  }
+}

@@ -1,0 +1,254 @@
+package carillon.store;
+
+import carillon.model.Route;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Puts archived tasks of one tenant at a time back among the dead letters. */
+public final class Restores {
+
+  private final Catalog catalog;
+  private final Slots slots;
+
+  public Restores(Catalog catalog, Slots slots) {
+    this.catalog = catalog;
+    this.slots = slots;
+  }
+
+  private record Row(ArchivedTask task, int lane) {
+    UUID id() {
+      return task.id().value();
+    }
+  }
+
+  /** Tasks whose lanes and slots are there, so that their transaction is a short one. */
+  public static final class Prepared {
+    private final TenantId tenant;
+    private final List<Row> rows;
+    private final int given;
+
+    private Prepared(TenantId tenant, List<Row> rows, int given) {
+      this.tenant = tenant;
+      this.rows = rows;
+      this.given = given;
+    }
+
+    private Set<Slot> slots() {
+      Set<Slot> slots = new TreeSet<>();
+      rows.forEach(row -> slots.add(row.task().id().slot()));
+      return slots;
+    }
+  }
+
+  /** How many are dead letters again, and how many were left alone because they exist. */
+  public record Restored(int restored, int present) {}
+
+  /** Makes the types, lanes and slots that are gone. Of two with the same id the first is meant. */
+  public Prepared prepare(TenantId tenant, List<ArchivedTask> tasks) {
+    // By id, so that two who restore the same file wait for each other only once.
+    Map<UUID, Row> rows = new TreeMap<>();
+    for (ArchivedTask task : tasks) {
+      rows.computeIfAbsent(task.id().value(), _ -> new Row(task, lane(tenant, task)));
+    }
+    Prepared prepared = new Prepared(tenant, List.copyOf(rows.values()), tasks.size());
+    prepared.slots().forEach(slots::remake);
+    return prepared;
+  }
+
+  private int lane(TenantId tenant, ArchivedTask task) {
+    Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
+    return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), route).id();
+  }
+
+  private static final String TASKS =
+      """
+      /* Restores.tasks */
+      INSERT INTO carillon.task (
+          tenant, state, id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+          version, crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
+          concurrency_key, schedule, progress, key, failure, status, error, output, request)
+      SELECT ?, 'DEAD', id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+             version, crashes, cancel_requested, leased_by, payload, target::jsonb, retry::jsonb, metadata::jsonb,
+             on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, progress, key, failure, status, error,
+             output, request
+      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
+                  ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::smallint[], ?::boolean[],
+                  ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
+                  ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
+           AS n (id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
+                 crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
+                 concurrency_key, schedule, progress, key, failure, status, error, output, request)
+      ON CONFLICT DO NOTHING
+      RETURNING id
+      """;
+
+  /** Writes those that do not exist, each with its story, or none at all. */
+  public Restored restore(Tx tx, Prepared prepared, String who) {
+    slots.hold(tx, prepared.slots());
+    Set<UUID> inserted = new HashSet<>(insert(tx, prepared));
+    List<Row> restored = prepared.rows.stream().filter(row -> inserted.contains(row.id())).toList();
+    if (!restored.isEmpty()) {
+      addLetters(tx, prepared.tenant, restored);
+      addAttempts(tx, prepared.tenant, restored);
+      addTransitions(tx, prepared.tenant, restored);
+    }
+    int present = prepared.given - restored.size();
+    Audit.record(
+        tx,
+        prepared.tenant,
+        who,
+        "dead-letter.restore",
+        "archive",
+        "{\"restored\": " + restored.size() + ", \"present\": " + present + "}");
+    return new Restored(restored.size(), present);
+  }
+
+  private static List<UUID> insert(Tx tx, Prepared prepared) {
+    List<ArchivedTask> tasks = prepared.rows.stream().map(Row::task).toList();
+    return tx.query(
+        TASKS,
+        row -> Sql.uuid(row, "id"),
+        prepared.tenant,
+        Column.uuids(prepared.rows, Row::id),
+        Column.dates(tasks, task -> task.id().slot().day()),
+        Column.ints(prepared.rows, Row::lane),
+        Column.instants(tasks, ArchivedTask::dueAt),
+        Column.instants(tasks, ArchivedTask::createdAt),
+        Column.instants(tasks, ArchivedTask::startedAt),
+        Column.instants(tasks, ArchivedTask::finishedAt),
+        Column.instants(tasks, ArchivedTask::expiresAt),
+        Column.ints(tasks, ArchivedTask::attempt),
+        Column.ints(tasks, ArchivedTask::fence),
+        Column.ints(tasks, ArchivedTask::version),
+        Column.shorts(tasks, ArchivedTask::crashes),
+        Column.booleans(tasks, ArchivedTask::cancelRequested),
+        Column.texts(tasks, ArchivedTask::leasedBy),
+        Column.texts(tasks, ArchivedTask::payload),
+        Column.texts(tasks, ArchivedTask::target),
+        Column.texts(tasks, ArchivedTask::retry),
+        Column.texts(tasks, ArchivedTask::metadata),
+        Column.texts(tasks, ArchivedTask::onComplete),
+        Column.texts(tasks, ArchivedTask::onDead),
+        Column.texts(tasks, ArchivedTask::concurrencyKey),
+        Column.texts(tasks, ArchivedTask::scheduleName),
+        Column.texts(tasks, ArchivedTask::progress),
+        Column.texts(tasks, ArchivedTask::key),
+        Column.texts(tasks, task -> failure(task.last())),
+        Column.shorts(tasks, task -> task.last().status()),
+        Column.texts(tasks, task -> task.last().error()),
+        Column.texts(tasks, task -> task.last().output()),
+        Column.texts(tasks, task -> task.last().request()));
+  }
+
+  // It died long ago, and would be archived again at once: its time to live starts anew.
+  private static final String LETTERS =
+      """
+      /* Restores.letters */
+      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+      SELECT ?, task, slot, type, clock_timestamp(), error, failure, status, key
+      FROM unnest(?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
+           AS n (task, slot, type, error, failure, status, key)
+      ON CONFLICT DO NOTHING
+      """;
+
+  private static void addLetters(Tx tx, TenantId tenant, List<Row> rows) {
+    List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
+    tx.update(
+        LETTERS,
+        tenant,
+        Column.uuids(rows, Row::id),
+        Column.dates(tasks, task -> task.id().slot().day()),
+        Column.texts(tasks, ArchivedTask::type),
+        Column.texts(tasks, task -> task.last().error()),
+        Column.texts(tasks, task -> failure(task.last())),
+        Column.shorts(tasks, task -> task.last().status()),
+        Column.texts(tasks, ArchivedTask::key));
+  }
+
+  /** Something of a task's story, and whose it is. */
+  private record Told<T>(TaskId task, T value) {}
+
+  private static final String ATTEMPTS =
+      """
+      /* Restores.attempts */
+      INSERT INTO carillon.attempt (
+          tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output,
+          request)
+      SELECT ?, n.*
+      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::int[], ?::text[], ?::timestamptz[], ?::timestamptz[], ?::text[],
+                  ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[]) AS n
+      """;
+
+  private static void addAttempts(Tx tx, TenantId tenant, List<Row> rows) {
+    List<Told<ArchivedTask.Attempt>> told = new ArrayList<>();
+    for (Row row : rows) {
+      row.task().attempts().forEach(each -> told.add(new Told<>(row.task().id(), each)));
+    }
+    tx.update(
+        ATTEMPTS,
+        tenant,
+        ids(told),
+        slots(told),
+        Column.ints(told, each -> each.value().attempt()),
+        Column.ints(told, each -> each.value().fence()),
+        Column.texts(told, each -> each.value().by()),
+        Column.instants(told, each -> each.value().startedAt()),
+        Column.instants(told, each -> each.value().endedAt()),
+        Column.texts(told, each -> each.value().outcome()),
+        Column.texts(told, each -> failure(each.value().result())),
+        Column.shorts(told, each -> each.value().result().status()),
+        Column.texts(told, each -> each.value().result().error()),
+        Column.texts(told, each -> each.value().result().output()),
+        Column.texts(told, each -> each.value().result().request()));
+  }
+
+  private static final String TRANSITIONS =
+      """
+      /* Restores.transitions */
+      INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+      SELECT ?, task, slot, at, from_state::carillon.task_state, to_state::carillon.task_state, fence, who, reason
+      FROM unnest(?::uuid[], ?::date[], ?::timestamptz[], ?::text[], ?::text[], ?::int[], ?::text[], ?::text[])
+           AS n (task, slot, at, from_state, to_state, fence, who, reason)
+      """;
+
+  private static void addTransitions(Tx tx, TenantId tenant, List<Row> rows) {
+    List<Told<ArchivedTask.Transition>> told = new ArrayList<>();
+    for (Row row : rows) {
+      row.task().transitions().forEach(each -> told.add(new Told<>(row.task().id(), each)));
+    }
+    tx.update(
+        TRANSITIONS,
+        tenant,
+        ids(told),
+        slots(told),
+        Column.instants(told, each -> each.value().at()),
+        Column.texts(told, each -> each.value().from().name()),
+        Column.texts(told, each -> each.value().to().name()),
+        Column.ints(told, each -> each.value().fence()),
+        Column.texts(told, each -> each.value().by()),
+        Column.texts(told, each -> each.value().reason()));
+  }
+
+  private static <T> Column ids(Collection<Told<T>> told) {
+    return Column.uuids(told, each -> each.task().value());
+  }
+
+  private static <T> Column slots(Collection<Told<T>> told) {
+    return Column.dates(told, each -> each.task().slot().day());
+  }
+
+  private static @Nullable String failure(ArchivedTask.Result result) {
+    return result.failure() == null ? null : result.failure().name();
+  }
+}

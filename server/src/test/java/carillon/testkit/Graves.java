@@ -1,0 +1,81 @@
+package carillon.testkit;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import java.time.Instant;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.stream.IntStream;
+
+/** Dead letters by the thousand, as old as a test needs them. */
+public final class Graves {
+
+  private Graves() {}
+
+  /**
+   * Tasks of the type t that died two hours ago with an attempt and three transitions behind them.
+   */
+  public static List<TaskId> dig(World world, int count) {
+    TaskId now = TaskId.at(Instant.now(), new Random(1));
+    Slot slot = now.slot();
+    String lane = lane(world);
+    String start = now.toString().substring(0, 13); // its time
+    world.sql(
+        """
+        WITH t AS (
+            INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at, started_at, finished_at,
+                                       version, attempt, fence, leased_by, failure, error, payload)
+            SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', %s, 'DEAD', now(), now(), now(),
+                   now(), 4, 2, 2, 'node', 'TIMEOUT', 'too slow ' || n, '{"n": ' || n || '}'
+            FROM generate_series(1, %d) AS n
+            RETURNING *
+        ), letters AS (
+            INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure)
+            SELECT tenant, id, slot, 't', now() - interval '2 hours', error, failure
+            FROM t
+        ), attempts AS (
+            INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, leased_by, ended_at, outcome)
+            SELECT tenant, id, slot, 1, 1, 'node', now(), 'RETRIED'
+            FROM t
+        )
+        INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who)
+        SELECT tenant, id, slot, now() + n * interval '1 ms', a::carillon.task_state, b::carillon.task_state, 1, 'node'
+        FROM t, (VALUES (1, 'PENDING', 'RUNNING'), (2, 'RUNNING', 'PENDING'), (3, 'PENDING', 'RUNNING')) AS s (n, a, b)
+        """
+            .formatted(start, slot.day(), lane, count));
+    return IntStream.rangeClosed(1, count)
+        .mapToObj(n -> new TaskId(UUID.fromString("%s-7000-8000-%012d".formatted(start, n))))
+        .toList();
+  }
+
+  /** The same, of tasks that left nothing else behind. */
+  public static void digBare(World world, int count) {
+    TaskId now = TaskId.at(Instant.now(), new Random(1));
+    world.sql(
+        """
+        WITH t AS (
+            INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+            SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', %s, 'DEAD', now(), now()
+            FROM generate_series(1, %d) AS n
+            RETURNING *
+        )
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
+        SELECT tenant, id, slot, 't', now() - interval '2 hours'
+        FROM t
+        """
+            .formatted(now.toString().substring(0, 13), now.slot().day(), lane(world), count));
+  }
+
+  /** Makes all dead letters older. */
+  public static void age(World world) {
+    world.sql("UPDATE carillon.dead_letter SET died_at = died_at - interval '2 hours'");
+  }
+
+  private static String lane(World world) {
+    TaskId id = world.discard();
+    String lane = world.value("SELECT lane FROM carillon.task WHERE id = '" + id + "'");
+    world.sql("DELETE FROM carillon.task WHERE id = '" + id + "'");
+    return lane;
+  }
+}
