@@ -1,7 +1,7 @@
 package carillon.api;
 
-import static carillon.api.Permission.AUDIT;
 import static carillon.api.Permission.ARCHIVES;
+import static carillon.api.Permission.AUDIT;
 import static carillon.api.Permission.TASKS_CANCEL;
 import static carillon.api.Permission.TASKS_CREATE;
 import static carillon.api.Permission.TASKS_OPERATE;

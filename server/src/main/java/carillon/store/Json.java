@@ -23,8 +23,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The JSON of targets, retry policies, status rules, alerts, times and metadata: as it is stored, and as the API
- * answers it.
+ * The JSON of targets, retry policies, status rules, alerts, times and metadata: as it is stored,
+ * and as the API answers it.
  */
 public final class Json {
 

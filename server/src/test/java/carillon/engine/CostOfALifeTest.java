@@ -116,7 +116,17 @@ class CostOfALifeTest {
             "t", null, null, null, null, PAYLOAD, null, null, null, null, null, null, Map.of());
     var settings =
         new Types.Settings(
-            target, AT_ONCE, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null);
+            target,
+            AT_ONCE,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null);
     world.types.put(World.TENANT, "t", settings, "test", null);
     world.create(
         task); // makes the lane and the slot, and brings the statements into the plan cache

@@ -220,7 +220,17 @@ class EngineTest {
         World.TENANT,
         "t",
         new Types.Settings(
-            HTTP, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
+            HTTP,
+            null,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
         "test",
         null);
     deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));

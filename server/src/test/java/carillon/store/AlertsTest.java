@@ -243,7 +243,18 @@ class AlertsTest {
     world.types.put(
         quiet,
         "t",
-        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
+        new Types.Settings(
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
         "test",
         null);
 
@@ -270,7 +281,18 @@ class AlertsTest {
     world.types.put(
         strict,
         "t",
-        new Types.Settings(null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
+        new Types.Settings(
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
         "test",
         null);
 

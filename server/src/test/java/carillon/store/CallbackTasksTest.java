@@ -91,7 +91,8 @@ class CallbackTasksTest {
     world.types.put(
         tenant,
         type,
-        new Types.Settings(null, null, null, null, null, null, false, null, callbacks, StatusRules.DEFAULT, null),
+        new Types.Settings(
+            null, null, null, null, null, null, false, null, callbacks, StatusRules.DEFAULT, null),
         "test",
         null);
   }
@@ -411,7 +412,8 @@ class CallbackTasksTest {
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.COMPLETED)));
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.DEAD)));
       }
-      silent.forEach(each -> ends.add(threads.submit(() -> world.claims.reap(each, (_, _) -> DEAD))));
+      silent.forEach(
+          each -> ends.add(threads.submit(() -> world.claims.reap(each, (_, _) -> DEAD))));
       for (Future<?> end : ends) {
         end.get();
       }

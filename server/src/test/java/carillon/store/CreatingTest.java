@@ -283,7 +283,17 @@ class CreatingTest {
         strict.id(),
         "known",
         new Types.Settings(
-            null, null, null, null, null, null, false, null, Callbacks.NONE, StatusRules.DEFAULT, null),
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
         "test",
         null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))
