@@ -297,7 +297,7 @@ class RestoreTest {
         bad("/attempts/0/output", "[]", ErrorCode.INVALID_TYPE),
         bad("/attempts/0/slot", "1", ErrorCode.UNKNOWN_FIELD),
         bad("/transitions/0/to", "\"DONE\"", ErrorCode.INVALID_VALUE),
-        bad("/transitions/0/to", "\"DEAD\"", ErrorCode.INVALID_VALUE),
+        bad("/transitions/0/to", "\"COMPLETED\"", ErrorCode.INVALID_VALUE),
         bad("/transitions/0/by", "null", ErrorCode.REQUIRED_FIELD),
         bad("/transitions/0/by", "\"a\\nb\"", ErrorCode.INVALID_VALUE),
         bad("/transitions/0/at", "null", ErrorCode.REQUIRED_FIELD));
