@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.Callbacks;
 import carillon.model.Echo;
 import carillon.model.FailureKind;
 import carillon.model.RetryPolicy;
@@ -71,8 +72,7 @@ final class ArchiveFields {
             Limits.METADATA_PAIRS,
             Limits.METADATA_NAME_CHARS,
             Limits.METADATA_VALUE_CHARS);
-    Target onComplete = targets.read(fields, "onComplete");
-    Target onDead = targets.read(fields, "onDead");
+    Callbacks callbacks = targets.callbacks(fields, type);
     boolean cancelRequested = Boolean.TRUE.equals(fields.bool("cancelRequested"));
     String key = fields.text("key", Limits.KEY_CHARS);
     Instant startedAt = fields.time("startedAt");
@@ -118,17 +118,21 @@ final class ArchiveFields {
         cancelRequested,
         leasedBy,
         payload,
-        target == null ? null : Json.of(target).toString(),
+        json(target),
         retry == null ? null : Json.of(retry).toString(),
         metadata.isEmpty() ? null : Json.of(metadata).toString(),
-        onComplete == null ? null : Json.of(onComplete).toString(),
-        onDead == null ? null : Json.of(onDead).toString(),
+        json(callbacks.onComplete()),
+        json(callbacks.onDead()),
         concurrencyKey,
         scheduleName,
         progress,
         last,
         attempts,
         transitions);
+  }
+
+  private static @Nullable String json(@Nullable Target target) {
+    return target == null ? null : Json.of(target).toString();
   }
 
   private static void checkFormat(Fields fields) {

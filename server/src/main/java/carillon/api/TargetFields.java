@@ -53,8 +53,7 @@ final class TargetFields {
     return null;
   }
 
-  /** Reads the target that is in this field. */
-  @Nullable Target read(Fields parent, String name) {
+  private @Nullable Target read(Fields parent, String name) {
     Fields fields = parent.object(name);
     if (fields == null) {
       return null;

@@ -72,13 +72,19 @@ class CredentialsTest {
   void roles_may_exactly_this() {
     Map<Role, Set<Permission>> table = new EnumMap<>(Role.class);
     Set<Permission> everybody = EnumSet.of(Permission.NONE, Permission.ANY);
-    Set<Permission> viewer = with(everybody, Permission.TASKS_READ, Permission.TYPES_READ);
-    Set<Permission> producer = with(viewer, Permission.TASKS_CREATE, Permission.TASKS_CANCEL);
+    Set<Permission> reader = with(everybody, Permission.TASKS_READ, Permission.TYPES_READ);
+    Set<Permission> viewer = with(reader, Permission.AUDIT);
+    Set<Permission> producer = with(reader, Permission.TASKS_CREATE, Permission.TASKS_CANCEL);
     Set<Permission> operator =
-        with(producer, Permission.WORK, Permission.TASKS_OPERATE, Permission.TYPES_CONFIGURE);
+        with(
+            producer,
+            Permission.WORK,
+            Permission.TASKS_OPERATE,
+            Permission.TYPES_CONFIGURE,
+            Permission.AUDIT);
     table.put(Role.VIEWER, viewer);
     table.put(Role.PRODUCER, producer);
-    table.put(Role.WORKER, with(viewer, Permission.WORK));
+    table.put(Role.WORKER, with(reader, Permission.WORK));
     table.put(Role.OPERATOR, operator);
     table.put(Role.OWNER, with(operator, Permission.KEYS));
     table.put(Role.ADMIN, EnumSet.allOf(Permission.class));

@@ -131,7 +131,8 @@ class RestoreTest {
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
             + " 'nightly', on_complete = '{\"http\": {\"url\": \"https://example.com/c\","
-            + " \"method\": \"POST\"}}', on_dead = '{\"pull\": {}}'");
+            + " \"method\": \"POST\"}}', on_dead = '{\"http\": {\"url\": \"https://example.com/d\","
+            + " \"method\": \"PUT\"}}'");
     api.world.sql("UPDATE carillon.attempt SET request = '{\"method\": \"GET\"}'");
     JsonNode story = show(id);
     String row = everything(id);
@@ -286,6 +287,7 @@ class RestoreTest {
             "/onDead",
             "{\"http\": {\"url\": \"http://10.0.0.1/\"}}",
             ErrorCode.ADDRESS_NOT_ALLOWED),
+        bad("/onDead", "{\"pull\": {}}", ErrorCode.INVALID_VALUE),
         bad("/onComplete", "[]", ErrorCode.INVALID_TYPE),
         bad("/cancelRequested", "\"yes\"", ErrorCode.INVALID_TYPE),
         bad("/lane", "1", ErrorCode.UNKNOWN_FIELD),
