@@ -89,7 +89,8 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new RedriveRoutes(stores.redrives(), database, once, lists).endpoints());
     all.addAll(new AuditRoutes(stores.audit(), database, lists).endpoints());
     all.addAll(
-        new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), once).endpoints());
+        new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), database, once)
+            .endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());

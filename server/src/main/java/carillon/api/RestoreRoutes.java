@@ -16,11 +16,13 @@ final class RestoreRoutes {
 
   private final Restores restores;
   private final ArchiveFields reader;
+  private final DatabaseGate database;
   private final Once once;
 
-  RestoreRoutes(Restores restores, ArchiveFields reader, Once once) {
+  RestoreRoutes(Restores restores, ArchiveFields reader, DatabaseGate database, Once once) {
     this.restores = restores;
     this.reader = reader;
+    this.database = database;
     this.once = once;
   }
 
@@ -30,7 +32,7 @@ final class RestoreRoutes {
 
   private Answer restore(Call call) {
     List<ArchivedTask> tasks = read(call);
-    Restores.Prepared prepared = restores.prepare(call.tenant(), tasks);
+    Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), tasks));
     return once.run(
         call,
         tx -> {

@@ -67,7 +67,7 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
-  private static final int ENGINE_CONNECTIONS = 8;
+  private static final int ENGINE_CONNECTIONS = 11;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -210,7 +210,10 @@ final class Wiring {
             store,
             deliverer,
             heartbeat::lease,
-            new EngineConfig(config.engine().concurrency(), config.engine().drainTimeout()),
+            new EngineConfig(
+                config.engine().concurrency(),
+                config.engine().drainTimeout(),
+                config.engine().poisonCrashes()),
             metrics);
     shutdown.add(engine::stop);
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);

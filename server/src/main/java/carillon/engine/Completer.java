@@ -118,8 +118,8 @@ final class Completer {
     }
     try {
       write(batch);
-    } catch (StoreException e) {
-      if (e.isUnavailable() || e.isBusy()) {
+    } catch (RuntimeException e) {
+      if (isPassing(e)) {
         throw e;
       }
       log.warn("outcomes={} could not be written together error={}", batch.size(), e.toString());
@@ -148,14 +148,19 @@ final class Completer {
   private void writeAlone(Attempted attempted) {
     try {
       write(List.of(attempted));
-    } catch (StoreException e) {
-      if (e.isUnavailable() || e.isBusy()) {
+    } catch (RuntimeException e) {
+      if (isPassing(e)) {
         throw e;
       }
       log.error("outcome dropped task={} error={}", attempted.id(), e.toString());
       forget(perClaim(List.of(attempted)), true);
       whenWritten.accept(List.of(attempted));
     }
+  }
+
+  /** Whether it may go well the next time, with all of them. */
+  private static boolean isPassing(RuntimeException e) {
+    return e instanceof StoreException store && (store.isUnavailable() || store.isBusy());
   }
 
   private static Map<UUID, Integer> perClaim(List<Attempted> some) {

@@ -72,7 +72,7 @@ public final class Engine {
     this.drainTimeout = config.drainTimeout();
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
-    this.suspects = new Suspects(store.nodes(), dispatcher);
+    this.suspects = new Suspects(store.nodes(), dispatcher, config.poisonCrashes());
     this.startingSuspects = loop("suspects", suspects::startOnce, Duration.ZERO);
     suspects.whenChanged(startingSuspects::wake);
     completer.whenWritten(suspects::ended);

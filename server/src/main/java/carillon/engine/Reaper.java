@@ -17,6 +17,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +28,9 @@ final class Reaper {
   private static final Duration INTERVAL = Duration.ofSeconds(1);
   private static final Duration NODE_SHOWN_FOR = Duration.ofMinutes(10);
   private static final int MAX_CLAIMS = 200;
+
+  /** How long others may take to come back after the database was away from all of us. */
+  private static final Duration PATIENCE = Duration.ofSeconds(3);
 
   private static final Failure LOST =
       Failure.of(
@@ -52,6 +56,8 @@ final class Reaper {
   private final Predicate<UUID> isKnown;
   private final int poisonCrashes;
   private final Consumer<EngineEvent> events;
+  private @Nullable String knownAs; // these two of this loop's thread only
+  private long patientUntil;
 
   /**
    * @param isKnown whether this node knows of a claim that it holds in the database
@@ -76,8 +82,8 @@ final class Reaper {
 
   /** One pass. Returns zero if there was more than it took on. */
   Duration reapOnce() {
-    if (!node.get().isTrusted(System.nanoTime())) {
-      return INTERVAL; // who was cut off itself must not take the others for dead
+    if (isCutOff(node.get(), System.nanoTime())) {
+      return INTERVAL;
     }
     List<Claims.Silent> lapsed = claims.lapsed(MAX_CLAIMS);
     List<Claims.Silent> silent = new ArrayList<>(lapsed);
@@ -98,6 +104,18 @@ final class Reaper {
     }
     nodes.forgetLapsed(NODE_SHOWN_FOR);
     return lapsed.size() >= MAX_CLAIMS && failed == 0 ? Duration.ZERO : INTERVAL;
+  }
+
+  /**
+   * Who was cut off itself must not take the others for dead, nor when it has just come back: they
+   * come back as well, one after the other.
+   */
+  private boolean isCutOff(NodeLease lease, long now) {
+    if (!lease.node().equals(knownAs)) {
+      patientUntil = knownAs == null ? now : now + PATIENCE.toNanos();
+      knownAs = lease.node();
+    }
+    return !lease.isTrusted(now) || now - patientUntil < 0;
   }
 
   /**

@@ -32,11 +32,13 @@ final class Suspects implements Claimer.Start {
 
   private final Nodes nodes;
   private final Dispatcher dispatcher;
+  private final int poisonCrashes;
   private volatile Runnable whenChanged = () -> {};
 
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
   private final Map<TaskId, String> running = new HashMap<>();
+  private boolean isAlone; // the one that runs is not to share the blame with anybody
   private @Nullable TaskId onTrial;
   private long trialEnd;
   private @Nullable String outdated; // the node whose marks name somebody who has ended
@@ -44,9 +46,13 @@ final class Suspects implements Claimer.Start {
 
   private record Suspect(ClaimedTask task, String node) {}
 
-  Suspects(Nodes nodes, Dispatcher dispatcher) {
+  /**
+   * @param poisonCrashes a task that so many nodes died of is dead
+   */
+  Suspects(Nodes nodes, Dispatcher dispatcher, int poisonCrashes) {
     this.nodes = nodes;
     this.dispatcher = dispatcher;
+    this.poisonCrashes = poisonCrashes;
   }
 
   /** Asks to be told when the next one may be started. */
@@ -110,8 +116,15 @@ final class Suspects implements Claimer.Start {
   }
 
   private synchronized @Nullable Suspect next() {
-    boolean mustWait = onTrial != null && System.nanoTime() - trialEnd < 0;
-    return mustWait || closed ? null : waiting.peek();
+    Suspect next = waiting.peek();
+    boolean isTried = onTrial != null && System.nanoTime() - trialEnd < 0;
+    boolean isBarred = !running.isEmpty() && (isAlone || (next != null && isLastChance(next)));
+    return isTried || isBarred || closed ? null : next;
+  }
+
+  /** One more crash, and it is dead: so it runs when no other suspect does. */
+  private boolean isLastChance(Suspect suspect) {
+    return suspect.task().crashes() + 1 >= poisonCrashes;
   }
 
   private synchronized List<TaskId> marks(String node, @Nullable TaskId more) {
@@ -136,6 +149,7 @@ final class Suspects implements Claimer.Start {
     waiting.remove();
     if (mayStart) {
       running.put(next.task().id(), next.node());
+      isAlone = isLastChance(next);
       onTrial = next.task().id();
       trialEnd = System.nanoTime() + TRIAL.toNanos();
     }
@@ -162,7 +176,8 @@ final class Suspects implements Claimer.Start {
   }
 
   private synchronized Duration untilNext() {
-    return waiting.isEmpty() ? IDLE : Duration.ofNanos(trialEnd - System.nanoTime());
+    Duration left = Duration.ofNanos(trialEnd - System.nanoTime());
+    return waiting.isEmpty() || !left.isPositive() ? IDLE : left;
   }
 
   /**

@@ -30,10 +30,14 @@ public final class SentRequest {
           "bearer",
           "otp",
           "csrf",
-          "xsrf");
+          "xsrf",
+          "sign",
+          "hmac",
+          "pwd",
+          "passc");
 
   /** Parameters of URLs that are signed in the query. */
-  private static final List<String> SECRET_PARAMETERS = List.of("sig", "code", "pwd", "pass");
+  private static final List<String> SECRET_PARAMETERS = List.of("sig", "code", "pass");
 
   private final StringBuilder json = new StringBuilder(TYPICAL_LENGTH);
   private boolean hasHeaders;

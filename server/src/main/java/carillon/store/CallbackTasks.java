@@ -52,14 +52,17 @@ final class CallbackTasks {
       """
           .formatted(TaskReader.COLUMNS);
 
+  /** What was restored for two tenants has one id for both. */
+  private record Told(TenantId tenant, TaskId id) {}
+
   /** Asks the database for nothing unless somebody is to be told. */
   void write(Tx tx, Slot slot, List<Endings.Done> done) {
-    Map<TaskId, Target> targets = new HashMap<>();
+    Map<Told, Target> targets = new HashMap<>();
     List<Endings.Done> told = new ArrayList<>();
     for (Endings.Done each : done) {
       Target target = target(each);
       if (target != null) {
-        targets.put(each.id(), target);
+        targets.put(new Told(catalog.lane(each.lane()).tenant(), each.id()), target);
         told.add(each);
       }
     }
@@ -73,10 +76,9 @@ final class CallbackTasks {
             reader::view,
             Column.ints(told, each -> catalog.lane(each.lane()).tenant().value()),
             Column.uuids(told, each -> each.id().value()))) {
-      Target target = Objects.requireNonNull(targets.get(task.id()));
-      byTenant
-          .computeIfAbsent(catalog.lane(task.lane()).tenant(), _ -> new ArrayList<>())
-          .add(callback(task, target));
+      TenantId tenant = catalog.lane(task.lane()).tenant();
+      Target target = Objects.requireNonNull(targets.get(new Told(tenant, task.id())));
+      byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
     }
     byTenant.forEach((tenant, callbacks) -> tasks.createOwn(tx, tenant, callbacks));
     tx.afterCommit(() -> made.add(told.size()));

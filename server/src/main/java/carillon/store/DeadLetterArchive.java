@@ -57,10 +57,10 @@ public final class DeadLetterArchive {
       """
       /* DeadLetterArchive.oldest */
       WITH old AS MATERIALIZED (
-          SELECT d.tenant, d.task, d.slot, d.died_at
+          SELECT d.tenant, d.task, d.slot, d.kept_from
           FROM carillon.dead_letter d
-          WHERE d.died_at < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
-          ORDER BY d.died_at
+          WHERE d.kept_from < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
+          ORDER BY d.kept_from
           LIMIT ?
       )
       SELECT old.tenant, old.task, old.slot, t.bytes + a.bytes AS bytes
@@ -83,7 +83,7 @@ public final class DeadLetterArchive {
             AND a.task = old.task
             AND a.slot = old.slot
       ) a
-      ORDER BY old.died_at
+      ORDER BY old.kept_from
       """;
 
   private record Found(int tenant, UUID task, LocalDate slot, long bytes) {

@@ -1,5 +1,7 @@
 package carillon.store;
 
+import static java.util.Objects.requireNonNull;
+
 import carillon.model.Attempted;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -243,11 +245,6 @@ public final class Endings {
                  output, request
           FROM done
           WHERE state = 'PENDING'
-      ), letters AS (
-          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-          SELECT tenant, id, slot, type, clock_timestamp(), error, failure, status, key
-          FROM done
-          WHERE state = 'DEAD'
       ), keys AS (
           DELETE FROM carillon.running_key k
           USING done
@@ -258,8 +255,19 @@ public final class Endings {
             AND k.task = done.id
       )
       SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released, failure,
-             CASE WHEN state = 'DEAD' THEN on_dead END AS callback
+             CASE WHEN state = 'DEAD' THEN on_dead END AS callback, status, error, key
       FROM done
+      """;
+
+  // Of all slots at once: the groups that the letters count in are then locked in one order, and
+  // last.
+  private static final String BURY =
+      """
+      /* Endings.bury */
+      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+      SELECT tenant, task, slot, type, clock_timestamp(), error, failure, status, key
+      FROM unnest(?::int[], ?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
+           AS n (tenant, task, slot, type, error, failure, status, key)
       """;
 
   /**
@@ -279,10 +287,13 @@ public final class Endings {
     CANCELLED
   }
 
+  private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
+
   /**
    * One that was written.
    *
    * @param callback of its own, for the end that it has come to
+   * @param letter what its dead letter says, if it died
    */
   record Done(
       TaskId id,
@@ -293,7 +304,8 @@ public final class Endings {
       boolean keyed,
       boolean released,
       @Nullable String failure,
-      @Nullable String callback) {
+      @Nullable String callback,
+      @Nullable Letter letter) {
 
     private Ended ended() {
       return switch (state) {
@@ -356,13 +368,29 @@ public final class Endings {
           done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
           tx.afterCommit(() -> done.forEach(this::note));
         });
-    alerts.raise(tx, dead);
+    if (!dead.isEmpty()) {
+      bury(tx, dead);
+      alerts.raise(tx, dead);
+    }
     // Last, because it locks the catalog: whoever needs a new lane from here on would wait for us.
     endings.stream()
         .filter(ending -> ending.outcome() instanceof Outcome.Dead(_, var pauses) && pauses)
         .filter(ending -> states.containsKey(ending.id()))
         .forEach(ending -> pauseType(tx, ending));
     return new Written(states);
+  }
+
+  private void bury(Tx tx, List<Done> dead) {
+    tx.update(
+        BURY,
+        Column.ints(dead, each -> catalog.lane(each.lane()).tenant().value()),
+        Column.uuids(dead, each -> each.id().value()),
+        Column.dates(dead, each -> each.slot().day()),
+        Column.texts(dead, each -> catalog.lane(each.lane()).type()),
+        Column.texts(dead, each -> requireNonNull(each.letter()).error()),
+        Column.texts(dead, Done::failure),
+        Column.shorts(dead, each -> requireNonNull(each.letter()).status()),
+        Column.texts(dead, each -> requireNonNull(each.letter()).key()));
   }
 
   private void pauseType(Tx tx, Ending ending) {
@@ -410,7 +438,7 @@ public final class Endings {
     }
     return tx.query(
         Sql.forSlot(COMPLETE, slot),
-        row -> done(row, slot, null),
+        row -> done(row, slot, null, null),
         Column.ints(endings, e -> e.tenant().value()),
         Column.uuids(endings, e -> e.id().value()),
         Column.ints(endings, e -> e.lease().fence()),
@@ -430,7 +458,7 @@ public final class Endings {
     }
     return tx.query(
         Sql.forSlot(FINISH, slot),
-        row -> done(row, slot, row.getString("failure")),
+        row -> done(row, slot, row.getString("failure"), letter(row)),
         Column.ints(endings, e -> e.tenant().value()),
         Column.uuids(endings, e -> e.id().value()),
         Column.ints(endings, e -> e.lease().fence()),
@@ -450,7 +478,15 @@ public final class Endings {
         who);
   }
 
-  private static Done done(ResultSet row, Slot slot, @Nullable String failure) throws SQLException {
+  private static @Nullable Letter letter(ResultSet row) throws SQLException {
+    return row.getString("state").equals(TaskState.DEAD.name())
+        ? new Letter(Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
+        : null;
+  }
+
+  private static Done done(
+      ResultSet row, Slot slot, @Nullable String failure, @Nullable Letter letter)
+      throws SQLException {
     return new Done(
         new TaskId(Sql.uuid(row, "id")),
         slot,
@@ -460,6 +496,7 @@ public final class Endings {
         row.getBoolean("keyed"),
         row.getBoolean("released"),
         failure,
-        row.getString("callback"));
+        row.getString("callback"),
+        letter);
   }
 }

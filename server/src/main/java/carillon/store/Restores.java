@@ -151,14 +151,15 @@ public final class Restores {
         Column.texts(tasks, task -> task.last().request()));
   }
 
-  // It died long ago, and would be archived again at once: its time to live starts anew.
+  // It died long ago, and would be archived again at once: its time to live starts anew, by the
+  // default of kept_from.
   private static final String LETTERS =
       """
       /* Restores.letters */
       INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-      SELECT ?, task, slot, type, clock_timestamp(), error, failure, status, key
-      FROM unnest(?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
-           AS n (task, slot, type, error, failure, status, key)
+      SELECT ?, task, slot, type, least(died_at, clock_timestamp()), error, failure, status, key
+      FROM unnest(?::uuid[], ?::date[], ?::text[], ?::timestamptz[], ?::text[], ?::text[], ?::smallint[], ?::text[])
+           AS n (task, slot, type, died_at, error, failure, status, key)
       ON CONFLICT DO NOTHING
       """;
 
@@ -170,6 +171,7 @@ public final class Restores {
         Column.uuids(rows, Row::id),
         Column.dates(tasks, task -> task.id().slot().day()),
         Column.texts(tasks, ArchivedTask::type),
+        Column.instants(tasks, ArchivedTask::finishedAt),
         Column.texts(tasks, task -> task.last().error()),
         Column.texts(tasks, task -> failure(task.last())),
         Column.shorts(tasks, task -> task.last().status()),

@@ -22,7 +22,8 @@ ALTER TABLE carillon.dead_letter
     DROP COLUMN fingerprint,
     DROP COLUMN failure,
     DROP COLUMN status,
-    DROP COLUMN key;
+    DROP COLUMN key,
+    DROP COLUMN kept_from;
 
 DROP FUNCTION carillon.fingerprint(text, smallint, text);
 

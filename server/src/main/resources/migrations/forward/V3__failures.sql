@@ -44,12 +44,14 @@ ALTER TABLE carillon.dead_letter
     ADD COLUMN failure     text,
     ADD COLUMN status      smallint,
     ADD COLUMN key         text,
+    ADD COLUMN kept_from   timestamptz NOT NULL DEFAULT clock_timestamp(), -- what is restored is kept as long again
     ADD COLUMN fingerprint text NOT NULL GENERATED ALWAYS AS (carillon.fingerprint(failure, status, error)) STORED;
 
 UPDATE carillon.dead_letter d
 SET failure = t.failure,
     status = t.status,
-    key = t.key
+    key = t.key,
+    kept_from = d.died_at
 FROM carillon.task t
 WHERE t.tenant = d.tenant
   AND t.id = d.task
@@ -57,7 +59,7 @@ WHERE t.tenant = d.tenant
 
 CREATE INDEX dead_letter_kind ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
 CREATE INDEX dead_letter_key ON carillon.dead_letter (tenant, key, died_at, task) WHERE key IS NOT NULL;
-CREATE INDEX dead_letter_oldest ON carillon.dead_letter (died_at);
+CREATE INDEX dead_letter_oldest ON carillon.dead_letter (kept_from);
 
 -- Dead letters of one type that died of the same thing. Counted as they come and go, so that nobody has to count them.
 CREATE TABLE carillon.dead_letter_group (

@@ -152,7 +152,9 @@ class ClassificationTest {
           CONNECTION         | -                              | 500-503 is dead | linear      | 2       | RETRY       | 20
           DNS                | -                              | usual           | fixed       | 1       | RETRY       | 10
           TLS                | -                              | usual           | fixed       | 1       | RETRY       | 10
+          BROKEN             | -                              | usual           | fixed       | 1       | RETRY       | 10
           TIMEOUT            | -                              | usual           | exponential | 3       | RETRY       | 40
+          CONNECT_TIMEOUT    | -                              | usual           | fixed       | 1       | RETRY       | 10
           PROTOCOL           | -                              | usual           | fixed       | 1       | RETRY       | 10
           PROTOCOL           | -                              | usual           | fixed       | 5       | DEAD        | -
           ADDRESS_NOT_ALLOWED| -                              | usual           | fixed       | 1       | RETRY       | 10

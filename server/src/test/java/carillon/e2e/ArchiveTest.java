@@ -39,7 +39,7 @@ class ArchiveTest {
       String id = deadTask(api, receiver.url("/missing"));
       JsonNode story = api.get("/v1/tasks/" + id);
       new Database(database)
-          .execute("UPDATE carillon.dead_letter SET died_at = now() - interval '2 minutes'");
+          .execute("UPDATE carillon.dead_letter SET kept_from = now() - interval '2 minutes'");
 
       ServerProcess second = servers.startOn(database, "--dead-letter-ttl", "1m");
       await().atMost(Duration.ofSeconds(20)).until(() -> isGone(api, id));

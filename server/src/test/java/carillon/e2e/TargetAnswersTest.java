@@ -180,7 +180,7 @@ class TargetAnswersTest {
     assertThat(retried(ids, "429", "status", 429)).isLessThan(SOON);
     assertThat(retried(ids, "408", "status", 408)).isLessThan(SOON);
     assertThat(retried(ids, "500", "status", 500)).isLessThan(SOON);
-    assertThat(retried(ids, "closed", "connection", null)).isLessThan(SOON);
+    assertThat(retried(ids, "closed", "broken", null)).isLessThan(SOON);
     assertThat(retried(ids, "garbage", "protocol", null)).isLessThan(SOON);
     assertThat(retried(ids, "999", "protocol", 999)).isLessThan(SOON);
 

@@ -124,7 +124,7 @@ class ArchiverTest {
   @Test
   void nothing_is_written_while_nothing_is_old_enough() throws IOException {
     Graves.dig(world, 3);
-    world.sql("UPDATE carillon.dead_letter SET died_at = now()");
+    world.sql("UPDATE carillon.dead_letter SET kept_from = now()");
 
     assertThat(archiver().archiveOnce()).isPositive();
 

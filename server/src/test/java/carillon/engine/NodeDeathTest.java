@@ -25,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -65,7 +66,7 @@ class NodeDeathTest {
           () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1));
       completer = new Completer(world.endings, lease, _ -> {});
       dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, _ -> {});
-      suspects = new Suspects(world.nodes, dispatcher);
+      suspects = new Suspects(world.nodes, dispatcher, POISON_CRASHES);
       completer.whenWritten(suspects::ended);
       claimer =
           new Claimer(
@@ -391,6 +392,54 @@ class NodeDeathTest {
             });
 
     assertThat(suspectsOf("ours")).contains(ids.getFirst().toString(), ids.getLast().toString());
+  }
+
+  @Test
+  void a_suspect_that_would_die_of_one_more_crash_shares_the_blame_with_nobody() {
+    List<TaskId> ids = tasks(2);
+    ids.forEach(id -> suspect(id, POISON_CRASHES - 1));
+    engineer.deliverer.hang();
+    await()
+        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+
+    await()
+        .pollDelay(Duration.ZERO)
+        .during(Duration.ofMillis(1_500)) // longer than a trial
+        .until(
+            () -> {
+              engineer.suspects.startOnce();
+              return engineer.delivered().size() <= 1;
+            });
+
+    assertThat(engineer.delivered()).hasSize(1);
+    assertThat(suspectsOf("ours")).isEqualTo("{" + engineer.delivered().getFirst() + "}");
+  }
+
+  @Test
+  void who_has_just_come_back_itself_waits_for_the_others_before_it_takes_them_for_dead() {
+    TaskId id = task();
+    claimed("slower", 1);
+    dies("slower");
+    AtomicReference<String> name = new AtomicReference<>("ours");
+    Reaper reaper =
+        new Reaper(
+            world.claims,
+            world.nodes,
+            world.clock,
+            () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
+            _ -> true,
+            POISON_CRASHES,
+            _ -> {});
+    world.node("ours-again");
+    world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 h' WHERE id = 'slower'");
+    reaper.reapOnce();
+    dies("slower");
+    name.set("ours-again");
+
+    reaper.reapOnce();
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+
+    await().until(() -> reaper.reapOnce() != null && world.state(id) == TaskState.PENDING);
   }
 
   @Test

@@ -66,10 +66,10 @@ class DeadLetterArchiveTest {
   void only_what_is_older_than_the_time_to_live_is_taken_the_oldest_first() {
     List<TaskId> ids = Graves.dig(world, 3);
     world.sql(
-        "UPDATE carillon.dead_letter SET died_at = now() - interval '59 minutes' WHERE task = '%s'"
+        "UPDATE carillon.dead_letter SET kept_from = now() - interval '59 minutes' WHERE task = '%s'"
             .formatted(ids.get(0)));
     world.sql(
-        "UPDATE carillon.dead_letter SET died_at = now() - interval '1 year' WHERE task = '%s'"
+        "UPDATE carillon.dead_letter SET kept_from = now() - interval '1 year' WHERE task = '%s'"
             .formatted(ids.get(2)));
 
     assertThat(oldest(10))

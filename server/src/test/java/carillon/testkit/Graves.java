@@ -31,8 +31,8 @@ public final class Graves {
             FROM generate_series(1, %d) AS n
             RETURNING *
         ), letters AS (
-            INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure)
-            SELECT tenant, id, slot, 't', now() - interval '2 hours', error, failure
+            INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from, error, failure)
+            SELECT tenant, id, slot, 't', now() - interval '2 hours', now() - interval '2 hours', error, failure
             FROM t
         ), attempts AS (
             INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, leased_by, ended_at, outcome)
@@ -60,8 +60,8 @@ public final class Graves {
             FROM generate_series(1, %d) AS n
             RETURNING *
         )
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
-        SELECT tenant, id, slot, 't', now() - interval '2 hours'
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from)
+        SELECT tenant, id, slot, 't', now() - interval '2 hours', now() - interval '2 hours'
         FROM t
         """
             .formatted(now.toString().substring(0, 13), now.slot().day(), lane(world), count));
@@ -69,7 +69,7 @@ public final class Graves {
 
   /** Makes all dead letters older. */
   public static void age(World world) {
-    world.sql("UPDATE carillon.dead_letter SET died_at = died_at - interval '2 hours'");
+    world.sql("UPDATE carillon.dead_letter SET kept_from = kept_from - interval '2 hours'");
   }
 
   private static String lane(World world) {
