@@ -34,14 +34,12 @@ final class BatchRoutes {
 
   private Answer create(Call call) {
     List<NewTask> batch = read(call);
-    if (call.idempotencyKey() == null) {
-      schemas.mustFit(call.tenant(), batch); // may take a while: better without a connection
-      return once.run(call, tx -> created(tasks.createAll(tx, call.tenant(), batch)));
-    }
+    Mistakes misfits =
+        schemas.misfits(call.tenant(), batch); // before there is a transaction to idle
     return once.run(
         call,
         tx -> {
-          schemas.mustFit(call.tenant(), batch); // a repeat is answered as before, whatever changed
+          misfits.refuse(); // only now: a repeat is answered as before, whatever changed
           return created(tasks.createAll(tx, call.tenant(), batch));
         });
   }

@@ -16,20 +16,44 @@ final class CheckBudget {
 
   private static final long REQUEST_STEPS = 5 * PAYLOAD_STEPS;
 
-  private long leftOfRequest = REQUEST_STEPS;
+  /**
+   * Enough for an object with some patterns in it. The largest batch takes a core about twenty
+   * seconds at worst.
+   */
+  private static final long STEPS_PER_TASK = 1_000;
+
+  /** After so many, others have the core for a while. */
+  private static final long STEPS_PER_TURN = 100_000;
+
+  private long leftOfRequest;
   private long leftOfPayload;
+
+  /** Of a request with so many tasks. */
+  CheckBudget(int tasks) {
+    leftOfRequest = Math.max(REQUEST_STEPS, STEPS_PER_TASK * tasks);
+  }
 
   /** Must be called before each payload. */
   void nextPayload() {
     leftOfPayload = PAYLOAD_STEPS;
   }
 
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread keeps its core until it gives it back
   void spend(long steps) {
+    long turn = leftOfRequest / STEPS_PER_TURN;
     leftOfPayload -= steps;
     leftOfRequest -= steps;
+    if (leftOfRequest / STEPS_PER_TURN != turn) {
+      Thread.yield();
+    }
     if (leftOfPayload < 0 || leftOfRequest < 0) {
       throw new Exceeded();
     }
+  }
+
+  /** Whether nothing more can be checked in this request. */
+  boolean isSpent() {
+    return leftOfRequest < 0;
   }
 
   /** Of the library's own kind, because its parts let only those pass without a line in the log. */

@@ -6,6 +6,7 @@ import com.google.re2j.PatternSyntaxException;
 import com.networknt.schema.regex.RegularExpression;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import org.jspecify.annotations.Nullable;
 
@@ -20,11 +21,17 @@ final class LinearPattern implements RegularExpression {
   /** Of the program that it becomes: {@code (a{1000}){1000}} is short and has a million. */
   private static final int MAX_INSTRUCTIONS = 5_000;
 
+  /** As much memory as the table of a class such as {@code \p{L}}, which is one instruction. */
+  private static final int INSTRUCTIONS_PER_NAMED_CLASS = 40;
+
   /** Instructions looked at in the time of one step. */
   private static final int INSTRUCTIONS_PER_STEP = 8;
 
   private static final java.util.regex.Pattern REPEAT =
       java.util.regex.Pattern.compile("\\{([0-9]{1,9})(,([0-9]{0,9}))?}");
+
+  private static final java.util.regex.Pattern NAMED_CLASS =
+      java.util.regex.Pattern.compile("\\\\[pP]");
 
   private static final java.util.regex.Pattern UNICODE_ESCAPE =
       java.util.regex.Pattern.compile(
@@ -58,14 +65,25 @@ final class LinearPattern implements RegularExpression {
     }
   }
 
+  /** About how many instructions take as much memory, counted without compiling it. */
+  static long weight(String regex) {
+    return instructions(regex)
+        + INSTRUCTIONS_PER_NAMED_CLASS * NAMED_CLASS.matcher(regex).results().count();
+  }
+
   /** The engine writes the character with a given number in another way. */
   private static String translated(String regex) {
     return UNICODE_ESCAPE
         .matcher(regex)
-        .replaceAll(
-            match ->
-                Matcher.quoteReplacement(
-                    match.group(1) == null ? match.group() : "\\x{" + match.group(1) + "}"));
+        .replaceAll(match -> Matcher.quoteReplacement(translated(match)));
+  }
+
+  private static String translated(MatchResult escape) {
+    if (escape.group().equals("\\Q")) {
+      // ECMA-262 has none, and what the engine takes as text then we would count as groups.
+      throw new IllegalArgumentException("is a pattern with \\Q, which cannot be used");
+    }
+    return escape.group(1) == null ? escape.group() : "\\x{" + escape.group(1) + "}";
   }
 
   /**
@@ -135,7 +153,12 @@ final class LinearPattern implements RegularExpression {
     i += regex.startsWith("^", i) ? 1 : 0;
     i += regex.startsWith("]", i) ? 1 : 0;
     while (i < regex.length() && regex.charAt(i) != ']') {
-      i += regex.charAt(i) == '\\' ? 2 : 1;
+      int endOfName = regex.startsWith("[:", i) ? regex.indexOf(":]", i) : -1;
+      if (endOfName >= 0) {
+        i = endOfName + 2; // such as [:alpha:], whose bracket does not end the class
+      } else {
+        i += regex.charAt(i) == '\\' ? 2 : 1;
+      }
     }
     return i;
   }

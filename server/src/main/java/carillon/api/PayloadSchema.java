@@ -37,14 +37,20 @@ final class PayloadSchema {
   /** Names that the library goes through in the time of one step. */
   private static final int NAMES_PER_STEP = 32;
 
+  private static final long BYTES_PER_CHARACTER = 25;
+  private static final long BYTES_PER_SUBSCHEMA = 300;
+  private static final long BYTES_PER_INSTRUCTION = 100;
+
   private final String text;
   private final Schema schema;
+  private final SchemaRules.Size size;
   private final int stepsPerKeyword;
 
-  private PayloadSchema(String text, Schema schema, int stepsPerKeyword) {
+  private PayloadSchema(String text, Schema schema, SchemaRules.Size size) {
     this.text = text;
     this.schema = schema;
-    this.stepsPerKeyword = stepsPerKeyword;
+    this.size = size;
+    this.stepsPerKeyword = 1 + size.widest() / NAMES_PER_STEP;
   }
 
   /** Notes what is wrong with the schema; empty then. */
@@ -56,29 +62,31 @@ final class PayloadSchema {
     }
     JsonNode node = read.get();
     Mistakes found = new Mistakes();
-    Library.META.check(node, pointer, ErrorCode.INVALID_SCHEMA, new CheckBudget(), found);
-    int widest = found.none() ? SchemaRules.check(node, pointer, found) : 0;
+    Library.META.check(node, pointer, ErrorCode.INVALID_SCHEMA, new CheckBudget(1), found);
+    SchemaRules.Size size = found.none() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
     found.addTo(mistakes);
-    return found.none() ? compile(text, node, widest, pointer, mistakes) : Optional.empty();
+    return found.none() ? compile(text, node, size, pointer, mistakes) : Optional.empty();
   }
 
   private static Optional<PayloadSchema> compile(
-      String text, JsonNode node, int widest, String pointer, Mistakes mistakes) {
+      String text, JsonNode node, SchemaRules.Size size, String pointer, Mistakes mistakes) {
     if (node instanceof ObjectNode top) {
       top.remove("$id"); // all references start with #, and must not be taken for its children
     }
     try {
       Schema schema = Library.TENANTS.getSchema(node);
-      return Optional.of(new PayloadSchema(text, schema, 1 + widest / NAMES_PER_STEP));
+      return Optional.of(new PayloadSchema(text, schema, size));
     } catch (RuntimeException e) { // whatever a tenant's text does to the library is its mistake
       mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a value that is out of range");
       return Optional.empty();
     }
   }
 
-  /** Whether it was made from this text. */
-  boolean isOf(String schema) {
-    return text.equals(schema);
+  /** About how much memory it takes. */
+  long bytes() {
+    return BYTES_PER_CHARACTER * text.length()
+        + BYTES_PER_SUBSCHEMA * size.schemas()
+        + BYTES_PER_INSTRUCTION * size.patternWeight();
   }
 
   /**
@@ -103,7 +111,13 @@ final class PayloadSchema {
     try {
       ScopedValue.where(CheckBudget.CURRENT, budget).run(() -> schema.validate(check, value));
     } catch (CheckBudget.Exceeded e) {
-      mistakes.add(pointer, code, "takes too many steps to check; simplify the schema");
+      mistakes.add(
+          pointer,
+          code,
+          budget.isSpent()
+              ? "the tasks up to here take too many steps to check;"
+                  + " send fewer at once, or simplify the schema"
+              : "takes too many steps to check; simplify the schema");
       return;
     } catch (RuntimeException e) { // never stored unchecked, and never a failure of ours
       log.warn("a payload cannot be checked error={}", e.getClass().getName());
@@ -194,6 +208,8 @@ final class PayloadSchema {
 
     private static final int MAX_DIGITS = 1_000;
 
+    static final SchemaRules.Size SMALL = new SchemaRules.Size(0, 1, 0);
+
     static final JsonMapper MAPPER =
         JsonMapper.builder()
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
@@ -215,7 +231,7 @@ final class PayloadSchema {
             SchemaRegistry.withDialect(
                     Dialects.getDraft202012(), builder -> builder.schemaRegistryConfig(CONFIG))
                 .getSchema(SchemaLocation.of(DialectId.DRAFT_2020_12)),
-            1);
+            SMALL);
 
     /** What the library does not know it would keep in memory and write to the log. */
     private static final Dialect DIALECT =

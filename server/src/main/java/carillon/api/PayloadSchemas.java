@@ -5,9 +5,7 @@ import carillon.model.TenantId;
 import carillon.store.TaskView;
 import carillon.store.Types;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Holds payloads against the schemas of their types. A type without a schema costs a look-up. */
@@ -15,12 +13,8 @@ final class PayloadSchemas {
 
   private static final String POINTER = "/payload";
 
-  private static final int MOST_KEPT = 1_000;
-
   private final Types types;
-  private final Map<TypeName, PayloadSchema> compiled = new ConcurrentHashMap<>();
-
-  private record TypeName(int tenant, String name) {}
+  private final CompiledSchemas compiled = new CompiledSchemas();
 
   PayloadSchemas(Types types) {
     this.types = types;
@@ -28,23 +22,24 @@ final class PayloadSchemas {
 
   void mustFit(TenantId tenant, NewTask task) {
     Mistakes mistakes = new Mistakes();
-    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(), mistakes);
+    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(1), mistakes);
     mistakes.refuse();
   }
 
-  void mustFit(TenantId tenant, List<NewTask> batch) {
+  /** What does not fit; may take some seconds. */
+  Mistakes misfits(TenantId tenant, List<NewTask> batch) {
     Mistakes mistakes = new Mistakes();
-    CheckBudget budget = new CheckBudget();
-    for (int i = 0; i < batch.size() && !mistakes.isFull(); i++) {
+    CheckBudget budget = new CheckBudget(batch.size());
+    for (int i = 0; i < batch.size() && !mistakes.isFull() && !budget.isSpent(); i++) {
       NewTask task = batch.get(i);
       check(tenant, task.type(), task.payload(), "/tasks/" + i + POINTER, budget, mistakes);
     }
-    mistakes.refuse();
+    return mistakes;
   }
 
   void mustFit(TenantId tenant, TaskView task) {
     Mistakes mistakes = new Mistakes();
-    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(), mistakes);
+    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(1), mistakes);
     mistakes.refuse();
   }
 
@@ -68,27 +63,17 @@ final class PayloadSchemas {
       CheckBudget budget,
       Mistakes mistakes) {
     String schema = types.known(tenant, type).schema();
-    if (schema != null) {
-      compiled(new TypeName(tenant.value(), type), schema)
-          .check(payload, pointer, budget, mistakes);
+    if (schema == null) {
+      return;
     }
-  }
-
-  /** Known by its text: a type that was deleted and made again starts with version 1 again. */
-  private PayloadSchema compiled(TypeName type, String schema) {
-    PayloadSchema known = compiled.get(type);
-    if (known != null && known.isOf(schema)) {
-      return known;
+    Optional<PayloadSchema> made = compiled.of(tenant, type, schema);
+    if (made.isPresent()) {
+      made.get().check(payload, pointer, budget, mistakes);
+    } else { // accepted by an earlier release with other rules
+      mistakes.add(
+          pointer,
+          ErrorCode.INVALID_SCHEMA,
+          "cannot be checked: the schema of the type cannot be used, put the type again");
     }
-    Optional<PayloadSchema> made = PayloadSchema.compile(schema, "", new Mistakes());
-    if (made.isEmpty()) { // accepted by an earlier release with other rules
-      throw new ApiException(
-          ErrorCode.INVALID_SCHEMA, "the schema of the type cannot be used; put the type again");
-    }
-    if (compiled.size() >= MOST_KEPT) {
-      compiled.clear(); // rather made again than kept without end
-    }
-    compiled.put(type, made.get());
-    return made.get();
   }
 }

@@ -21,6 +21,9 @@ final class SchemaRules {
 
   private static final int MAX_SUBSCHEMAS = 2_000;
 
+  /** Of the programs of all patterns together; takes some megabytes. */
+  private static final int MAX_PATTERN_WEIGHT = 20_000;
+
   private static final Set<String> WITH_SCHEMA =
       Set.of(
           "not",
@@ -73,6 +76,16 @@ final class SchemaRules {
   private final Map<String, String> anchors = new HashMap<>();
   private final List<Reference> references = new ArrayList<>();
   private int widest;
+  private long patternWeight;
+
+  /**
+   * How large a schema is.
+   *
+   * @param widest names that its widest keyword has
+   * @param schemas subschemas, with itself
+   * @param patternWeight see {@link LinearPattern#weight}
+   */
+  record Size(int widest, int schemas, long patternWeight) {}
 
   private record Reference(String from, String keyword, String to) {}
 
@@ -82,19 +95,18 @@ final class SchemaRules {
   }
 
   /**
-   * Notes what is wrong with a schema that is valid by the book. Returns how many names its widest
-   * keyword has.
+   * Notes what is wrong with a schema that is valid by the book.
    *
    * @param pointer where the schema is in the request
    */
-  static int check(JsonNode schema, String pointer, Mistakes mistakes) {
+  static Size check(JsonNode schema, String pointer, Mistakes mistakes) {
     SchemaRules rules = new SchemaRules(pointer, mistakes);
     rules.visit(schema, "");
     rules.references.forEach(rules::resolve);
     if (mistakes.none()) {
       rules.refuseCircles();
     }
-    return rules.widest;
+    return new Size(rules.widest, rules.inPlace.size(), rules.patternWeight);
   }
 
   /** The subschemas that look at the same value as the one there. */
@@ -161,10 +173,24 @@ final class SchemaRules {
   }
 
   private void pattern(String here, String regex) {
+    if (patternWeight > MAX_PATTERN_WEIGHT) {
+      return; // said already, and not worth the work
+    }
     try {
       LinearPattern.compile(regex);
     } catch (IllegalArgumentException e) {
       wrong(here, ErrorCode.INVALID_SCHEMA, String.valueOf(e.getMessage()));
+      return;
+    }
+    patternWeight += LinearPattern.weight(regex);
+    if (patternWeight > MAX_PATTERN_WEIGHT) {
+      wrong(
+          here,
+          ErrorCode.INVALID_SCHEMA,
+          "is a pattern too many: with their repeats written out, the patterns of a schema may have"
+              + " about "
+              + MAX_PATTERN_WEIGHT
+              + " characters; use fewer, or shorter repeats");
     }
   }
 

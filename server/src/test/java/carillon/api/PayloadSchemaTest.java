@@ -38,7 +38,7 @@ class PayloadSchemaTest {
 
   private static List<FieldError> misfits(String schema, String payload) {
     Mistakes mistakes = new Mistakes();
-    compiled(schema).check(payload, "/payload", new CheckBudget(), mistakes);
+    compiled(schema).check(payload, "/payload", new CheckBudget(1), mistakes);
     return errors(mistakes);
   }
 
@@ -114,7 +114,7 @@ class PayloadSchemaTest {
   void no_payload_is_checked_as_null() {
     Mistakes mistakes = new Mistakes();
 
-    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(), mistakes);
+    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), mistakes);
 
     assertThat(errors(mistakes))
         .containsExactly(
@@ -255,7 +255,7 @@ class PayloadSchemaTest {
     Mistakes mistakes = new Mistakes();
     long began = System.nanoTime();
 
-    compiled.check(payload, "/payload", new CheckBudget(), mistakes);
+    compiled.check(payload, "/payload", new CheckBudget(1), mistakes);
 
     // Far above what it takes, for slow machines, and far below what it would take.
     assertThat(Duration.ofNanos(System.nanoTime() - began))
@@ -272,21 +272,109 @@ class PayloadSchemaTest {
         .containsExactly("has a number that is too long");
   }
 
+  /** How many of the tasks of a batch can be checked; and what is said of the next. */
+  private record Checked(int tasks, List<FieldError> errors) {}
+
+  private static Checked checked(int batch, String schema, String payload) {
+    PayloadSchema compiled = compiled(schema);
+    CheckBudget budget = new CheckBudget(batch);
+    Mistakes mistakes = new Mistakes();
+    int tasks = 0;
+    while (tasks < batch) {
+      compiled.check(payload, "/payload", budget, mistakes);
+      if (!mistakes.none()) {
+        break;
+      }
+      tasks++;
+    }
+    return new Checked(tasks, errors(mistakes));
+  }
+
   @Test
   void a_batch_has_one_budget() {
-    PayloadSchema schema = compiled("{\"items\": {\"type\": \"integer\"}}");
     String payload = "[" + "1,".repeat(100_000) + "1]";
-    CheckBudget budget = new CheckBudget();
-    Mistakes mistakes = new Mistakes();
-    int checked = 0;
-    while (mistakes.none() && checked < 1_000) {
-      schema.check(payload, "/payload", budget, mistakes);
-      checked++;
-    }
 
-    assertThat(checked).isBetween(5, 500);
-    assertThat(errors(mistakes))
+    Checked checked = checked(1_000, "{\"items\": {\"type\": \"integer\"}}", payload);
+
+    assertThat(checked.tasks()).isBetween(5, 500);
+    assertThat(checked.errors())
         .extracting(FieldError::message)
-        .containsExactly("takes too many steps to check; simplify the schema");
+        .containsExactly(
+            "the tasks up to here take too many steps to check; send fewer at once, or simplify the"
+                + " schema");
+  }
+
+  @Test
+  void the_largest_batch_with_an_ordinary_schema_is_within_its_budget() {
+    String uuid =
+        "{\"pattern\": \"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$\"}";
+    String schema =
+        """
+        {"type": "object", "required": ["id", "customer"], "properties": {"id": %1$s, "customer": %1$s,
+           "amount": {"type": "integer"}, "currency": {"enum": ["EUR"]}, "note": {"type": "string"}}}
+        """
+            .formatted(uuid);
+    String id = "\"01234567-89ab-cdef-0123-456789abcdef\"";
+    String payload =
+        """
+        {"id": %1$s, "customer": %1$s, "amount": 7, "currency": "EUR", "note": "-"}
+        """
+            .formatted(id);
+
+    Checked checked = checked(Limits.BATCH_TASKS, schema, payload);
+
+    assertThat(checked.errors()).isEmpty();
+    assertThat(checked.tasks()).isEqualTo(Limits.BATCH_TASKS);
+  }
+
+  /**
+   * Each becomes more than a node has memory without a bound: what, schema, where it is refused.
+   */
+  static Stream<Arguments> largePatterns() {
+    String long4990 = "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}";
+    String named = "{\"pattern\":\"" + "\\\\pL".repeat(200) + "\"}";
+    return Stream.of(
+        Arguments.of("many long programs", properties(1_100, long4990), "/properties/p4/pattern"),
+        Arguments.of("many large classes", properties(70, named), "/properties/p2/pattern"),
+        Arguments.of(
+            "a quote that hides a repeat",
+            "{\"pattern\":\"\\\\Q[\\\\E((a{1000}){1000}){1000}\"}",
+            "/pattern"),
+        Arguments.of(
+            "a class that hides a group",
+            "{\"pattern\":\"((a{1000}[[:alpha:](]){1000}[[:alpha:](]){1000}\"}",
+            "/pattern"));
+  }
+
+  private static String properties(int count, String each) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> "\"p%d\":%s".formatted(i, each))
+        .collect(Collectors.joining(",", "{\"properties\":{", "}}"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("largePatterns")
+  void no_schema_becomes_large_when_it_is_compiled(String what, String schema, String pointer) {
+    assertThat(schema).as(what).hasSizeLessThan(Limits.SCHEMA_BYTES);
+
+    assertThat(wrongWith(schema))
+        .as(what)
+        .singleElement()
+        .satisfies(
+            error -> {
+              assertThat(error.pointer()).isEqualTo("/schema" + pointer);
+              assertThat(error.code()).isEqualTo("invalid_schema");
+            });
+  }
+
+  @Test
+  void too_many_long_patterns_are_told_what_to_do() {
+    String schema = properties(5, "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}");
+
+    assertThat(wrongWith(schema))
+        .extracting(FieldError::message)
+        .containsExactly(
+            "is a pattern too many: with their repeats written out, the patterns of a schema may"
+                + " have about 20000 characters; use fewer, or shorter repeats");
   }
 }

@@ -298,6 +298,25 @@ class TypeRulesTest {
   }
 
   @Test
+  void a_repeated_batch_is_answered_as_before_although_the_schema_has_changed() {
+    String body = "{\"tasks\": [" + task("batched", "{}") + "]}";
+    TestApi.Reply first =
+        api.post("/v1/tasks/batch").header("Idempotency-Key", "b-1").json(body).send().expect(202);
+    type("batched", ORDER);
+
+    TestApi.Reply again =
+        api.post("/v1/tasks/batch").header("Idempotency-Key", "b-1").json(body).send().expect(202);
+
+    assertThat(again.body()).isEqualTo(first.body());
+    api.post("/v1/tasks/batch")
+        .header("Idempotency-Key", "b-2")
+        .json(body)
+        .send()
+        .expect(ErrorCode.SCHEMA_MISMATCH);
+    assertThat(tasksOf("batched")).isEqualTo("1");
+  }
+
+  @Test
   void a_type_that_is_deleted_and_made_again_has_its_new_schema_only() {
     type("again", "{\"type\": \"string\"}");
     create("again", "1").expect(ErrorCode.SCHEMA_MISMATCH);
