@@ -5,7 +5,6 @@ import carillon.model.FailureKind;
 import carillon.store.DeadLetterFilter;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -30,6 +29,9 @@ final class DeadLetterFields {
       throw new ApiException(
           ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
     }
+    if (metadata.containsKey("")) {
+      throw Query.wrong("metadata.", ErrorCode.INVALID_VALUE, "a name must follow the dot");
+    }
     String group = query.text("group", MAX_TEXT);
     if (group != null && !GROUP.matcher(group).matches()) {
       throw Query.wrong("group", ErrorCode.INVALID_VALUE, GROUP_RULE);
@@ -38,10 +40,10 @@ final class DeadLetterFields {
         type,
         failure(query),
         status(query),
-        query.text("error", MAX_TEXT),
+        query.someText("error", MAX_TEXT),
         query.time("diedAfter"),
         query.time("diedBefore"),
-        query.text("key", Limits.KEY_CHARS),
+        query.someText("key", Limits.KEY_CHARS),
         metadata,
         group,
         List.of());
@@ -55,7 +57,7 @@ final class DeadLetterFields {
     String text = query.text("failure", MAX_TEXT);
     return text == null
         ? null
-        : failure(text)
+        : FailureKind.labelled(text)
             .orElseThrow(
                 () ->
                     Query.wrong(
@@ -65,8 +67,10 @@ final class DeadLetterFields {
   }
 
   static DeadLetterFilter read(Fields fields) {
+    // Or a list of ids that a script found nothing for would mean every letter there is.
+    List.of("error", "key", "metadata", "ids").forEach(fields::notEmpty);
     String failure = fields.text("failure", MAX_TEXT);
-    Optional<FailureKind> kind = failure == null ? Optional.empty() : failure(failure);
+    Optional<FailureKind> kind = failure == null ? Optional.empty() : FailureKind.labelled(failure);
     if (failure != null && kind.isEmpty()) {
       fields.wrong("failure", ErrorCode.INVALID_VALUE, "must be one of " + failures());
     }
@@ -91,15 +95,9 @@ final class DeadLetterFields {
         fields.ids("ids", MAX_IDS));
   }
 
-  private static Optional<FailureKind> failure(String text) {
-    return Arrays.stream(FailureKind.values())
-        .filter(kind -> kind.name().equalsIgnoreCase(text))
-        .findFirst();
-  }
-
   private static String failures() {
     return Arrays.stream(FailureKind.values())
-        .map(kind -> kind.name().toLowerCase(Locale.ROOT))
+        .map(FailureKind::label)
         .collect(Collectors.joining(", "));
   }
 }

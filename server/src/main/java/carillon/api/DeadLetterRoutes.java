@@ -9,7 +9,6 @@ import carillon.store.Tx;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -115,9 +114,7 @@ final class DeadLetterRoutes {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("type", group.type());
     node.put("group", group.fingerprint());
-    node.put(
-        "failure",
-        group.failure() == null ? null : group.failure().name().toLowerCase(Locale.ROOT));
+    node.put("failure", group.failure() == null ? null : group.failure().label());
     node.put("status", group.status());
     node.put("error", group.error());
     node.put("letters", group.letters());
@@ -145,12 +142,24 @@ final class DeadLetterRoutes {
         tx ->
             dryRun
                 ? Answer.json(200, counted(tx, call, filter, "redriven"))
-                : started(redrives.start(tx, call.tenant(), filter, rate, call.caller().who())));
+                : redrives
+                    .start(tx, call.tenant(), filter, rate, call.caller().who())
+                    .map(DeadLetterRoutes::started)
+                    .orElseThrow(DeadLetterRoutes::tooMany));
+  }
+
+  private static ApiException tooMany() {
+    return new ApiException(
+        ErrorCode.TOO_MANY_REDRIVES,
+        Redrives.MOST_OPEN + " redrives are under way; wait until one has ended, or stop one");
   }
 
   private static Answer started(Redrives.Redrive redrive) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("matched", redrive.matched());
+    if (redrive.isAtLeast()) {
+      node.put("atLeast", true);
+    }
     node.put("redriven", redrive.redriven());
     node.put("refused", redrive.refused());
     node.put("id", redrive.id().toString());
@@ -160,11 +169,16 @@ final class DeadLetterRoutes {
   }
 
   private ObjectNode counted(Tx tx, Call call, DeadLetterFilter filter, String what) {
-    return JsonNodeFactory.instance
-        .objectNode()
-        .put("matched", deadLetters.count(tx, call.tenant(), filter))
-        .put(what, 0)
-        .put("dryRun", true);
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    put(node, deadLetters.count(tx, call.tenant(), filter));
+    return node.put(what, 0).put("dryRun", true);
+  }
+
+  private static void put(ObjectNode node, DeadLetters.Count count) {
+    node.put("matched", count.matched());
+    if (count.isAtLeast()) {
+      node.put("atLeast", true);
+    }
   }
 
   private Answer purge(Call call) {
@@ -185,7 +199,7 @@ final class DeadLetterRoutes {
 
   private static Answer purged(DeadLetters.Purged done) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
-    node.put("matched", done.matched());
+    put(node, done.count());
     node.put("purged", done.purged());
     if (done.isMore()) {
       node.put("more", true);

@@ -43,6 +43,8 @@ public enum ErrorCode {
   REQUEST_TIMEOUT(408, "Request timeout", "The body did not arrive in time."),
   ALREADY_TERMINAL(409, "Already terminal", "The task has ended otherwise."),
   WRONG_STATE(409, "Wrong state", "The task or redrive is not in a state that allows this."),
+  TOO_MANY_REDRIVES(
+      409, "Too many redrives", "The tenant has as many redrives under way as it may have."),
   IDEMPOTENCY_PENDING(
       409, "Still running", "The first request with this Idempotency-Key has not ended yet."),
   TYPE_IN_USE(409, "Type in use", "The type still has live tasks."),

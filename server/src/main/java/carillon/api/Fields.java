@@ -306,6 +306,20 @@ final class Fields {
     }
   }
 
+  /** Notes a text, array or object that is there and has nothing in it. */
+  void notEmpty(String name) {
+    boolean isEmpty =
+        switch (values.get(name)) {
+          case JsonValue.Text(String text) -> text.isEmpty();
+          case JsonValue.Array(List<JsonValue> items) -> items.isEmpty();
+          case JsonValue.Members(Map<String, JsonValue> fields) -> fields.isEmpty();
+          case null, default -> false;
+        };
+    if (isEmpty) {
+      wrong(name, ErrorCode.INVALID_VALUE, Query.EMPTY);
+    }
+  }
+
   void exclusive(String one, String other) {
     if (has(one) && has(other)) {
       wrong(other, ErrorCode.EXCLUSIVE_FIELDS, "cannot be set together with " + one);

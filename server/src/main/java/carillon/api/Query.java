@@ -27,6 +27,8 @@ final class Query {
           "bearer",
           "admin_key");
 
+  static final String EMPTY = "must not be empty; leave it out if it does not matter";
+
   private static final Query NONE = new Query(Map.of());
 
   private final Map<String, String> values;
@@ -100,6 +102,15 @@ final class Query {
     String value = values.get(name);
     if (value != null && value.length() > max) {
       throw wrong(name, ErrorCode.TOO_LONG, "may have " + max + " characters");
+    }
+    return value;
+  }
+
+  /** A text that has at least one character, if it is there. */
+  @Nullable String someText(String name, int max) {
+    String value = text(name, max);
+    if (value != null && value.isEmpty()) {
+      throw wrong(name, ErrorCode.INVALID_VALUE, EMPTY);
     }
     return value;
   }

@@ -145,6 +145,9 @@ final class RedriveRoutes {
     node.putRawValue("filter", new RawValue(redrive.filter()));
     node.put("rate", redrive.rate());
     node.put("matched", redrive.matched());
+    if (redrive.isAtLeast()) {
+      node.put("atLeast", true);
+    }
     node.put("redriven", redrive.redriven());
     node.put("refused", redrive.refused());
     node.put("undone", redrive.undone());

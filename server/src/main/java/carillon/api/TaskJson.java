@@ -180,13 +180,13 @@ final class TaskJson {
       return;
     }
     ObjectNode error = node.putObject("error");
-    error.put("kind", kind == null ? null : lower(kind));
+    error.put("kind", kind == null ? null : kind.label());
     error.put("cause", kind == null ? null : lower(kind.cause()));
     error.put("message", message);
     error.put("status", status);
   }
 
-  private static String lower(Enum<?> constant) {
-    return constant.name().toLowerCase(Locale.ROOT);
+  private static String lower(FailureKind.Cause cause) {
+    return cause.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -113,7 +113,7 @@ final class Metrics implements Consumer<EngineEvent> {
       counted.add(count);
       FunctionCounter.builder("carillon.attempts.failed", count, DoubleSupplier::getAsDouble)
           .description("attempts that did not complete their task, by what went wrong")
-          .tag("failure", kind.name().toLowerCase(Locale.ROOT))
+          .tag("failure", kind.label())
           .tag("cause", kind.cause().name().toLowerCase(Locale.ROOT))
           .register(registry);
     }

@@ -1,5 +1,6 @@
 package carillon.model;
 
+import java.util.Locale;
 import java.util.Optional;
 
 /** Why an attempt did not complete its task, coarse enough to be shown to a tenant and counted. */
@@ -54,6 +55,21 @@ public enum FailureKind {
 
   public Cause cause() {
     return cause;
+  }
+
+  /** As everybody outside is told. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** However it is capitalised; empty if it is the label of none. */
+  public static Optional<FailureKind> labelled(String label) {
+    for (FailureKind kind : values()) {
+      if (kind.name().equalsIgnoreCase(label)) {
+        return Optional.of(kind);
+      }
+    }
+    return Optional.empty();
   }
 
   /** Empty if it is the name of none. */

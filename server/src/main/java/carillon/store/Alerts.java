@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.AlertRule;
 import carillon.model.AlertSetting;
+import carillon.model.FailureKind;
 import carillon.model.Lane;
 import carillon.model.NewTask;
 import carillon.model.TaskId;
@@ -13,7 +14,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -194,7 +194,7 @@ public final class Alerts {
     node.put("tenant", tenant);
     node.put("type", group.type());
     node.put("group", group.fingerprint());
-    node.put("failure", failure == null ? null : failure.toLowerCase(Locale.ROOT));
+    node.put("failure", failure == null ? null : FailureKind.valueOf(failure).label());
     node.put("status", group.status());
     node.put("error", group.error());
     node.put("deaths", rule.deaths());

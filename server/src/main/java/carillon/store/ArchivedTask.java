@@ -5,7 +5,6 @@ import carillon.model.TaskId;
 import carillon.model.TaskState;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -196,7 +195,7 @@ public record ArchivedTask(
     if (result.failure() != null || result.status() != null || result.error() != null) {
       ObjectNode error = node.putObject("error");
       if (result.failure() != null) {
-        error.put("kind", result.failure().name().toLowerCase(Locale.ROOT));
+        error.put("kind", result.failure().label());
       }
       put(error, "message", result.error());
       put(error, "status", result.status());

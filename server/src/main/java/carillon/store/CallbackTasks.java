@@ -13,7 +13,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
@@ -130,8 +129,7 @@ final class CallbackTasks {
     told.put("finishedAt", time(task.finishedAt()));
     told.put("output", task.output());
     told.put("error", task.error());
-    told.put(
-        "failure", task.failure() == null ? null : task.failure().name().toLowerCase(Locale.ROOT));
+    told.put("failure", task.failure() == null ? null : task.failure().label());
     told.set("metadata", Json.of(task.metadata()));
     return node;
   }

@@ -3,12 +3,10 @@ package carillon.store;
 import carillon.model.FailureKind;
 import carillon.model.TaskId;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -60,19 +58,29 @@ public record DeadLetterFilter(
         ids);
   }
 
+  /** Whether the groups say how many there are of them, without a look at any. */
+  boolean isCountedByGroups() {
+    return error == null
+        && diedAfter == null
+        && diedBefore == null
+        && key == null
+        && metadata.isEmpty()
+        && ids.isEmpty();
+  }
+
   /** Whether the groups say which of them have such letters. */
   boolean isAboutGroups() {
     return failure != null || status != null || group != null;
   }
 
-  /** As the body of a request would say it. */
-  public ObjectNode json() {
+  /** As the body of a request would say it, but of the ids only how many they are. */
+  ObjectNode summary() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     if (equals(ALL)) {
       return node.put("all", true);
     }
     put(node, "type", type);
-    put(node, "failure", failure == null ? null : failure.name());
+    put(node, "failure", failure == null ? null : failure.label());
     if (status != null) {
       node.put("status", status);
     }
@@ -85,16 +93,9 @@ public record DeadLetterFilter(
     }
     put(node, "group", group);
     if (!ids.isEmpty()) {
-      ArrayNode array = node.putArray("ids");
-      ids.forEach(id -> array.add(id.toString()));
+      node.put("ids", ids.size());
     }
     return node;
-  }
-
-  /** The same for a record of it: how many ids, and not each. */
-  ObjectNode summary() {
-    ObjectNode node = json();
-    return ids.isEmpty() ? node : node.put("ids", ids.size());
   }
 
   private static void put(ObjectNode node, String name, @Nullable Object value) {
@@ -103,15 +104,13 @@ public record DeadLetterFilter(
     }
   }
 
-  /** Reads what {@link #json} wrote. */
-  static DeadLetterFilter parse(String json) {
-    JsonNode node = Json.MAPPER.readTree(json);
+  /** What had this summary and these ids. */
+  static DeadLetterFilter parse(String summary, List<TaskId> ids) {
+    JsonNode node = Json.MAPPER.readTree(summary);
     String failure = text(node, "failure");
-    List<TaskId> ids = new ArrayList<>();
-    node.path("ids").forEach(id -> ids.add(TaskId.parse(id.asString()).orElseThrow()));
     return new DeadLetterFilter(
         text(node, "type"),
-        failure == null ? null : FailureKind.valueOf(failure),
+        failure == null ? null : FailureKind.labelled(failure).orElseThrow(),
         node.has("status") ? node.get("status").asInt() : null,
         text(node, "error"),
         time(node, "diedAfter"),

@@ -23,6 +23,9 @@ public final class DeadLetters {
   /** What one transaction purges; more would hold its locks for too long. */
   private static final int PURGED_AT_ONCE = 10_000;
 
+  /** Who only wants to know how many does not keep a connection for longer. */
+  static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
+
   private static final int GROUPS_REACH = 5_000;
   private static final Duration EMPTY_GROUPS_KEPT = Duration.ofDays(30);
 
@@ -44,7 +47,7 @@ public final class DeadLetters {
    */
   public record Letter(TaskView task, Instant diedAt, String group) {}
 
-  private static final String SHOW =
+  static final String SHOW =
       """
       /* DeadLetters.show */
       SELECT %s, d.died_at, d.fingerprint, CASE WHEN ?::boolean THEN t.payload END AS payload
@@ -84,9 +87,16 @@ public final class DeadLetters {
         reader.view(row), Sql.requiredInstant(row, "died_at"), row.getString("fingerprint"));
   }
 
+  /**
+   * How many match.
+   *
+   * @param isAtLeast whether there may be more, because looking at all of them took too long
+   */
+  public record Count(long matched, boolean isAtLeast) {}
+
   /** How many match now. */
-  public long count(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    return LetterSearch.count(tx, tenant, filter);
+  public Count count(Tx tx, TenantId tenant, DeadLetterFilter filter) {
+    return LetterSearch.count(tx, tenant, filter, COUNT_PATIENCE);
   }
 
   /**
@@ -221,7 +231,13 @@ public final class DeadLetters {
    *
    * @param isMore whether its time was over before there was nothing left
    */
-  public record Purged(long matched, long purged, boolean isMore) {}
+  public record Purged(Count count, long purged, boolean isMore) {
+
+    private static Purged of(Count before, long purged, boolean isMore) {
+      long matched = Math.max(before.matched(), purged);
+      return new Purged(new Count(matched, before.isAtLeast() && isMore), purged, isMore);
+    }
+  }
 
   private record Batch(int purged, @Nullable Position next) {}
 
@@ -255,7 +271,7 @@ public final class DeadLetters {
    */
   public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration patience, String who) {
     long began = System.nanoTime();
-    long matched = db.inTransaction(tx -> count(tx, tenant, filter));
+    Count count = db.inTransaction(tx -> count(tx, tenant, filter));
     long purged = 0;
     Position after = null;
     do {
@@ -264,14 +280,14 @@ public final class DeadLetters {
       purged += batch.purged();
       after = batch.next();
     } while (after != null && System.nanoTime() - began < patience.toNanos());
-    return new Purged(Math.max(matched, purged), purged, after != null);
+    return Purged.of(count, purged, after != null);
   }
 
   /** Removes as many as one transaction can. */
   public Purged purge(Tx tx, TenantId tenant, DeadLetterFilter filter, String who) {
-    long matched = count(tx, tenant, filter);
+    Count count = count(tx, tenant, filter);
     Batch batch = purgeBatch(tx, tenant, filter, null, who);
-    return new Purged(Math.max(matched, batch.purged()), batch.purged(), batch.next() != null);
+    return Purged.of(count, batch.purged(), batch.next() != null);
   }
 
   private static Batch purgeBatch(

@@ -5,6 +5,7 @@ import carillon.model.TenantId;
 import carillon.store.DeadLetters.Position;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -165,8 +166,7 @@ final class LetterSearch {
             AND g.fingerprint = ?\
       """;
 
-  /** Empty if there are too many groups to look through. */
-  private static Optional<List<Kind>> kinds(Tx tx, TenantId tenant, DeadLetterFilter filter) {
+  static Composed composeKinds(TenantId tenant, DeadLetterFilter filter) {
     Questions questions = new Questions();
     questions.ask("g.failure = ?", filter.failure() == null ? null : filter.failure().name());
     questions.ask("g.status = ?", filter.status());
@@ -190,14 +190,20 @@ final class LetterSearch {
     }
     arguments.add(MOST_GROUPS + 1);
     String matches = questions.sql.isEmpty() ? "true" : String.join(" AND ", questions.sql);
+    return new Composed(KINDS.replace("{matches}", matches).replace("{where}", where), arguments);
+  }
+
+  /** Empty if there are too many groups to look through. */
+  private static Optional<List<Kind>> kinds(Tx tx, TenantId tenant, DeadLetterFilter filter) {
+    Composed kinds = composeKinds(tenant, filter);
     List<Optional<Kind>> found =
         tx.query(
-            KINDS.replace("{matches}", matches).replace("{where}", where),
+            kinds.sql(),
             row ->
                 row.getBoolean("matches")
                     ? Optional.of(new Kind(row.getString("type"), row.getString("fingerprint")))
                     : Optional.empty(),
-            arguments.toArray());
+            kinds.arguments().toArray());
     return found.size() > MOST_GROUPS
         ? Optional.empty()
         : Optional.of(found.stream().flatMap(Optional::stream).toList());
@@ -406,23 +412,57 @@ final class LetterSearch {
 
   private record Counted(long matched, @Nullable Position end) {}
 
-  /** How many match, in as many statements as that takes. */
-  static long count(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    Plan plan = plan(tx, tenant, filter);
-    if (plan.way() != Way.BY_KIND) {
-      return count(tx, plan, filter);
-    }
-    long matched = 0;
-    for (Kind kind : plan.kinds()) {
-      matched += count(tx, plan.only(kind), filter);
-    }
-    return matched;
+  static final String COUNT_BY_GROUPS =
+      """
+      /* LetterSearch.countByGroups */
+      SELECT coalesce(sum(g.letters), 0) AS matched
+      FROM carillon.dead_letter_group g
+      WHERE g.tenant = ?{more}
+      """;
+
+  private static long countByGroups(Tx tx, TenantId tenant, DeadLetterFilter filter) {
+    Questions questions = new Questions();
+    questions.ask(" AND g.type = ?", filter.type());
+    questions.ask(" AND g.fingerprint = ?", filter.group());
+    questions.ask(" AND g.failure = ?", filter.failure() == null ? null : filter.failure().name());
+    questions.ask(" AND g.status = ?", filter.status());
+    List<@Nullable Object> arguments = new ArrayList<>(List.of(tenant));
+    arguments.addAll(questions.arguments);
+    return tx.query(
+            COUNT_BY_GROUPS.replace("{more}", String.join("", questions.sql)),
+            row -> row.getLong("matched"),
+            arguments.toArray())
+        .getFirst();
   }
 
-  private static long count(Tx tx, Plan plan, DeadLetterFilter filter) {
+  /** How many match, in as many statements as that takes; of those, as many as the patience is. */
+  static DeadLetters.Count count(
+      Tx tx, TenantId tenant, DeadLetterFilter filter, Duration patience) {
+    if (filter.isCountedByGroups()) {
+      return new DeadLetters.Count(countByGroups(tx, tenant, filter), false);
+    }
+    long end = System.nanoTime() + patience.toNanos();
+    Plan plan = plan(tx, tenant, filter);
+    if (plan.way() != Way.BY_KIND) {
+      return count(tx, plan, filter, end);
+    }
+    long matched = 0;
+    boolean isAtLeast = false;
+    for (Kind kind : plan.kinds()) {
+      if (isAtLeast) {
+        break;
+      }
+      DeadLetters.Count some = count(tx, plan.only(kind), filter, end);
+      matched += some.matched();
+      isAtLeast = some.isAtLeast() || System.nanoTime() - end >= 0;
+    }
+    return new DeadLetters.Count(matched, isAtLeast);
+  }
+
+  private static DeadLetters.Count count(Tx tx, Plan plan, DeadLetterFilter filter, long end) {
     long matched = 0;
     Position from = start(filter);
-    while (from != null) {
+    do {
       List<@Nullable Object> arguments = new ArrayList<>(plan.answers());
       int reach = plan.asksTasks() ? REACH : COUNTED_AT_ONCE;
       arguments.add(reach);
@@ -435,8 +475,8 @@ final class LetterSearch {
               .getFirst();
       matched += counted.matched();
       from = counted.end();
-    }
-    return matched;
+    } while (from != null && System.nanoTime() - end < 0);
+    return new DeadLetters.Count(matched, from != null);
   }
 
   private static Counted counted(ResultSet row) throws SQLException {

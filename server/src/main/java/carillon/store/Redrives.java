@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -48,6 +49,9 @@ public final class Redrives {
 
   private static final Duration KEPT = Duration.ofDays(7);
 
+  /** A tenant has about this many under way at most, so that the others' steps come in time. */
+  public static final int MOST_OPEN = 20;
+
   private final Db db;
   private final Agenda agenda;
 
@@ -73,9 +77,10 @@ public final class Redrives {
   /**
    * A redrive, for showing.
    *
-   * @param filter JSON, as it was asked for
+   * @param filter JSON, as it was asked for, but of the ids only how many they are
    * @param rate per second; null means as fast as it goes
    * @param matched when it was started
+   * @param isAtLeast whether those were not counted to the end
    * @param refused dead letters that were met and could not be redriven
    * @param waiting of those redriven last, how many have not started yet; null where not asked for
    */
@@ -88,6 +93,7 @@ public final class Redrives {
       Instant createdAt,
       @Nullable Instant endedAt,
       long matched,
+      boolean isAtLeast,
       long redriven,
       long refused,
       long undone,
@@ -104,23 +110,30 @@ public final class Redrives {
 
   private static final String COLUMNS =
       """
-      id, tenant, state, filter, rate, who, created_at, ended_at, matched, redriven, refused, undone, after_at,
-      after_task, steps, stepped_at, undone_by
+      id, tenant, state, filter, rate, who, created_at, ended_at, matched, at_least, redriven, refused, undone,
+      after_at, after_task, steps, stepped_at, undone_by
       """;
 
   private record Row(
       Redrive redrive,
       TenantId tenant,
+      List<TaskId> ids,
       @Nullable Position after,
       long steps,
       @Nullable Instant steppedAt,
-      @Nullable String undoneBy) {}
+      @Nullable String undoneBy) {
+
+    private DeadLetterFilter filter() {
+      return DeadLetterFilter.parse(redrive.filter(), ids).until(redrive.createdAt());
+    }
+  }
 
   private static Row row(ResultSet row) throws SQLException {
     Instant afterAt = Sql.instant(row, "after_at");
     return new Row(
         redrive(row, null),
         new TenantId(row.getInt("tenant")),
+        Stream.of(Sql.uuids(row, "ids")).map(TaskId::new).toList(),
         afterAt == null ? null : new Position(afterAt, new TaskId(Sql.uuid(row, "after_task"))),
         row.getLong("steps"),
         Sql.instant(row, "stepped_at"),
@@ -137,6 +150,7 @@ public final class Redrives {
         Sql.requiredInstant(row, "created_at"),
         Sql.instant(row, "ended_at"),
         row.getLong("matched"),
+        row.getBoolean("at_least"),
         row.getLong("redriven"),
         row.getLong("refused"),
         row.getLong("undone"),
@@ -156,21 +170,47 @@ public final class Redrives {
   private static final String START =
       """
       /* Redrives.start */
-      INSERT INTO carillon.redrive (id, tenant, state, filter, rate, who, created_at, matched)
-      VALUES (?, ?, 'RUNNING', ?::jsonb, ?, ?, ?, ?)
+      INSERT INTO carillon.redrive (id, tenant, state, filter, ids, rate, who, created_at, matched, at_least)
+      VALUES (?, ?, 'RUNNING', ?::jsonb, ?, ?, ?, ?, ?, ?)
+      """;
+
+  private static final String OPEN_OF_TENANT =
+      """
+      /* Redrives.openOfTenant */
+      SELECT count(*) AS open
+      FROM carillon.redrive
+      WHERE tenant = ?
+        AND ended_at IS NULL
       """;
 
   /**
    * Starts one. What fits into this transaction is done in it; else whoever looks after redrives
-   * goes on with it, a step at a time.
+   * goes on with it, a step at a time. Empty if the tenant has too many of the latter.
    */
-  public Redrive start(
+  public Optional<Redrive> start(
       Tx tx, TenantId tenant, DeadLetterFilter filter, @Nullable Integer rate, String who) {
     Instant createdAt = now(tx);
-    long matched = LetterSearch.count(tx, tenant, filter.until(createdAt));
+    // Not only until now, because then the groups could not say it. What dies now is counted, at
+    // most.
+    DeadLetters.Count count = LetterSearch.count(tx, tenant, filter, DeadLetters.COUNT_PATIENCE);
+    boolean isDoneAtOnce = rate == null && count.matched() <= AT_ONCE && !count.isAtLeast();
+    if (!isDoneAtOnce
+        && tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
+      return Optional.empty();
+    }
     UUID id = UUID.randomUUID();
-    tx.update(START, id, tenant, filter.json().toString(), rate, who, createdAt, matched);
-    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("matched", matched);
+    tx.update(
+        START,
+        id,
+        tenant,
+        filter.summary().toString(),
+        Column.uuids(filter.ids(), TaskId::value),
+        rate,
+        who,
+        createdAt,
+        count.matched(),
+        count.isAtLeast());
+    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("matched", count.matched());
     if (rate != null) {
       detail.put("rate", rate);
     }
@@ -181,20 +221,19 @@ public final class Redrives {
         "redrive.start",
         id.toString(),
         detail.set("filter", filter.summary()).toString());
-    boolean isDoneAtOnce = rate == null && matched <= AT_ONCE;
     Row row = lock(tx, tenant, id).orElseThrow();
     while (isDoneAtOnce && row.redrive().state() == State.RUNNING) {
       // As many as there are: each batch keeps its groups locked until the end of the transaction.
       letGo(tx, row, AT_ONCE);
       row = lock(tx, tenant, id).orElseThrow();
     }
-    return row.redrive();
+    return Optional.of(row.redrive());
   }
 
   private static final String LOCK =
       """
       /* Redrives.lock */
-      SELECT %s
+      SELECT %s, ids
       FROM carillon.redrive
       WHERE id = ?
         AND tenant = ?
@@ -212,13 +251,14 @@ public final class Redrives {
       SELECT id, tenant
       FROM carillon.redrive
       WHERE ended_at IS NULL
-      ORDER BY created_at
+      ORDER BY stepped_at NULLS FIRST, created_at
       LIMIT ?
       """;
 
   /** One that has steps before it. */
   public record Open(TenantId tenant, UUID id) {}
 
+  /** Those first that have had no step for the longest time, so that each has its turn. */
   public List<Open> open(int limit) {
     return db.inTransaction(
         tx ->
@@ -234,6 +274,19 @@ public final class Redrives {
    */
   public Optional<Duration> step(Open open) {
     return db.inTransaction(tx -> step(tx, open));
+  }
+
+  private static final String POSTPONE =
+      """
+      /* Redrives.postpone */
+      UPDATE carillon.redrive
+      SET stepped_at = clock_timestamp()
+      WHERE id = ?
+      """;
+
+  /** Gives up its turn for one whose step failed: the others come first. */
+  public void postpone(Open open) {
+    db.inTransaction(tx -> tx.update(POSTPONE, open.id()));
   }
 
   Optional<Duration> step(Tx tx, Open open) {
@@ -338,6 +391,7 @@ public final class Redrives {
           after_task = ?,
           steps = steps + 1,
           stepped_at = clock_timestamp(),
+          at_least = at_least AND NOT ?,
           state = CASE WHEN ? THEN 'DONE' ELSE state END,
           ended_at = CASE WHEN ? THEN clock_timestamp() END
       WHERE id = ?
@@ -351,14 +405,9 @@ public final class Redrives {
     TenantId tenant = row.tenant();
     Page<Position, Position> page =
         most == 0
-            ? new Page<>(List.of(), row.after() == null ? before(redrive) : row.after())
+            ? new Page<>(List.of(), row.after() == null ? before(row) : row.after())
             : LetterSearch.page(
-                tx,
-                tenant,
-                DeadLetterFilter.parse(redrive.filter()).until(redrive.createdAt()),
-                LetterSearch.Order.OLDEST_FIRST,
-                row.after(),
-                most);
+                tx, tenant, row.filter(), LetterSearch.Order.OLDEST_FIRST, row.after(), most);
     Instant now = now(tx);
     Set<TaskId> woken = new HashSet<>();
     DeadLetters.bySlot(page.items())
@@ -392,6 +441,7 @@ public final class Redrives {
         end == null ? null : end.id(),
         isOver,
         isOver,
+        isOver,
         redrive.id());
     if (isOver) {
       Audit.record(
@@ -410,8 +460,8 @@ public final class Redrives {
   }
 
   /** Before all dead letters that it may mean. */
-  private static Position before(Redrive redrive) {
-    Instant first = DeadLetterFilter.parse(redrive.filter()).diedAfter();
+  private static Position before(Row row) {
+    Instant first = row.filter().diedAfter();
     return new Position(
         first == null ? Instant.parse("0001-01-01T00:00:00Z") : first, new TaskId(new UUID(0, 0)));
   }
@@ -599,6 +649,7 @@ public final class Redrives {
       /* Redrives.retreat */
       UPDATE carillon.redrive
       SET undone = undone + ?,
+          stepped_at = clock_timestamp(),
           state = CASE WHEN ? THEN 'UNDONE' ELSE state END,
           ended_at = CASE WHEN ? THEN clock_timestamp() END
       WHERE id = ?

@@ -141,23 +141,26 @@ CREATE TABLE carillon.redrive (
     id         uuid PRIMARY KEY,
     tenant     int NOT NULL REFERENCES carillon.tenant (id),
     state      text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED', 'UNDOING', 'UNDONE')),
-    filter     jsonb NOT NULL,
+    filter     jsonb NOT NULL, -- of the ids, how many they are
+    ids        uuid[] NOT NULL, -- of tasks; apart, so that who lists redrives does not read them
     rate       int, -- per second; NULL means as fast as it goes
     who        text NOT NULL,
     created_at timestamptz NOT NULL, -- what dies later is not meant
     ended_at   timestamptz,
     matched    bigint NOT NULL,
+    at_least   boolean NOT NULL, -- matched was not counted to the end
     redriven   bigint NOT NULL DEFAULT 0,
     refused    bigint NOT NULL DEFAULT 0, -- dead letters that could not be redriven, and are there still
     undone     bigint NOT NULL DEFAULT 0,
     after_at   timestamptz, -- how far it has come among the dead letters, by age
     after_task uuid,
     steps      bigint NOT NULL DEFAULT 0, -- of those that keep to a rate
-    stepped_at timestamptz,
+    stepped_at timestamptz, -- its last step, or the last that failed
     undone_by  text
 );
 
-CREATE INDEX redrive_open ON carillon.redrive (created_at) WHERE ended_at IS NULL;
+CREATE INDEX redrive_open ON carillon.redrive (stepped_at NULLS FIRST, created_at) WHERE ended_at IS NULL;
+CREATE INDEX redrive_open_tenant ON carillon.redrive (tenant) WHERE ended_at IS NULL;
 CREATE INDEX redrive_ended ON carillon.redrive (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX redrive_tenant ON carillon.redrive (tenant, created_at, id);
 

@@ -191,6 +191,67 @@ class DeadLetterApiTest {
   }
 
   @Test
+  void an_empty_filter_is_a_mistake_and_purges_nothing() {
+    DeadTasks.fill(api.world, 8, 1);
+
+    TestApi.Reply refused =
+        api.post("/v1/dead-letters/purge")
+            .json(
+                "{\"type\": \"t0\", \"ids\": [], \"error\": \"\", \"key\": \"\", \"metadata\": {}}")
+            .send()
+            .expect(ErrorCode.INVALID_VALUE);
+
+    assertThat(refused.json().get("errors"))
+        .extracting(error -> error.get("pointer").asString())
+        .containsExactlyInAnyOrder("/ids", "/error", "/key", "/metadata");
+    assertThat(api.world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("8");
+  }
+
+  @Test
+  void a_redrive_shows_how_many_ids_it_was_given_and_not_each() {
+    DeadTasks.fill(api.world, 8, 1);
+    String ids =
+        api.world.value(
+            "SELECT json_agg(task) FROM (SELECT * FROM carillon.dead_letter LIMIT 5) d");
+
+    String id =
+        redrive("{\"ids\": " + ids + ", \"failure\": \"STATUS\", \"rate\": 5}")
+            .expect(202)
+            .text("id");
+
+    String shown = "{\"ids\":5,\"failure\":\"status\"}";
+    assertThat(get("/v1/redrives/" + id).get("filter")).hasToString(shown);
+    assertThat(get("/v1/redrives").get("items").get(0).get("filter")).hasToString(shown);
+    for (int steps = 0; steps < 6; steps++) {
+      step(id);
+    }
+    assertThat(get("/v1/redrives/" + id).get("redriven").asInt()).isEqualTo(5);
+    assertThat(get("/v1/redrives/" + id).get("status").asString()).isEqualTo("DONE");
+    JsonNode undone = api.post("/v1/redrives/" + id + "/undo").send().expect(200).json();
+    assertThat(undone.get("filter")).hasToString(shown);
+  }
+
+  @Test
+  void a_tenant_with_many_redrives_under_way_starts_no_other_but_one_that_is_done_at_once() {
+    DeadTasks.fill(api.world, 100, 1);
+    String slowly = "{\"type\": \"t0\", \"rate\": 1}";
+    String first = redrive(slowly).expect(202).text("id");
+    for (int started = 1; started < Redrives.MOST_OPEN; started++) {
+      redrive(slowly).expect(202);
+    }
+
+    TestApi.Reply refused = redrive(slowly).expect(ErrorCode.TOO_MANY_REDRIVES);
+
+    assertThat(refused.status()).isEqualTo(409);
+    assertThat(refused.text("detail")).contains("20 redrives are under way");
+    assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MOST_OPEN);
+    redrive("{\"type\": \"t0\", \"rate\": 1, \"dryRun\": true}").expect(200);
+    redrive("{\"key\": \"key 1\"}").expect(200);
+    api.post("/v1/redrives/" + first + "/stop").send().expect(200);
+    redrive(slowly).expect(202);
+  }
+
+  @Test
   void a_redrive_belongs_to_its_tenant_and_to_keys_that_see_all_types() {
     DeadTasks.fill(api.world, 10, 1);
     String id =

@@ -2,6 +2,7 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.testkit.DeadTasks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,6 +13,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
 /** Who may do what to whom. */
 class TenancyTest {
@@ -145,6 +147,14 @@ class TenancyTest {
                 "GET /v1/tenants", Permission.TENANTS,
                 "GET /v1/limits", Permission.ANY));
     calls.put("GET /v1/audit", Permission.AUDIT);
+    calls.put("GET /v1/dead-letters", Permission.TASKS_READ);
+    calls.put("GET /v1/dead-letters/groups", Permission.TASKS_READ);
+    calls.put("POST /v1/dead-letters/purge", Permission.TASKS_OPERATE);
+    calls.put("POST /v1/dead-letters/restore", Permission.ARCHIVES);
+    calls.put("GET /v1/redrives", Permission.TASKS_READ);
+    calls.put("GET /v1/redrives/" + NOBODY, Permission.TASKS_READ);
+    calls.put("POST /v1/redrives/" + NOBODY + "/stop", Permission.TASKS_OPERATE);
+    calls.put("POST /v1/redrives/" + NOBODY + "/undo", Permission.TASKS_OPERATE);
     for (Role role : Role.values()) {
       String key = api.key("roles", role.label());
       calls.forEach(
@@ -183,6 +193,11 @@ class TenancyTest {
             send(producer, "POST", "/v1/tasks/cancel", "{\"type\":\"theirs\"}"),
             send(producer, "GET", "/v1/tasks?type=theirs", ""),
             send(worker, "GET", "/v1/tasks", ""),
+            send(producer, "GET", "/v1/dead-letters?type=theirs", ""),
+            send(worker, "GET", "/v1/dead-letters", ""),
+            send(producer, "GET", "/v1/dead-letters/groups?type=theirs", ""),
+            send(worker, "GET", "/v1/dead-letters/groups", ""),
+            send(producer, "GET", "/v1/redrives", ""),
             send(worker, "POST", "/v1/work/claim", "{\"types\":[\"mine\",\"theirs\"]}"))) {
       assertThat(answer).startsWith("403").contains("missing_scope");
     }
@@ -190,6 +205,17 @@ class TenancyTest {
     assertThat(send(producer, "GET", "/v1/tasks/" + other, "")).startsWith("404");
     assertThat(send(producer, "POST", "/v1/tasks/" + other + "/cancel", "")).startsWith("404");
     assertThat(send(producer, "GET", "/v1/types/theirs", "")).startsWith("404");
+  }
+
+  @Test
+  void a_key_that_is_limited_to_types_sees_no_other_dead_letters() {
+    DeadTasks.fill(api.world, 8, 4); // of the default tenant, two of each type
+    String producer = api.key("default", "producer", "t1");
+
+    for (String path : List.of("/v1/dead-letters", "/v1/dead-letters/groups")) {
+      JsonNode items = api.request("GET", path).as(producer).send().expect(200).json().get("items");
+      assertThat(items).isNotEmpty().allMatch(item -> item.get("type").asString().equals("t1"));
+    }
   }
 
   @Test

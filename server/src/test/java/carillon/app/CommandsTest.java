@@ -94,6 +94,16 @@ class CommandsTest {
         "dead-letter purge           | give either --all, or at least one of --type, --failure,",
         "dead-letter redrive --all --type t | give either --all, or at least one of --type,",
         "dead-letter redrive --all --dry-run --interval soon | --interval: \"soon\" is not a",
+        "dead-letter purge --error=  | --error must not be empty",
+        "dead-letter purge --type t --key= | --key must not be empty",
+        "dead-letter purge --type=   | --type must not be empty",
+        "dead-letter purge --type t --id= | --id must not be empty",
+        "dead-letter purge --type t --metadata==x | --metadata: the name must not be empty",
+        "dead-letter purge --type t --metadata= | '--metadata' (NAME=VALUE) should be in KEY=VALUE"
+            + " format",
+        "dead-letter redrive --type t --group= | --group must not be empty",
+        "dead-letter list --error=   | --error must not be empty",
+        "dead-letter groups --type=  | --type must not be empty",
         "redrive stop                | Missing required parameter: 'ID'; see carillon redrive stop"
             + " --help",
         "key create                  | Missing required option: '--role=ROLE'; see carillon key"
@@ -485,10 +495,12 @@ class CommandsTest {
         .answering(200, redrive.formatted("RUNNING", 100))
         .answering(200, redrive.formatted("DONE", 400));
 
-    assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms")).isZero();
+    assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
+        .isZero();
 
-    assertThat(out())
-        .startsWith(
+    assertThat(out()).as("nothing but the answer").isEqualTo(redrive.formatted("DONE", 400) + "\n");
+    assertThat(err())
+        .isEqualTo(
             """
             RUNNING 0%: 0 of 400 redriven, 2 waiting, 0 undone
             RUNNING 25%: 100 of 400 redriven, 2 waiting, 0 undone
@@ -508,9 +520,35 @@ class CommandsTest {
 
     assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
 
-    assertThat(out())
+    assertThat(err())
         .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")
         .contains("\r\033[KSTOPPED [");
+  }
+
+  @Test
+  void a_purge_goes_on_while_there_is_more_and_adds_up() {
+    api.answering(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
+        .answering(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
+        .answering(200, "{\"matched\":5,\"purged\":5}");
+
+    assertThat(type("dead-letter purge --type t --json")).isZero();
+
+    assertThat(out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
+    assertThat(err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
+    assertThat(api.asked())
+        .hasSize(3)
+        .extracting(FakeApi.Asked::body)
+        .containsOnly("{\"type\":\"t\"}");
+  }
+
+  @Test
+  void a_purge_that_finds_nothing_in_its_time_says_that_there_is_more() {
+    api.answering(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
+        .answering(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
+
+    assertThat(type("dead-letter purge --error x --json")).isZero();
+
+    assertThat(out()).isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
   }
 
   @Test

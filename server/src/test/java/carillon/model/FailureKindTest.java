@@ -38,4 +38,11 @@ class FailureKindTest {
     assertThat(FailureKind.named("DNS")).contains(FailureKind.DNS);
     assertThat(FailureKind.named("created")).isEmpty();
   }
+
+  @Test
+  void a_kind_is_found_by_its_label_however_it_is_capitalised() {
+    assertThat(FailureKind.CONNECT_TIMEOUT.label()).isEqualTo("connect_timeout");
+    assertThat(FailureKind.labelled("Connect_Timeout")).contains(FailureKind.CONNECT_TIMEOUT);
+    assertThat(FailureKind.labelled("")).isEmpty();
+  }
 }

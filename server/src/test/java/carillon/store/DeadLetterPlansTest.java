@@ -3,6 +3,7 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.FailureKind;
+import carillon.model.Target;
 import carillon.store.DeadLetters.Position;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.Postgres;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -34,6 +36,14 @@ import org.junit.jupiter.params.provider.MethodSource;
 class DeadLetterPlansTest {
 
   private static final int REAL = 2_000;
+  private static final int BULK = 1_000_000;
+  private static final int BULK_WITH_TASKS = 5_000;
+  private static final int GROUPS = 4_000;
+
+  /** The best of a few runs, so that a busy machine does not matter. */
+  private static final int RUNS = 5;
+
+  private static final double MOST_MILLIS = 50;
 
   private static World world;
 
@@ -54,7 +64,46 @@ class DeadLetterPlansTest {
         JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
         """);
-    others(1_001, 1_000_000);
+    groups();
+    others(1_001, BULK);
+    tasksOfTheNewest();
+  }
+
+  /** Each of one old letter. */
+  private static void groups() {
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure)
+        SELECT 1, ('%s-7000-a000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', 'many',
+               now() - interval '3 hours' + n * interval '1 ms',
+               'of the kind ' || translate(n::text, '0123456789', 'ghijklmnop'), 'WORKER'
+        FROM generate_series(1, %d) AS n
+        """
+            .formatted(prefix(), slot(), GROUPS));
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter_group WHERE type = 'many'"))
+        .isEqualTo(Integer.toString(GROUPS));
+  }
+
+  private static void tasksOfTheNewest() {
+    world.cancel(world.create(World.task("bulk", new Target.Pull()))); // so that there is a lane
+    world.sql(
+        """
+        INSERT INTO carillon.task (
+            tenant, id, slot, lane, state, due_at, created_at, attempt, fence, started_at, finished_at, status, failure,
+            key, metadata, payload, error)
+        SELECT d.tenant, d.task, d.slot, (SELECT l.id FROM carillon.lane l WHERE l.type = d.type), 'DEAD', d.died_at,
+               d.died_at, 5, 5, d.died_at, d.died_at, d.status, d.failure, d.key, '{"tens": "none"}', '{}', d.error
+        FROM (SELECT * FROM carillon.dead_letter WHERE tenant = 1 ORDER BY died_at DESC LIMIT %d) d
+        """
+            .formatted(BULK_WITH_TASKS));
+  }
+
+  private static String prefix() {
+    return world.value("SELECT left(max(task::text), 13) FROM carillon.dead_letter");
+  }
+
+  private static String slot() {
+    return world.value("SELECT max(slot) FROM carillon.dead_letter");
   }
 
   /** Newer than all real ones, of two types, ten kinds and one key. */
@@ -68,11 +117,7 @@ class DeadLetterPlansTest {
                'bulk ' || CASE WHEN n <= 1000 THEN 'a' ELSE chr(97 + n %% 10) END, 'STATUS', 500, 'bulk'
         FROM generate_series(%d, %d) AS n
         """
-            .formatted(
-                world.value("SELECT left(max(task::text), 13) FROM carillon.dead_letter"),
-                world.value("SELECT max(slot) FROM carillon.dead_letter"),
-                from,
-                to));
+            .formatted(prefix(), slot(), from, to));
   }
 
   @AfterAll
@@ -220,8 +265,61 @@ class DeadLetterPlansTest {
         .containsPattern("using " + question.index() + "\\b")
         .doesNotContain("Seq Scan");
     assertThat(explained.pages()).as(explained.plan()).isLessThan(question.pages());
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
     assertThat(world.deadLetters.list(World.TENANT, question.filter(), 100, null, false).items())
-        .hasSize(question.name().matches("all") ? 0 : question.letters());
+        .hasSize(question.letters());
+  }
+
+  @Test
+  void a_page_is_shown_with_a_look_at_each_of_its_tasks() {
+    List<UUID> newest =
+        world
+            .deadLetters
+            .list(World.TENANT, DeadLetterFilter.ALL, 100, null, false)
+            .items()
+            .stream()
+            .map(letter -> letter.task().id().value())
+            .toList();
+
+    Explained explained =
+        explain(DeadLetters.SHOW, true, Column.uuids(newest, id -> id), World.TENANT);
+
+    System.out.printf(
+        "dead letters shown: %.1f ms, %d pages%n", explained.millis(), explained.pages());
+    assertThat(newest).hasSize(100);
+    assertThat(explained.plan())
+        .containsPattern("using dead_letter_pkey\\b")
+        .doesNotContain("Seq Scan");
+    assertThat(explained.pages()).as(explained.plan()).isLessThan(2_000);
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+  }
+
+  @Test
+  void the_groups_that_a_filter_means_are_found_among_thousands() {
+    String rare =
+        world.value(
+            "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
+    for (DeadLetterFilter filter :
+        List.of(
+            filter(null, FailureKind.CONNECTION, null, null, null, Map.of(), null),
+            filter("many", null, 504, null, null, Map.of(), null),
+            filter(null, null, null, null, null, Map.of(), rare),
+            filter("t3", null, null, null, null, Map.of(), rare))) {
+      LetterSearch.Composed kinds = LetterSearch.composeKinds(World.TENANT, filter);
+
+      Explained explained = explain(kinds.sql(), kinds.arguments().toArray());
+
+      System.out.printf(
+          "kinds of dead letters, %s: %.1f ms, %d pages%n",
+          filter, explained.millis(), explained.pages());
+      assertThat(explained.plan())
+          .contains("using dead_letter_group_pkey")
+          .doesNotContain("Seq Scan");
+      assertThat(explained.pages())
+          .as(explained.plan())
+          .isLessThan(filter.group() == null ? 3L * GROUPS : 50);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+    }
   }
 
   @Test
@@ -264,7 +362,7 @@ class DeadLetterPlansTest {
   void groups_are_listed_through_their_index_and_counted_by_nobody() {
     for (DeadLetters.GroupFilter filter :
         List.of(
-            new DeadLetters.GroupFilter(null, null, null),
+            ANY_GROUP,
             new DeadLetters.GroupFilter("t1", null, null),
             new DeadLetters.GroupFilter(null, FailureKind.STATUS, 504))) {
       Explained explained =
@@ -276,9 +374,15 @@ class DeadLetterPlansTest {
       assertThat(explained.plan())
           .contains("using dead_letter_group_last")
           .doesNotContain("Seq Scan");
-      assertThat(explained.pages()).as(explained.plan()).isLessThan(100);
+      assertThat(explained.pages())
+          .as(explained.plan())
+          .isLessThan(filter.equals(ANY_GROUP) ? 300 : 3L * GROUPS);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
     }
   }
+
+  private static final DeadLetters.GroupFilter ANY_GROUP =
+      new DeadLetters.GroupFilter(null, null, null);
 
   @Test
   void a_dry_run_counts_a_million_however_it_has_to_look_for_them() {
@@ -289,12 +393,14 @@ class DeadLetterPlansTest {
             filter(null, FailureKind.STATUS, 500, null, null, Map.of(), null))) {
       long began = System.nanoTime();
 
-      long letters =
-          world.db.inTransaction(tx -> world.deadLetters.count(tx, World.TENANT, filter));
+      DeadLetters.Count letters =
+          world.db.inTransaction(
+              tx -> LetterSearch.count(tx, World.TENANT, filter, Duration.ofMinutes(1)));
 
       System.out.printf(
-          "dead letters counted: %d in %d ms%n", letters, (System.nanoTime() - began) / 1_000_000);
-      assertThat(letters).isBetween(1_000_000L, 1_000_000L + REAL);
+          "dead letters counted: %s in %d ms%n", letters, (System.nanoTime() - began) / 1_000_000);
+      assertThat(letters.matched()).isBetween((long) BULK, (long) BULK + REAL + GROUPS);
+      assertThat(letters.isAtLeast()).isFalse();
     }
   }
 
@@ -310,7 +416,7 @@ class DeadLetterPlansTest {
       Pattern.compile("Buffers: shared (?:hit=(\\d+))?(?: ?read=(\\d+))?");
   private static final Pattern TIME = Pattern.compile("duration: ([0-9.]+) ms");
 
-  /** Runs it as the program does, and has the server say how. The second run is not the first. */
+  /** Runs it as the program does, and has the server say how; the best of the runs counts. */
   private static Explained explain(String sql, @Nullable Object... arguments) {
     try (Connection connection = Postgres.connect(world.address);
         Statement settings = connection.createStatement()) {
@@ -334,8 +440,12 @@ class DeadLetterPlansTest {
               "auto_explain.log_min_duration = 0")) {
         settings.execute("SET " + setting);
       }
-      run(connection, sql, arguments);
-      return run(connection, sql, arguments);
+      Explained best = run(connection, sql, arguments);
+      for (int runs = 0; runs < RUNS; runs++) {
+        Explained next = run(connection, sql, arguments);
+        best = next.millis() < best.millis() ? next : best;
+      }
+      return best;
     } catch (SQLException e) {
       throw new AssertionError(sql, e);
     }

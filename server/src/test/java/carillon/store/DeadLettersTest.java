@@ -72,7 +72,14 @@ class DeadLettersTest {
   }
 
   private static long count(DeadLetterFilter filter) {
-    return world.db.inTransaction(tx -> world.deadLetters.count(tx, World.TENANT, filter));
+    DeadLetters.Count count =
+        world.db.inTransaction(tx -> world.deadLetters.count(tx, World.TENANT, filter));
+    assertThat(count.isAtLeast()).isFalse();
+    return count.matched();
+  }
+
+  private static DeadLetters.Purged purged(long matched, long purged, boolean isMore) {
+    return new DeadLetters.Purged(new DeadLetters.Count(matched, false), purged, isMore);
   }
 
   private static String groupOf(int kind) {
@@ -117,7 +124,8 @@ class DeadLettersTest {
           assertThat(walk(world, filter, 1_000)).as("%s", filter).hasSize(letters);
           assertThat(walk(world, filter, 99)).as("%s", filter).hasSize(letters);
           assertThat(count(filter)).as("%s", filter).isEqualTo(letters.longValue());
-          assertThat(DeadLetterFilter.parse(filter.json().toString())).isEqualTo(filter);
+          assertThat(DeadLetterFilter.parse(filter.summary().toString(), filter.ids()))
+              .isEqualTo(filter);
         });
   }
 
@@ -130,7 +138,7 @@ class DeadLettersTest {
 
     assertThat(count(ids)).isEqualTo(1);
     assertThat(walk(world, ids, 10)).hasSize(1);
-    assertThat(DeadLetterFilter.parse(ids.json().toString())).isEqualTo(ids);
+    assertThat(DeadLetterFilter.parse(ids.summary().toString(), ids.ids())).isEqualTo(ids);
   }
 
   @Test
@@ -174,7 +182,7 @@ class DeadLettersTest {
       DeadLetters.Purged purged =
           other.deadLetters.purge(World.TENANT, some, Duration.ofMinutes(1), "me");
 
-      assertThat(purged).isEqualTo(new DeadLetters.Purged(3_000, 3_000, false));
+      assertThat(purged).isEqualTo(purged(3_000, 3_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.task WHERE state = 'DEAD'"))
           .isEqualTo("9000");
       assertThat(
@@ -188,7 +196,7 @@ class DeadLettersTest {
           other.db.inTransaction(
               tx -> other.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me"));
 
-      assertThat(all).isEqualTo(new DeadLetters.Purged(9_000, 9_000, false));
+      assertThat(all).isEqualTo(purged(9_000, 9_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("0");
       assertThat(
               other
@@ -208,11 +216,29 @@ class DeadLettersTest {
       DeadLetters.Purged first =
           other.deadLetters.purge(World.TENANT, DeadLetterFilter.ALL, Duration.ZERO, "me");
 
-      assertThat(first).isEqualTo(new DeadLetters.Purged(10_500, 10_000, true));
+      assertThat(first).isEqualTo(purged(10_500, 10_000, true));
       assertThat(
               other.deadLetters.purge(
                   World.TENANT, DeadLetterFilter.ALL, Duration.ofMinutes(1), "me"))
-          .isEqualTo(new DeadLetters.Purged(500, 500, false));
+          .isEqualTo(purged(500, 500, false));
+    }
+  }
+
+  @Test
+  void a_count_that_has_to_look_at_each_letter_ends_when_its_time_is_over() {
+    DeadLetterFilter looking = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
+    try (World other = World.create()) {
+      DeadTasks.fill(other, 5_500, 1); // more than one statement looks at
+
+      DeadLetters.Count some =
+          other.db.inTransaction(
+              tx -> LetterSearch.count(tx, World.TENANT, looking, Duration.ZERO));
+      DeadLetters.Count all =
+          other.db.inTransaction(
+              tx -> LetterSearch.count(tx, World.TENANT, DeadLetterFilter.ALL, Duration.ZERO));
+
+      assertThat(some).isEqualTo(new DeadLetters.Count(10, true));
+      assertThat(all).as("known without a look").isEqualTo(new DeadLetters.Count(5_500, false));
     }
   }
 

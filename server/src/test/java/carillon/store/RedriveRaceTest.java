@@ -121,7 +121,11 @@ class RedriveRaceTest {
     TaskId id = new TaskId(UUID.fromString(world.value("SELECT task FROM carillon.dead_letter")));
     Redrives.Redrive redrive =
         world.db.inTransaction(
-            tx -> world.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "r"));
+            tx ->
+                world
+                    .redrives
+                    .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "r")
+                    .orElseThrow());
     var open = new Redrives.Open(World.TENANT, redrive.id());
     if (start == Start.LET_GO) {
       world.redrives.step(open);

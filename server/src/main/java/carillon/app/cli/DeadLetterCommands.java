@@ -87,6 +87,8 @@ public final class DeadLetterCommands {
 
     @Override
     JsonNode ask(Carillon carillon) {
+      LetterOptions.refuseEmpty("--type", type);
+      LetterOptions.refuseEmpty("--failure", failure);
       return carillon.get(
           query(
               DEAD_LETTERS + "/groups",
@@ -125,6 +127,7 @@ public final class DeadLetterCommands {
 
     ObjectNode body() {
       ObjectNode body = letters.body();
+      ids.forEach(id -> LetterOptions.refuseEmpty("--id", id));
       ApiCommand.set(body, "ids", ids.isEmpty() ? null : ids);
       if (body.isEmpty() != all) {
         throw new CommandFailed(
@@ -170,7 +173,23 @@ public final class DeadLetterCommands {
 
     @Override
     JsonNode ask(Carillon carillon) {
-      return carillon.post(DEAD_LETTERS + "/purge", filter.body());
+      ObjectNode body = filter.body();
+      JsonNode answer = carillon.post(DEAD_LETTERS + "/purge", body);
+      long now = answer.path("purged").asLong(0);
+      long matched = answer.path("matched").asLong(0);
+      long purged = now;
+      // A call has only so much time. One that found nothing in it would not do better again.
+      while (answer.path("more").asBoolean(false) && now > 0) {
+        console.err().println("purged " + purged + " of " + matched);
+        answer = carillon.post(DEAD_LETTERS + "/purge", body);
+        now = answer.path("purged").asLong(0);
+        matched = Math.max(matched, purged + answer.path("matched").asLong(0));
+        purged += now;
+      }
+      if (answer instanceof ObjectNode sum && sum.has("purged")) {
+        sum.put("matched", matched).put("purged", purged);
+      }
+      return answer;
     }
   }
 }

@@ -39,7 +39,26 @@ final class LetterOptions {
   @Option(names = "--group", paramLabel = "GROUP", description = "of this group")
   private @Nullable String group;
 
+  /** What is empty would mean every letter; rather, a variable of the script was not set. */
+  private void refuseEmpty() {
+    refuseEmpty("--type", type);
+    refuseEmpty("--failure", failure);
+    refuseEmpty("--error", error);
+    refuseEmpty("--died-after", diedAfter);
+    refuseEmpty("--died-before", diedBefore);
+    refuseEmpty("--key", key);
+    refuseEmpty("--group", group);
+    metadata.keySet().forEach(name -> refuseEmpty("--metadata: the name", name));
+  }
+
+  static void refuseEmpty(String what, @Nullable String value) {
+    if (value != null && value.isEmpty()) {
+      throw new CommandFailed(what + " must not be empty");
+    }
+  }
+
   String query(String path, ListOptions page, @Nullable String cursor) {
+    refuseEmpty();
     String query =
         ApiCommand.query(
             path,
@@ -72,6 +91,7 @@ final class LetterOptions {
   }
 
   ObjectNode body() {
+    refuseEmpty();
     ObjectNode body = ApiCommand.JSON.createObjectNode();
     ApiCommand.set(body, "type", type);
     ApiCommand.set(body, "failure", failure);

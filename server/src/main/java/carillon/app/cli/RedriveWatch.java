@@ -51,14 +51,14 @@ final class RedriveWatch {
     JsonNode now = redrive;
     Runtime.getRuntime().addShutdownHook(leaving);
     try {
-      while (isUnderWay(now) && !console.out().checkError()) {
+      while (isUnderWay(now) && !console.err().checkError()) {
         show(console, now);
         Thread.sleep(pause);
         now = carillon.get(ApiCommand.path(RedriveCommands.REDRIVES + "/", id, ""));
       }
       if (isUnderWay(redrive)) {
         show(console, now);
-        console.out().print(console.isTerminal() ? "\n" : "");
+        console.err().print(console.isTerminal() ? "\n" : "");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -85,12 +85,12 @@ final class RedriveWatch {
                 redrive.path("undone").asLong(0));
     String status = Text.visible(redrive.path("status").asString(""));
     if (!console.isTerminal()) {
-      console.out().println(status + " " + percent + "%: " + line);
+      console.err().println(status + " " + percent + "%: " + line);
       return;
     }
     int done = (int) (percent * WIDTH / ALL);
     String bar = "#".repeat(done) + ".".repeat(WIDTH - done);
-    console.out().print("\r\033[K" + status + " [" + bar + "] " + percent + "%  " + line);
-    console.out().flush();
+    console.err().print("\r\033[K" + status + " [" + bar + "] " + percent + "%  " + line);
+    console.err().flush();
   }
 }
