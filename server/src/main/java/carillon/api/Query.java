@@ -53,7 +53,7 @@ final class Query {
       String name = decode(equals < 0 ? pair : pair.substring(0, equals));
       String value = equals < 0 ? "" : decode(pair.substring(equals + 1));
       refuseCredentials(name, value);
-      if (value.indexOf('\0') >= 0) {
+      if (name.indexOf('\0') >= 0 || value.indexOf('\0') >= 0) {
         throw new ApiException(
             ErrorCode.INVALID_PARAMETER, "the parameter " + Echo.of(name) + " contains U+0000");
       }

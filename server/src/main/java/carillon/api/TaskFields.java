@@ -5,6 +5,7 @@ import carillon.model.Durations;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
+import carillon.model.TaskType;
 import carillon.store.TaskPatch;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -54,6 +55,9 @@ final class TaskFields {
   NewTask read(Fields fields) {
     Instant horizon = clock.instant().plus(Limits.HORIZON);
     String type = fields.required("type", fields.typeName("type"));
+    if (type != null && TaskType.isOwn(type)) {
+      fields.wrong("type", ErrorCode.INVALID_VALUE, "is Carillon's own; choose another name");
+    }
     String key = fields.text("key", Limits.KEY_CHARS);
     fields.exclusive("dueAt", "delay");
     Instant dueAt = fields.timeBefore("dueAt", horizon);

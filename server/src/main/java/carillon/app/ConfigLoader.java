@@ -227,7 +227,7 @@ final class ConfigLoader {
     DatabaseUrl url = read(Setting.DATABASE_URL, DatabaseUrl.RULE, DatabaseUrl::parse);
     List<String> allowTargets = allowTargets(url == null);
     Path dataDir = required(Setting.DATA_DIR, "a directory", this::directory);
-    Path archiveDir = read(Setting.ARCHIVE_DIR, "a directory", this::directory);
+    Path archiveDir = read(Setting.ARCHIVE_DIR, "a directory", this::writableDirectory);
     return new Config(
         new Config.Node(
             nodeId(),
@@ -301,6 +301,18 @@ final class ConfigLoader {
 
   private Optional<Path> directory(String text) {
     return Optional.of(directory.resolve(text).normalize());
+  }
+
+  /** One that is there, or can be made where it is wanted. */
+  private Optional<Path> writableDirectory(String text) {
+    Path wanted = directory.resolve(text).normalize().toAbsolutePath();
+    Path there = wanted;
+    while (there != null && Files.notExists(there)) {
+      there = there.getParent();
+    }
+    return there != null && Files.isDirectory(there) && Files.isWritable(there)
+        ? Optional.of(wanted)
+        : Optional.empty();
   }
 
   private <T> T required(Setting setting, String rule, Function<String, Optional<T>> parser) {

@@ -245,10 +245,20 @@ public final class DeadLetters {
   private static final String PURGE_TASKS =
       """
       /* DeadLetters.purgeTasks */
-      DELETE FROM carillon.task_{slot}
+      WITH gone AS (
+          DELETE FROM carillon.task_{slot}
+          WHERE tenant = ?
+            AND id = ANY (?)
+            AND state = 'DEAD'
+          RETURNING id
+      ), attempts AS (
+          DELETE FROM carillon.attempt_{slot}
+          WHERE tenant = ?
+            AND task = ANY (ARRAY(SELECT id FROM gone))
+      )
+      DELETE FROM carillon.transition_{slot}
       WHERE tenant = ?
-        AND id = ANY (?)
-        AND state = 'DEAD'
+        AND task = ANY (ARRAY(SELECT id FROM gone))
       """;
 
   // A letter whose task is gone is of no use to anybody.
@@ -303,7 +313,9 @@ public final class DeadLetters {
                   tx.update(
                       Sql.forSlot(PURGE_TASKS, slot),
                       tenant,
-                      Column.uuids(letters, letter -> letter.id().value())));
+                      Column.uuids(letters, letter -> letter.id().value()),
+                      tenant,
+                      tenant));
       purged =
           tx.update(
               PURGE_LETTERS, tenant, Column.uuids(page.items(), letter -> letter.id().value()));

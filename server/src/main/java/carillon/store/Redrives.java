@@ -222,8 +222,9 @@ public final class Redrives {
         id.toString(),
         detail.set("filter", filter.summary()).toString());
     Row row = lock(tx, tenant, id).orElseThrow();
-    while (isDoneAtOnce && row.redrive().state() == State.RUNNING) {
-      // As many as there are: each batch keeps its groups locked until the end of the transaction.
+    if (isDoneAtOnce) {
+      // Once only, because its groups stay locked until the end: if one look did not find them all,
+      // the others follow step by step.
       letGo(tx, row, AT_ONCE);
       row = lock(tx, tenant, id).orElseThrow();
     }
@@ -349,7 +350,8 @@ public final class Redrives {
       )
       UPDATE carillon.task_{slot} t
       SET state = 'PENDING',
-          ready_at = greatest(t.due_at, ?), -- it may have been put off while it was dead
+          -- It may have been put off while it was dead. Spread over a millisecond, as new ones are.
+          ready_at = greatest(t.due_at, ?) + random() * interval '999 microseconds',
           due_at = greatest(t.due_at, ?), -- what is measured from it, such as the greatest age, starts anew
           expires_at = NULL, -- it was started in time
           attempt = 0,

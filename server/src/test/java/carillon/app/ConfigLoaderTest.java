@@ -205,6 +205,7 @@ class ConfigLoaderTest {
         "dead-letter-ttl | 3651d      | a duration from 1m to 3650d",
         "dead-letter-ttl | never      | a duration from 1m to 3650d",
         "archive-dir   | ''           | a directory",
+        "archive-dir   | /dev/null/a  | a directory",
         "concurrency   | 0            | a number from 1 to 100000",
         "pool-size     | 1            | a number from 2 to 1000",
         "poison-crashes | 1           | a number from 2 to 100",

@@ -4,6 +4,7 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -72,6 +73,11 @@ final class ArchiveLines implements AutoCloseable {
     in.reset();
     return new ArchiveLines(
         isZipped ? new BufferedInputStream(new GZIPInputStream(in, CHUNK), CHUNK) : in);
+  }
+
+  /** Reads all that is left, for its checksum only. */
+  void toEnd() throws IOException {
+    in.transferTo(OutputStream.nullOutputStream());
   }
 
   /** The number of the last line that was read. */

@@ -87,6 +87,7 @@ final class RestoreCommand extends ApiCommand {
   private void restore(Carillon carillon, String file) {
     String only = connection.tenant(console);
     Map<String, Chunk> chunks = new LinkedHashMap<>();
+    refuseDamaged(file);
     try (InputStream in = open(file);
         ArchiveLines lines = ArchiveLines.of(in)) {
       String trouble = gather(carillon, file, lines, only, chunks);
@@ -98,6 +99,23 @@ final class RestoreCommand extends ApiCommand {
       }
     } catch (IOException e) {
       throw failed(file, "cannot be read: " + CommandFailed.reason(e));
+    }
+  }
+
+  /**
+   * A file says at its end whether it is whole, so it is read to there before anything is sent:
+   * what a damaged one has restored could not be told from the rest.
+   */
+  private void refuseDamaged(String file) {
+    if (file.equals("-")) {
+      return; // it can be read only once
+    }
+    try (InputStream in = open(file);
+        ArchiveLines lines = ArchiveLines.of(in)) {
+      lines.toEnd();
+    } catch (IOException e) {
+      throw new CommandFailed(
+          file + ": is damaged or cut off, nothing of it was restored: " + CommandFailed.reason(e));
     }
   }
 
