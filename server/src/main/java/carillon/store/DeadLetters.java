@@ -47,13 +47,29 @@ public final class DeadLetters {
    */
   public record Letter(TaskView task, Instant diedAt, String group) {}
 
+  // Fenced off, so that each is looked up: a join may read all tasks of the tenant, if statistics
+  // are
+  // old.
   static final String SHOW =
       """
       /* DeadLetters.show */
       SELECT %s, d.died_at, d.fingerprint, CASE WHEN ?::boolean THEN t.payload END AS payload
       FROM unnest(?::uuid[]) WITH ORDINALITY AS f (task, n)
-      JOIN carillon.dead_letter d ON d.tenant = ? AND d.task = f.task
-      JOIN carillon.task t ON t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.dead_letter
+          WHERE tenant = ?
+            AND task = f.task
+          OFFSET 0
+      ) d
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.task
+          WHERE tenant = d.tenant
+            AND id = d.task
+            AND slot = d.slot
+          OFFSET 0
+      ) t
       ORDER BY f.n
       """
           .formatted(TaskReader.COLUMNS);

@@ -99,8 +99,7 @@ class CommandsTest {
         "dead-letter purge --type=   | --type must not be empty",
         "dead-letter purge --type t --id= | --id must not be empty",
         "dead-letter purge --type t --metadata==x | --metadata: the name must not be empty",
-        "dead-letter purge --type t --metadata= | '--metadata' (NAME=VALUE) should be in KEY=VALUE"
-            + " format",
+        "dead-letter purge --type t --metadata= | (NAME=VALUE) should be in KEY=VALUE" + " format",
         "dead-letter redrive --type t --group= | --group must not be empty",
         "dead-letter list --error=   | --error must not be empty",
         "dead-letter groups --type=  | --type must not be empty",
