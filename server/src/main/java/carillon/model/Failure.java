@@ -14,4 +14,9 @@ public record Failure(
   public static Failure of(FailureKind kind, String message) {
     return new Failure(kind, message, null, null);
   }
+
+  /** The same, with something to add. */
+  Failure and(String more) {
+    return new Failure(kind, message + "; " + more, status, output);
+  }
 }

@@ -81,7 +81,7 @@ public record RetryPolicy(
     }
     Instant readyAt = after(now, delay(attempt, retryAfter, random));
     if (maxAge != null && readyAt.isAfter(after(dueAt, maxAge))) {
-      return new Outcome.Dead(failure, false);
+      return new Outcome.Dead(failure.and("the next attempt would come after maxAge"), false);
     }
     return new Outcome.RetryAt(readyAt, failure);
   }

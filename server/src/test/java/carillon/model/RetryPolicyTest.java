@@ -101,6 +101,12 @@ class RetryPolicyTest {
   @Test
   void no_attempt_starts_later_than_the_maximum_age() {
     assertThat(after(1, Duration.ofSeconds(71))).isInstanceOf(Outcome.RetryAt.class);
-    assertThat(after(1, Duration.ofSeconds(69))).isInstanceOf(Outcome.Dead.class);
+    assertThat(after(1, Duration.ofSeconds(69)))
+        .isEqualTo(
+            new Outcome.Dead(
+                Failure.of(
+                    FAILURE.kind(),
+                    FAILURE.message() + "; the next attempt would come after maxAge"),
+                false));
   }
 }

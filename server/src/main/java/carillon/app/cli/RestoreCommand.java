@@ -87,7 +87,11 @@ final class RestoreCommand extends ApiCommand {
   private void restore(Carillon carillon, String file) {
     String only = connection.tenant(console);
     Map<String, Chunk> chunks = new LinkedHashMap<>();
-    refuseDamaged(file);
+    try {
+      refuseDamaged(file);
+    } catch (IOException e) {
+      throw failed(file, "cannot be read: " + CommandFailed.reason(e));
+    }
     try (InputStream in = open(file);
         ArchiveLines lines = ArchiveLines.of(in)) {
       String trouble = gather(carillon, file, lines, only, chunks);
@@ -106,16 +110,24 @@ final class RestoreCommand extends ApiCommand {
    * A file says at its end whether it is whole, so it is read to there before anything is sent:
    * what a damaged one has restored could not be told from the rest.
    */
-  private void refuseDamaged(String file) {
+  private void refuseDamaged(String file) throws IOException {
     if (file.equals("-")) {
       return; // it can be read only once
     }
     try (InputStream in = open(file);
         ArchiveLines lines = ArchiveLines.of(in)) {
+      readToEnd(file, lines);
+    }
+  }
+
+  private static void readToEnd(String file, ArchiveLines lines) {
+    try {
       lines.toEnd();
     } catch (IOException e) {
       throw new CommandFailed(
-          file + ": is damaged or cut off, nothing of it was restored: " + CommandFailed.reason(e));
+          file
+              + ": is damaged or cut off, nothing of it was restored; look at what can be read of"
+              + " it (zcat), and restore that from standard input");
     }
   }
 
