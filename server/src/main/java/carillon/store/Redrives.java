@@ -323,7 +323,8 @@ public final class Redrives {
       WITH letter AS MATERIALIZED (
           -- No joins here and below: the planner would compare all with all, rather than sort by id.
           SELECT t.*,
-                 (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at
+                 (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at,
+                 (SELECT d.kept_from FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS kept_from
           FROM carillon.task_{slot} t
           WHERE t.tenant = ?
             AND t.id = ANY (?)
@@ -332,9 +333,10 @@ public final class Redrives {
           FOR UPDATE OF t -- who redrives, edits or purges one by hand comes before us or after us
       ), noted AS (
           INSERT INTO carillon.redriven (
-              redrive, n, tenant, task, slot, fence, attempt, crashes, due_at, expires_at, finished_at, died_at)
+              redrive, n, tenant, task, slot, fence, attempt, crashes, due_at, expires_at, finished_at, died_at,
+              kept_from)
           SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, slot, fence, attempt, crashes, due_at,
-                 expires_at, finished_at, coalesce(died_at, finished_at)
+                 expires_at, finished_at, coalesce(died_at, finished_at), coalesce(kept_from, finished_at)
           FROM letter
       ), kept AS ( -- the last attempt stood on the row, which is about to be used again
           INSERT INTO carillon.attempt_{slot} (
@@ -578,7 +580,7 @@ public final class Redrives {
       /* Redrives.takeBack */
       WITH back AS MATERIALIZED (
           SELECT t.tenant, t.id, t.slot, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
-                 r.due_at, r.expires_at, r.finished_at, r.died_at
+                 r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
           FROM carillon.redriven r
           JOIN carillon.task_{slot} t ON t.tenant = r.tenant AND t.id = r.task
           WHERE r.redrive = ?
@@ -615,9 +617,9 @@ public final class Redrives {
           SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'DEAD', fence, ?, ?
           FROM back
       ), letter AS (
-          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-          SELECT tenant, id, slot, (SELECT l.type FROM carillon.lane l WHERE l.id = back.lane), died_at, error, failure,
-                 status, key
+          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from, error, failure, status, key)
+          SELECT tenant, id, slot, (SELECT l.type FROM carillon.lane l WHERE l.id = back.lane), died_at, kept_from, error,
+                 failure, status, key
           FROM back
           RETURNING type, fingerprint
       )

@@ -68,6 +68,7 @@ CREATE TABLE carillon.redriven (
     expires_at  timestamptz,
     finished_at timestamptz,
     died_at     timestamptz NOT NULL,
+    kept_from   timestamptz NOT NULL,
     PRIMARY KEY (redrive, n)
 );
 
