@@ -174,8 +174,7 @@ class RetryDelayTest {
     assertThat(decided(now, Instant.MAX, Duration.ofSeconds(1))).isEqualTo(retried);
     assertThat(decided(now, LAST, Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(retried);
     assertThat(decided(now, now, Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(retried);
-    assertThat(decided(now, Instant.MIN, Duration.ofDays(730)))
-        .isEqualTo(new Outcome.Dead(FAILURE, false));
+    assertThat(decided(now, Instant.MIN, Duration.ofDays(730))).isInstanceOf(Outcome.Dead.class);
   }
 
   private static Duration shorter(Duration a, Duration b) {
