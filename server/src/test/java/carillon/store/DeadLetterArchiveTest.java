@@ -6,6 +6,7 @@ import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.testkit.Graves;
+import carillon.testkit.Overlapping;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,13 +18,11 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -192,44 +191,12 @@ class DeadLetterArchiveTest {
       throws InterruptedException, ExecutionException {
     TaskId id = Graves.dig(world, 1).getFirst();
     List<DeadLetterArchive.Letter> letters = oldest(10);
-    CountDownLatch changed = new CountDownLatch(1);
-    CountDownLatch mayCommit = new CountDownLatch(1);
 
-    Future<?> changing =
-        threads.submit(
-            () ->
-                world.db.inTransaction(
-                    tx -> {
-                      run(tx, change, id);
-                      changed.countDown();
-                      await(mayCommit);
-                      return true;
-                    }));
-    changed.await();
-    Future<Integer> dropping = threads.submit(() -> drop(letters));
-    Awaitility.await().pollInterval(Duration.ofMillis(2)).until(this::isBlocked);
-    mayCommit.countDown();
-    changing.get();
-
-    assertThat(dropping.get()).isZero();
+    try (var overlapping = new Overlapping(world)) {
+      assertThat(overlapping.runWaiting(tx -> run(tx, change, id), () -> drop(letters))).isZero();
+    }
     assertThat(count("task")).isEqualTo(change == Change.PURGED ? "0" : "1");
     assertThat(count("transition").equals("0")).as("its story").isEqualTo(change == Change.PURGED);
-  }
-
-  private boolean isBlocked() {
-    return !world
-        .value(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                + " wait_event_type = 'Lock'")
-        .equals("0");
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Test

@@ -12,6 +12,7 @@ import carillon.model.Route;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.testkit.Overlapping;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -20,13 +21,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -110,17 +106,17 @@ class InterleavingTest {
   }
 
   private World world;
-  private ExecutorService threads;
+  private Overlapping overlapping;
 
   @BeforeAll
   void open() {
     world = World.create();
-    threads = Executors.newCachedThreadPool();
+    overlapping = new Overlapping(world);
   }
 
   @AfterAll
   void close() {
-    threads.close();
+    overlapping.close();
     world.close();
   }
 
@@ -297,16 +293,10 @@ class InterleavingTest {
   void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
       Overlap overlap) throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
-    CountDownLatch firstHasRun = new CountDownLatch(1);
-    CountDownLatch mayEnd = new CountDownLatch(1);
-
-    Future<?> first = threads.submit(() -> runAndHold(overlap, subject, firstHasRun, mayEnd));
-    firstHasRun.await();
-    Future<?> second = threads.submit(() -> runAlone(overlap.second(), subject));
-    awaitDoneOrBlocked(second);
-    mayEnd.countDown();
-    first.get();
-    second.get();
+    overlapping.run(
+        tx -> run(tx, overlap.first(), subject),
+        overlap.commits(),
+        tx -> run(tx, overlap.second(), subject));
 
     Model start = Model.of(overlap.start());
     List<Model> legal = new ArrayList<>();
@@ -322,56 +312,11 @@ class InterleavingTest {
     assertTrailIsLegal(subject.id());
   }
 
-  /** Thrown to roll the first step back. */
-  private static final class RollBack extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-  }
-
-  private void runAndHold(
-      Overlap overlap, Subject subject, CountDownLatch hasRun, CountDownLatch mayEnd) {
-    try {
-      world.db.inTransaction(
-          tx -> {
-            run(tx, overlap.first(), subject);
-            hasRun.countDown();
-            await(mayEnd);
-            if (!overlap.commits()) {
-              throw new RollBack();
-            }
-            return true;
-          });
-    } catch (RollBack e) {
-      assertThat(overlap.commits()).isFalse();
-    }
-  }
-
   private void runAlone(Step step, Subject subject) {
     world.db.inTransaction(
         tx -> {
           run(tx, step, subject);
           return true;
         });
-  }
-
-  private void awaitDoneOrBlocked(Future<?> second) {
-    Awaitility.await()
-        .pollInterval(Duration.ofMillis(2))
-        .until(() -> second.isDone() || isBlocked());
-  }
-
-  private boolean isBlocked() {
-    return !world
-        .value(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                + " wait_event_type = 'Lock'")
-        .equals("0");
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

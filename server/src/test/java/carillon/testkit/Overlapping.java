@@ -1,0 +1,105 @@
+package carillon.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.store.Tx;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.awaitility.Awaitility;
+
+/**
+ * Two steps of which the second begins when the first has run and its transaction is still open.
+ */
+public final class Overlapping implements AutoCloseable {
+
+  private final World world;
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  public Overlapping(World world) {
+    this.world = world;
+  }
+
+  /** Thrown to roll the first step back. */
+  private static final class RollBack extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  /** The first ends as soon as the second is over or waits for a lock. */
+  public void run(Consumer<Tx> first, boolean commits, Consumer<Tx> second)
+      throws InterruptedException, ExecutionException {
+    Callable<Boolean> alone =
+        () ->
+            world.db.inTransaction(
+                tx -> {
+                  second.accept(tx);
+                  return true;
+                });
+    assertThat(run(first, commits, alone, true)).isTrue();
+  }
+
+  /** The first commits as soon as the second waits for a lock, which it must. */
+  public <T> T runWaiting(Consumer<Tx> first, Callable<T> second)
+      throws InterruptedException, ExecutionException {
+    return run(first, true, second, false);
+  }
+
+  private <T> T run(Consumer<Tx> first, boolean commits, Callable<T> second, boolean mayBeDone)
+      throws InterruptedException, ExecutionException {
+    CountDownLatch firstHasRun = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    Future<?> held = threads.submit(() -> runAndHold(first, commits, firstHasRun, mayEnd));
+    firstHasRun.await();
+    Future<T> begun = threads.submit(second);
+    Awaitility.await()
+        .pollInterval(Duration.ofMillis(2))
+        .until(() -> (mayBeDone && begun.isDone()) || isBlocked());
+    mayEnd.countDown();
+    held.get();
+    return begun.get();
+  }
+
+  private void runAndHold(
+      Consumer<Tx> step, boolean commits, CountDownLatch hasRun, CountDownLatch mayEnd) {
+    try {
+      world.db.inTransaction(
+          tx -> {
+            step.accept(tx);
+            hasRun.countDown();
+            await(mayEnd);
+            if (!commits) {
+              throw new RollBack();
+            }
+            return true;
+          });
+    } catch (RollBack e) {
+      assertThat(commits).isFalse();
+    }
+  }
+
+  private boolean isBlocked() {
+    return !world
+        .value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                + " wait_event_type = 'Lock'")
+        .equals("0");
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    threads.close();
+  }
+}
