@@ -43,6 +43,7 @@ class HotPlansTest {
           Endings.class,
           PullQueue.class,
           Redrives.class,
+          RedriveUndo.class,
           Slots.class,
           TaskChanges.class,
           TaskReader.class,
