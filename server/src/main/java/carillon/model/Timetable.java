@@ -1,0 +1,14 @@
+package carillon.model;
+
+import java.time.Instant;
+import java.util.List;
+
+/** All nominal times of a schedule, in order. */
+public interface Timetable {
+
+  /**
+   * The nominal times of the earliest instant after this one; empty if there are none. At most one
+   * of them fires: what a change of the clocks skipped is listed at the instant of the change.
+   */
+  List<NominalTime> next(Instant after);
+}
