@@ -8,7 +8,11 @@ import carillon.model.TenantId;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** A task about to be inserted: what was asked for, with its id, lane and times settled. */
+/**
+ * A task about to be inserted: what was asked for, with its id, lane and times settled.
+ *
+ * @param fireAt the nominal time, where a schedule made it
+ */
 record TaskRow(
     TenantId tenant,
     TaskId id,
@@ -18,7 +22,24 @@ record TaskRow(
     Instant dueAt,
     Instant createdAt,
     @Nullable Instant expiresAt,
-    NewTask asked) {
+    NewTask asked,
+    @Nullable String schedule,
+    @Nullable Instant fireAt) {
+
+  TaskRow firedBy(String schedule, Instant fireAt) {
+    return new TaskRow(
+        tenant,
+        id,
+        lane,
+        priority,
+        readyAt,
+        dueAt,
+        createdAt,
+        expiresAt,
+        asked,
+        schedule,
+        fireAt);
+  }
 
   /** As it will read back, without asking the database. */
   TaskView view(String tenantName, TaskType type) {
@@ -47,7 +68,7 @@ record TaskRow(
         asked.target(),
         asked.retry(),
         asked.concurrencyKey(),
-        null,
+        schedule,
         asked.metadata(),
         null,
         null,

@@ -128,10 +128,40 @@ public final class Tasks {
       slots.ensure(row.id().slot());
       rows.add(row);
     }
+    insertAll(tx, rows);
+    return rows.stream().map(TaskRow::id).toList();
+  }
+
+  /**
+   * A task that a schedule makes.
+   *
+   * @param id decided by who plans it, so that the same fire is the same task; its time is the
+   *     task's due time
+   * @param fireAt the nominal time
+   */
+  record Fired(TenantId tenant, TaskId id, String schedule, Instant fireAt, NewTask task) {}
+
+  /**
+   * Creates the tasks of fires, of any tenants. Unlike others they may be due in the past, which is
+   * then how late they are.
+   */
+  void createFired(Tx tx, List<Fired> fires) {
+    Instant now = now();
+    List<TaskRow> rows = new ArrayList<>(fires.size());
+    for (Fired fire : fires) {
+      Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
+      slots.ensure(fire.id().slot());
+      rows.add(
+          row(fire.tenant(), fire.id(), fire.task(), dueAt, now)
+              .firedBy(fire.schedule(), fire.fireAt()));
+    }
+    insertAll(tx, rows);
+  }
+
+  private void insertAll(Tx tx, List<TaskRow> rows) {
     for (int from = 0; from < rows.size(); from += INSERT_BATCH) {
       insert(tx, rows.subList(from, Math.min(rows.size(), from + INSERT_BATCH)));
     }
-    return rows.stream().map(TaskRow::id).toList();
   }
 
   private boolean isUnknownType(TenantId tenant, String type) {
@@ -147,10 +177,13 @@ public final class Tasks {
   }
 
   private TaskRow row(TenantId tenant, NewTask task, Instant now) {
-    ThreadLocalRandom random = ThreadLocalRandom.current();
-    TaskType type = catalog.type(tenant, task.type());
     Instant dueAt = dueAt(task, now);
-    TaskId id = TaskId.at(dueAt, random);
+    TaskId id = TaskId.at(dueAt, ThreadLocalRandom.current());
+    return row(tenant, id, task, dueAt, now);
+  }
+
+  private TaskRow row(TenantId tenant, TaskId id, NewTask task, Instant dueAt, Instant now) {
+    TaskType type = catalog.type(tenant, task.type());
     int priority = task.priority() == null ? type.priority() : task.priority();
     Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
     Object sliceBy = task.key() == null ? id : task.key();
@@ -162,11 +195,13 @@ public final class Tasks {
         priority,
         // Spread over a millisecond, never early: a burst at one instant must not be one key that
         // no cursor can divide.
-        dueAt.plus(random.nextInt(1_000), ChronoUnit.MICROS),
+        dueAt.plus(ThreadLocalRandom.current().nextInt(1_000), ChronoUnit.MICROS),
         dueAt,
         now,
         expiresAt(task, dueAt),
-        task);
+        task,
+        null,
+        null);
   }
 
   private static Instant dueAt(NewTask task, Instant now) {
@@ -188,14 +223,14 @@ public final class Tasks {
       /* Tasks.insert */
       INSERT INTO carillon.task_{slot} (
           tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-          target, retry, metadata, on_complete, on_dead)
+          target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       SELECT tenant, id, ?, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-             target::jsonb, retry::jsonb, metadata::jsonb, on_complete::jsonb, on_dead::jsonb
+             target::jsonb, retry::jsonb, metadata::jsonb, on_complete::jsonb, on_dead::jsonb, schedule, fire_at
       FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
                   ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
-                  ?::text[])
+                  ?::text[], ?::text[], ?::timestamptz[])
            AS n (tenant, id, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-                 target, retry, metadata, on_complete, on_dead)
+                 target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       """;
 
   /** One statement for each slot; the agenda hears of them once they are committed. */
@@ -236,7 +271,9 @@ public final class Tasks {
         Column.texts(rows, row -> Sql.json(row.asked().retry())),
         Column.texts(rows, row -> Sql.json(row.asked().metadata())),
         Column.texts(rows, row -> Sql.json(row.asked().callbacks().onComplete())),
-        Column.texts(rows, row -> Sql.json(row.asked().callbacks().onDead())));
+        Column.texts(rows, row -> Sql.json(row.asked().callbacks().onDead())),
+        Column.texts(rows, TaskRow::schedule),
+        Column.instants(rows, row -> row.fireAt()));
   }
 
   private static final String COPY =
@@ -244,7 +281,7 @@ public final class Tasks {
       /* Tasks.copy */
       COPY carillon.task_{slot} (
           tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-          target, retry, metadata, on_complete, on_dead)
+          target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       FROM STDIN (FORMAT binary)
       """;
 
@@ -255,7 +292,7 @@ public final class Tasks {
           for (TaskRow row : rows) {
             NewTask asked = row.asked();
             copied
-                .row(16)
+                .row(18)
                 .add(row.tenant().value())
                 .add(row.id().value())
                 .add(slot)
@@ -271,7 +308,9 @@ public final class Tasks {
                 .addJson(Sql.json(asked.retry()))
                 .addJson(Sql.json(asked.metadata()))
                 .addJson(Sql.json(asked.callbacks().onComplete()))
-                .addJson(Sql.json(asked.callbacks().onDead()));
+                .addJson(Sql.json(asked.callbacks().onDead()))
+                .add(row.schedule())
+                .add(row.fireAt());
           }
         });
   }

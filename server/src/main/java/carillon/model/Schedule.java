@@ -1,0 +1,51 @@
+package carillon.model;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rule that creates tasks, as it was asked for.
+ *
+ * @param cron either this
+ * @param every or this
+ * @param startAt nothing fires before; null means from now on
+ * @param endAt nothing fires after
+ * @param maxRuns so many nominal times become tasks
+ * @param pauseAfterFailures it is paused when so many of its tasks in a row have failed
+ * @param jitter each fire is late by up to this, always the same for the same nominal time
+ */
+public record Schedule(
+    String name,
+    @Nullable String cron,
+    @Nullable Duration every,
+    ZoneId zone,
+    DstRule dst,
+    OverlapRule overlap,
+    CatchUp catchUp,
+    Duration jitter,
+    @Nullable Instant startAt,
+    @Nullable Instant endAt,
+    @Nullable Integer maxRuns,
+    @Nullable Integer pauseAfterFailures,
+    Made task) {
+
+  /**
+   * What its tasks are; what is null follows the type.
+   *
+   * @param payload JSON text, byte for byte
+   */
+  public record Made(
+      String type,
+      @Nullable String key,
+      @Nullable Integer priority,
+      @Nullable String payload,
+      @Nullable Target target,
+      @Nullable RetryPolicy retry) {}
+
+  /** No two tasks with this key run at a time; null where they may. */
+  public @Nullable String concurrencyKey() {
+    return overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name;
+  }
+}
