@@ -67,7 +67,7 @@ record Sizes(
       "three rounds, of which the middle counts, for Carillon, sql and graphile-worker, one for the"
           + " others; a drain has at most 300,000 of graphile-worker, 200,000 of pg-boss, 100,000"
           + " of db-scheduler and BullMQ, 20,000 of JobRunr and 5,000 of Quartz; the future beside"
-          + " it has 2,000,000, beside sql too";
+          + " it has 2,000,000";
 
   private static final int FUTURE_OF_OTHERS = 2_000_000;
   private static final Duration PATIENCE_WITH_OTHERS = Duration.ofMinutes(1);
