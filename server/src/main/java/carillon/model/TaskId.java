@@ -21,7 +21,16 @@ public record TaskId(UUID value) {
   private static final long LAST_MILLI = 253_402_300_799_999L;
 
   public static TaskId at(Instant dueAt, RandomGenerator random) {
-    long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (random.nextLong() & 0xFFF);
+    return at(dueAt, random.nextLong(), random);
+  }
+
+  /**
+   * One that lies beside others of the same millisecond.
+   *
+   * @param place their order; only its 12 lowest bits count
+   */
+  public static TaskId at(Instant dueAt, long place, RandomGenerator random) {
+    long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (place & 0xFFF);
     long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
     return new TaskId(new UUID(high, low));
   }
