@@ -51,6 +51,8 @@ final class ZonedTimetable implements Timetable {
       LocalDateTime local = found.get();
       Instant at = local.toInstant(stretch.offset());
       if (stretch.isOver(at)) {
+        // Nothing fits before it, so no change of the clocks long before it matters; unless they
+        // will show times again that lie before where this search began.
         Instant near = local.toInstant(ZoneOffset.UTC).minus(CLOCKS_DIFFER);
         from = stretch.goesBackBehind(from) ? stretch.endsAt() : laterOf(stretch.endsAt(), near);
         continue;
