@@ -153,8 +153,10 @@ final class CronPlanner {
       return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     try {
+      FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
+      boolean isMoreOpen = due.open().size() >= Fires.MOST_OPEN && !settlement.settled().isEmpty();
       return new Fires.Planned(
-          due, settlement, FirePlan.of(state(schedule, settlement), now, most));
+          due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // such as a zone that this JDK does not know
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
