@@ -37,6 +37,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -176,6 +177,8 @@ final class Wiring {
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
     new BacklogGauge(new Backlog(engineDb, catalog, slots), clock).register(metrics);
 
+    Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
+    schedules.whenChanged(upkeep::planNow);
     Stores stores =
         new Stores(
             apiDb,
@@ -188,7 +191,8 @@ final class Wiring {
             new PullQueue(catalog, queue, endings, claims, agenda, clock),
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
-            new Restores(catalog, slots));
+            new Restores(catalog, slots),
+            schedules);
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),
