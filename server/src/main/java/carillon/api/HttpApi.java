@@ -82,6 +82,7 @@ public final class HttpApi implements AutoCloseable {
       return new Endpoints(all);
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
+    all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
     all.addAll(
         new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)
