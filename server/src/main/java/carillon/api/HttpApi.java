@@ -88,6 +88,7 @@ public final class HttpApi implements AutoCloseable {
         new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)
             .endpoints());
     all.addAll(new RedriveRoutes(stores.redrives(), database, once, lists).endpoints());
+    all.addAll(new BackfillRoutes(stores.backfills(), database, once, lists).endpoints());
     all.addAll(new AuditRoutes(stores.audit(), database, lists).endpoints());
     all.addAll(
         new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), database, once)

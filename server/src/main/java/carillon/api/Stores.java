@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
+import carillon.store.Backfills;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
@@ -24,4 +25,5 @@ public record Stores(
     PullQueue pullQueue,
     Redrives redrives,
     Audit audit,
-    Restores restores) {}
+    Restores restores,
+    Backfills backfills) {}

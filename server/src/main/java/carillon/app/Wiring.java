@@ -21,6 +21,8 @@ import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
+import carillon.store.BackfillSteps;
+import carillon.store.Backfills;
 import carillon.store.Backlog;
 import carillon.store.Catalog;
 import carillon.store.Claims;
@@ -32,11 +34,13 @@ import carillon.store.DeadLetters;
 import carillon.store.Endings;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
+import carillon.store.OldFires;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Slots;
+import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -151,7 +155,10 @@ final class Wiring {
             clock,
             new DeadLetters(engineDb, catalog),
             new Redrives(engineDb, agenda),
-            new DeadLetterArchive(engineDb));
+            new DeadLetterArchive(engineDb),
+            new Backfills(engineDb, StoredSchedule::timetable),
+            new BackfillSteps(engineDb, tasks, StoredSchedule::timetable),
+            new OldFires(engineDb));
     shutdown.add(
         Upkeep.start(
             upkeep,
@@ -181,7 +188,8 @@ final class Wiring {
             new PullQueue(catalog, queue, endings, claims, agenda, clock),
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
-            new Restores(catalog, slots));
+            new Restores(catalog, slots),
+            new Backfills(apiDb, StoredSchedule::timetable));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),
