@@ -9,6 +9,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -26,4 +27,5 @@ public record Stores(
     Redrives redrives,
     Audit audit,
     Restores restores,
+    Schedules schedules,
     Backfills backfills) {}

@@ -1,8 +1,8 @@
 package carillon.api;
 
 import carillon.model.TaskId;
-import carillon.store.FirePosition;
 import carillon.store.Page;
+import carillon.store.RecordedFire;
 import carillon.store.TaskFilter;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
@@ -60,13 +60,13 @@ final class TaskListRoutes {
   }
 
   /** Where a page starts, in the one order or in the other. */
-  private record Place(@Nullable TaskId task, @Nullable FirePosition fire) {
+  private record Place(@Nullable TaskId task, RecordedFire.@Nullable Moment fire) {
 
     static @Nullable Place parse(String text) {
       String[] parts = text.split(" ", 2);
       if (parts.length == 2) {
         return new Place(
-            null, new FirePosition(Instant.parse(parts[0]), LocalDateTime.parse(parts[1])));
+            null, new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1])));
       }
       return TaskId.parse(text).map(id -> new Place(id, null)).orElse(null);
     }
@@ -109,12 +109,12 @@ final class TaskListRoutes {
   private Optional<Answer> ofSchedule(Call call, TaskFilter filter, @Nullable Place start) {
     int limit = call.query().limit();
     boolean full = call.query().viewFull();
-    FirePosition before = start == null ? null : start.fire();
+    RecordedFire.Moment before = start == null ? null : start.fire();
     return database
         .use(() -> tasks.listOfSchedule(call.tenant(), filter, limit, before, full))
         .map(
             page -> {
-              FirePosition next = page.next();
+              RecordedFire.Moment next = page.next();
               return lists.answer(
                   call,
                   json(page.items(), full),

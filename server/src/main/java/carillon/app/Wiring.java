@@ -40,6 +40,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
@@ -183,6 +184,8 @@ final class Wiring {
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
     new BacklogGauge(new Backlog(engineDb, catalog, slots), clock).register(metrics);
 
+    Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
+    schedules.whenChanged(upkeep::planNow);
     Stores stores =
         new Stores(
             apiDb,
@@ -196,6 +199,7 @@ final class Wiring {
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
             new Restores(catalog, slots),
+            schedules,
             new Backfills(apiDb, StoredSchedule::timetable));
     HttpApi api =
         HttpApi.start(

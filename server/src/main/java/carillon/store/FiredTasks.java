@@ -4,6 +4,7 @@ import carillon.model.Slot;
 import carillon.model.TenantId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
@@ -23,6 +24,10 @@ final class FiredTasks {
 
   private static final int CHUNK = 1_000;
 
+  private static final RecordedFire.Moment END =
+      new RecordedFire.Moment(
+          Instant.parse("9999-12-31T23:59:59Z"), LocalDateTime.parse("9999-12-31T23:59:59"));
+
   private final Db db;
   private final TaskReader reader;
 
@@ -31,7 +36,7 @@ final class FiredTasks {
     this.reader = reader;
   }
 
-  private record Fire(FirePosition position, @Nullable UUID task, @Nullable Slot slot) {}
+  private record Fire(RecordedFire.Moment position, @Nullable UUID task, @Nullable Slot slot) {}
 
   private static final String SCHEDULE =
       """
@@ -76,11 +81,11 @@ final class FiredTasks {
           .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
 
   /** Latest nominal time first; empty if the tenant has no such schedule. */
-  Optional<Page<TaskView, FirePosition>> list(
+  Optional<Page<TaskView, RecordedFire.Moment>> list(
       TenantId tenant,
       TaskFilter filter,
       int limit,
-      @Nullable FirePosition before,
+      RecordedFire.@Nullable Moment before,
       boolean withPayload) {
     return db.inTransaction(
         tx ->
@@ -90,15 +95,15 @@ final class FiredTasks {
 
   private record Found(TaskView task, int number) {}
 
-  private Page<TaskView, FirePosition> page(
+  private Page<TaskView, RecordedFire.Moment> page(
       Tx tx,
       TenantId tenant,
       long schedule,
       TaskFilter filter,
       int limit,
-      @Nullable FirePosition before,
+      RecordedFire.@Nullable Moment before,
       boolean withPayload) {
-    FirePosition position = before == null ? FirePosition.END : before;
+    RecordedFire.Moment position = before == null ? END : before;
     Column lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
     List<TaskView> items = new ArrayList<>();
     for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {
@@ -133,7 +138,7 @@ final class FiredTasks {
   private static Fire fire(ResultSet row) throws SQLException {
     LocalDate slot = row.getObject("slot", LocalDate.class);
     return new Fire(
-        new FirePosition(
+        new RecordedFire.Moment(
             Sql.requiredInstant(row, "at"), row.getObject("local", LocalDateTime.class)),
         row.getObject("task", UUID.class),
         slot == null ? null : new Slot(slot));

@@ -166,7 +166,7 @@ public final class Tasks {
     }
   }
 
-  private boolean isUnknownType(TenantId tenant, String type) {
+  boolean isUnknownType(TenantId tenant, String type) {
     if (!catalog.tenant(tenant).strict() || catalog.isKnownType(tenant, type)) {
       return false;
     }
@@ -413,11 +413,11 @@ public final class Tasks {
    * Those that a schedule made, latest nominal time first; empty if there is no schedule with that
    * name. {@code before} is where the page before ended.
    */
-  public Optional<Page<TaskView, FirePosition>> listOfSchedule(
+  public Optional<Page<TaskView, RecordedFire.Moment>> listOfSchedule(
       TenantId tenant,
       TaskFilter filter,
       int limit,
-      @Nullable FirePosition before,
+      RecordedFire.@Nullable Moment before,
       boolean withPayload) {
     return fired.list(tenant, filter, limit, before, withPayload);
   }

@@ -81,6 +81,7 @@ final class TestApi implements AutoCloseable {
         world.redrives,
         world.audit,
         world.restores,
+        world.schedules,
         world.backfills);
   }
 

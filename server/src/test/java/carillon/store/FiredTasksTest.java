@@ -57,16 +57,16 @@ class FiredTasksTest {
     return new TaskFilter(type, state, null, "s", null, null, null, Map.of());
   }
 
-  private Page<TaskView, FirePosition> page(
-      TaskFilter filter, int limit, @Nullable FirePosition before) {
+  private Page<TaskView, RecordedFire.Moment> page(
+      TaskFilter filter, int limit, RecordedFire.@Nullable Moment before) {
     return world.tasks.listOfSchedule(World.TENANT, filter, limit, before, false).orElseThrow();
   }
 
   private List<Instant> all(TaskFilter filter, int limit) {
     List<Instant> all = new ArrayList<>();
-    FirePosition position = null;
+    RecordedFire.Moment position = null;
     do {
-      Page<TaskView, FirePosition> page = page(filter, limit, position);
+      Page<TaskView, RecordedFire.Moment> page = page(filter, limit, position);
       assertThat(page.items()).hasSizeLessThanOrEqualTo(limit);
       page.items().forEach(task -> all.add(Objects.requireNonNull(task.fireAt())));
       position = page.next();
@@ -137,7 +137,7 @@ class FiredTasksTest {
             .formatted(schedule));
     backfill(1);
 
-    Page<TaskView, FirePosition> first = page(filter(null, null), 10, null);
+    Page<TaskView, RecordedFire.Moment> first = page(filter(null, null), 10, null);
 
     assertThat(first.items()).isEmpty();
     assertThat(first.next()).isNotNull();

@@ -30,6 +30,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.TaskView;
@@ -81,6 +82,7 @@ public final class World implements AutoCloseable {
   public final Nodes nodes;
   public final DeadLetterArchive archive;
   public final Restores restores;
+  public final Schedules schedules;
   public final Backfills backfills;
   public final BackfillSteps backfillSteps;
   public final OldFires oldFires;
@@ -112,6 +114,7 @@ public final class World implements AutoCloseable {
     this.nodes = new Nodes(db);
     this.archive = new DeadLetterArchive(db);
     this.restores = new Restores(catalog, slots);
+    this.schedules = new Schedules(db, catalog, tasks, clock);
     this.backfills = new Backfills(db, StoredSchedule::timetable);
     this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
     this.oldFires = new OldFires(db);
