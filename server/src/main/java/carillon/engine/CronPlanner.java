@@ -87,14 +87,19 @@ final class CronPlanner {
 
   private Fires.Step step(Instant now) {
     try {
-      Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
-      tell(step);
-      return step;
+      return plan(now, batch);
     } catch (RuntimeException e) {
       throwIfDatabase(e);
       log.warn("cannot plan schedules together error={}", e.toString());
       return alone(now);
     }
+  }
+
+  private Fires.Step plan(Instant now, int limit) {
+    missed = List.of(); // of a step that was rolled back nothing is told
+    Fires.Step step = fires.planDue(now, limit, due -> decide(due, now));
+    tell(step);
+    return step;
   }
 
   private static void throwIfDatabase(RuntimeException e) {
@@ -108,8 +113,7 @@ final class CronPlanner {
     Fires.Step step = Fires.Step.NONE;
     for (int i = 0; i < MAX_ALONE; i++) {
       try {
-        step = fires.planDue(now, 1, due -> decide(due, now));
-        tell(step);
+        step = plan(now, 1);
         if (step.looked() == 0) {
           break;
         }
@@ -157,7 +161,7 @@ final class CronPlanner {
       boolean isMoreOpen = due.open().size() >= Fires.MOST_OPEN && !settlement.settled().isEmpty();
       return new Fires.Planned(
           due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
-    } catch (RuntimeException e) { // such as a zone that this JDK does not know
+    } catch (RuntimeException e) { // such as an expression that another version took
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
           schedule.tenant().value(),
@@ -198,6 +202,5 @@ final class CronPlanner {
       log.warn("fires were missed schedules={} not named", missed.size() - MAX_NAMED);
     }
     missed.forEach(events);
-    missed = List.of();
   }
 }

@@ -64,7 +64,7 @@ final class FirePlanning {
     if (at.isAfter(now.plus(FirePlan.HORIZON))) {
       return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
     }
-    if (fires.isEmpty() && isOlderThanGrace(at)) {
+    if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
       madeUp = MadeUp.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
     if (fires.size() >= most && mayStopBefore(at)) {

@@ -3,15 +3,11 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.FireHash;
-import carillon.model.NominalTime;
-import carillon.model.Timetable;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.LocalDateTime;
 import java.time.temporal.ChronoUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -206,20 +202,11 @@ class CronPlannerTest {
   @Test
   void a_local_time_that_does_not_exist_is_recorded_as_skipped() {
     start = Instant.parse("2026-03-29T00:00:00Z"); // an hour before Berlin's clocks jump
-    var skipped =
-        new NominalTime(
-            at(3_600), LocalDateTime.parse("2026-03-29T02:30:00"), NominalTime.Shift.GAP_SKIPPED);
-    var next =
-        new NominalTime(
-            at(88_200), LocalDateTime.parse("2026-03-30T02:30:00"), NominalTime.Shift.NONE);
-    Timetable nights =
-        after ->
-            Stream.of(skipped, next).filter(time -> time.at().isAfter(after)).limit(1).toList();
     TestSchedule.cron("s", "30 2 * * *", "Europe/Berlin")
         .with("dst_gap", "SKIP")
         .insert(world, start);
 
-    new TestPlanner(world, start, _ -> nights).planAt(start).planAt(at(3_600)).planAt(at(88_170));
+    planner.planAt(start).planAt(at(3_600)).planAt(at(88_170));
 
     assertThat(fires()).isEqualTo("3600 DST_GAP, 88200 PENDING");
     assertThat(world.value("SELECT local FROM carillon.schedule_fire ORDER BY at LIMIT 1"))

@@ -1,15 +1,12 @@
 package carillon.engine;
 
-import carillon.model.Timetable;
 import carillon.store.Fires;
-import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 
 /** The planner of one process, at the time that a test says. */
 final class TestPlanner implements InstantSource {
@@ -19,12 +16,9 @@ final class TestPlanner implements InstantSource {
   private Instant now;
 
   TestPlanner(World world, Instant now) {
-    this(world, now, Timetables::read);
-  }
-
-  TestPlanner(World world, Instant now, Function<StoredSchedule, Timetable> timetable) {
     this.now = now;
-    this.planner = new CronPlanner(new Fires(world.db, world.tasks), timetable, this, events::add);
+    this.planner =
+        new CronPlanner(new Fires(world.db, world.tasks), Timetables::read, this, events::add);
   }
 
   @Override
