@@ -69,7 +69,7 @@ final class ScheduleRoutes {
     boolean full = call.query().viewFull();
     String after = lists.start(call, text -> text);
     Page<StoredSchedule, String> page =
-        database.use(() -> schedules.list(call.tenant(), limit, after));
+        database.use(() -> schedules.list(call.tenant(), limit, after, full));
     Instant now = clock.instant();
     List<ObjectNode> visible =
         page.items().stream()

@@ -126,14 +126,23 @@ public final class Schedules {
       ORDER BY name
       LIMIT ?
       """
-          .formatted(ScheduleRows.COLUMNS);
+          .formatted(
+              ScheduleRows.COLUMNS.replace(
+                  "payload,", "CASE WHEN ?::boolean THEN payload END AS payload,"));
 
   /** By name, after the given one. */
-  public Page<StoredSchedule, String> list(TenantId tenant, int limit, @Nullable String after) {
+  public Page<StoredSchedule, String> list(
+      TenantId tenant, int limit, @Nullable String after, boolean withPayload) {
     List<StoredSchedule> found =
         db.inTransaction(
             tx ->
-                tx.query(LIST, ScheduleRows::read, tenant, after == null ? "" : after, limit + 1));
+                tx.query(
+                    LIST,
+                    ScheduleRows::read,
+                    withPayload,
+                    tenant,
+                    after == null ? "" : after,
+                    limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).schedule().name());

@@ -76,6 +76,27 @@ class ScheduleTest {
     }
   }
 
+  @Test
+  void a_cron_expression_with_seconds_fires_in_its_zone() {
+    try (Carillon api = servers.startOn(Postgres.freshDatabase()).connect()) {
+      api.put(
+          "/v1/schedules/tick",
+          Map.of(
+              "type", "tick",
+              "cron", "* * * * * *",
+              "timezone", "Asia/Kolkata",
+              "overlap", "allow",
+              "target", Map.of("discard", Map.of())));
+
+      await().atMost(PATIENCE).until(() -> completed(api) >= 3);
+
+      assertThat(scheduledTimes(api)).doesNotHaveDuplicates().allMatch(at -> at.endsWith(".000Z"));
+      assertThat(fires(api))
+          .extracting(fire -> fire.path("local").asString())
+          .allMatch(local -> local.endsWith("+05:30[Asia/Kolkata]"));
+    }
+  }
+
   private static int completed(Carillon api) {
     return (int)
         fires(api).stream()

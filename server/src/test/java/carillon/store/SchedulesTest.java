@@ -507,12 +507,14 @@ class SchedulesTest {
               schedule.task()));
     }
 
-    Page<StoredSchedule, String> first = world.schedules.list(World.TENANT, 2, null);
-    Page<StoredSchedule, String> second = world.schedules.list(World.TENANT, 2, first.next());
+    Page<StoredSchedule, String> first = world.schedules.list(World.TENANT, 2, null, false);
+    Page<StoredSchedule, String> second = world.schedules.list(World.TENANT, 2, first.next(), true);
 
     assertThat(first.items()).extracting(each -> each.schedule().name()).containsExactly("a", "b");
     assertThat(second.items()).extracting(each -> each.schedule().name()).containsExactly("c");
     assertThat(second.next()).isNull();
+    assertThat(first.items()).allMatch(each -> each.schedule().task().payload() == null);
+    assertThat(second.items()).allMatch(each -> each.schedule().task().payload() != null);
   }
 
   @Test
