@@ -106,6 +106,8 @@ class ScheduleCommandsTest {
         "backfill n --from A      | Missing required option: '--to=TIME'",
         "backfill n --from A --to B --watch --interval soon | --interval: \"soon\" is not a",
         "backfill-stop n          | Missing required parameter: 'ID'",
+        "apply                    | Missing required option: '--file=FILE|-'",
+        "apply -f none.yaml       | none.yaml: cannot be read: no such file",
         "tirgger n                | unknown command \"tirgger\"; did you mean trigger?",
       })
   void a_mistake_is_one_line_and_status_2(String line, String expected) {
@@ -131,7 +133,8 @@ class ScheduleCommandsTest {
         "preview",
         "backfill",
         "backfills",
-        "backfill-stop"
+        "backfill-stop",
+        "apply"
       })
   void every_command_explains_itself(String command) {
     assertThat(type((command + " --help").strip())).isZero();

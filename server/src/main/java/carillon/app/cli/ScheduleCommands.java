@@ -33,7 +33,8 @@ public final class ScheduleCommands {
         .addSubcommand(new PreviewCommand(console))
         .addSubcommand(new BackfillCommands.Start(console))
         .addSubcommand(new BackfillCommands.All(console))
-        .addSubcommand(new BackfillCommands.Stop(console));
+        .addSubcommand(new BackfillCommands.Stop(console))
+        .addSubcommand(new ApplyCommand(console));
   }
 
   /** A command about one schedule, which shows it. */
