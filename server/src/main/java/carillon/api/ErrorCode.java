@@ -68,6 +68,15 @@ public enum ErrorCode {
   ZONE_REQUIRED(422, "Zone required", "The time has no offset; add Z or, for example, +02:00."),
   TIME_OUT_OF_RANGE(422, "Time out of range", "The time is outside the years 1 to 9999."),
   BEYOND_HORIZON(422, "Beyond horizon", "The time is more than two years away."),
+  UNKNOWN_ZONE(
+      422, "Unknown zone", "Time zones are IANA regions, for example Europe/Berlin or UTC."),
+  CRON_FIELD_COUNT(
+      422, "Cron field count", "A cron expression has 5 fields, or 6 with seconds first."),
+  INVALID_CRON(
+      422, "Invalid cron", "A field of the cron expression is wrong; the message says which and why."),
+  NEVER_FIRES(422, "Never fires", "No time there is fits the cron expression."),
+  INTERVAL_TOO_SHORT(422, "Interval too short", "A schedule fires at most once a second."),
+  TOO_MANY(422, "Too many", "More was asked for than is answered or made at once."),
   EXCLUSIVE_FIELDS(422, "Exclusive fields", "Two fields that exclude each other are both set."),
   KEY_REQUIRED(422, "Key required", "A unique task needs a key."),
   FILTER_REQUIRED(422, "Filter required", "At least one field must say which tasks."),

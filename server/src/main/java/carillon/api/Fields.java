@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -184,17 +185,21 @@ final class Fields {
   }
 
   <E extends Enum<E>> @Nullable E choice(String name, Class<E> type) {
+    return choice(name, type, each -> each.name().toLowerCase(Locale.ROOT));
+  }
+
+  /** The same where its values are called otherwise outside. */
+  <E extends Enum<E>> @Nullable E choice(String name, Class<E> type, Function<E, String> label) {
     String text = string(name);
     if (text == null) {
       return null;
     }
     List<String> allowed = new ArrayList<>();
     for (E each : type.getEnumConstants()) {
-      String label = each.name().toLowerCase(Locale.ROOT);
-      if (label.equals(text)) {
+      if (label.apply(each).equals(text)) {
         return each;
       }
-      allowed.add(label);
+      allowed.add(label.apply(each));
     }
     wrong(name, ErrorCode.INVALID_VALUE, "must be one of " + String.join(", ", allowed));
     return null;

@@ -92,6 +92,17 @@ public final class HttpApi implements AutoCloseable {
         new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), database, once)
             .endpoints());
     all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
+    all.addAll(
+        new ScheduleRoutes(
+                stores.schedules(),
+                new ScheduleFields(targets),
+                schemas,
+                database,
+                once,
+                lists,
+                clock)
+            .endpoints());
+    all.addAll(new PreviewRoute(clock).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());

@@ -1,5 +1,7 @@
 package carillon.api;
 
+import carillon.model.Every;
+import carillon.model.Recurrence;
 import java.time.Duration;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -26,6 +28,10 @@ final class Limits {
   static final int ATTEMPTS = 100;
   static final int STATUS_CODES = 50;
   static final int SCHEMA_BYTES = 64 << 10;
+  static final int CATCH_UP = 1_000;
+  static final int PREVIEWED = 100;
+  static final int PAUSE_AFTER_FAILURES = 1_000;
+  static final int REASON_CHARS = 500;
   static final int REQUEST_LINE_BYTES = 8 << 10;
   static final int HEADER_BYTES = 16 << 10;
   static final int HEADERS = 100;
@@ -36,6 +42,10 @@ final class Limits {
   static final Duration TIMEOUT_MIN = Duration.ofSeconds(1);
   static final Duration TIMEOUT_MAX = Duration.ofMinutes(30);
   static final Duration BACKOFF_MAX = Duration.ofDays(30);
+
+  static final Duration CATCH_UP_WINDOW_MIN = Duration.ofMinutes(1);
+  static final Duration CATCH_UP_WINDOW_MAX = Duration.ofDays(366);
+  static final Duration FIRE_JITTER_MAX = Duration.ofHours(24);
 
   private Limits() {}
 
@@ -59,6 +69,9 @@ final class Limits {
     node.put("maxAttempts", ATTEMPTS);
     node.put("statusCodes", STATUS_CODES);
     node.put("schemaBytes", SCHEMA_BYTES);
+    node.put("cronChars", Recurrence.MAX_CHARACTERS);
+    node.put("catchUpLimit", CATCH_UP);
+    node.put("previewCount", PREVIEWED);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
     node.put("headers", HEADERS);
@@ -68,6 +81,8 @@ final class Limits {
     node.put("leaseMax", LEASE_MAX.toString());
     node.put("timeoutMin", TIMEOUT_MIN.toString());
     node.put("timeoutMax", TIMEOUT_MAX.toString());
+    node.put("intervalMin", Every.MIN.toString());
+    node.put("intervalMax", Every.MAX.toString());
     return node;
   }
 }

@@ -21,8 +21,12 @@ final class PayloadSchemas {
   }
 
   void mustFit(TenantId tenant, NewTask task) {
+    mustFit(tenant, task.type(), task.payload());
+  }
+
+  void mustFit(TenantId tenant, String type, @Nullable String payload) {
     Mistakes mistakes = new Mistakes();
-    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(1), mistakes);
+    check(tenant, type, payload, POINTER, new CheckBudget(1), mistakes);
     mistakes.refuse();
   }
 
@@ -38,9 +42,7 @@ final class PayloadSchemas {
   }
 
   void mustFit(TenantId tenant, TaskView task) {
-    Mistakes mistakes = new Mistakes();
-    check(tenant, task.type(), task.payload(), POINTER, new CheckBudget(1), mistakes);
-    mistakes.refuse();
+    mustFit(tenant, task.type(), task.payload());
   }
 
   /** A schema may have changed since its tasks were created. */

@@ -13,6 +13,9 @@ enum Permission {
   TASKS_OPERATE,
   TYPES_READ,
   TYPES_CONFIGURE,
+  SCHEDULES_READ,
+  /** Making, changing, pausing, removing and triggering schedules. */
+  SCHEDULES_CONFIGURE,
   WORK,
   KEYS,
   /** Reading who changed what. */

@@ -2,6 +2,8 @@ package carillon.api;
 
 import static carillon.api.Permission.ARCHIVES;
 import static carillon.api.Permission.AUDIT;
+import static carillon.api.Permission.SCHEDULES_CONFIGURE;
+import static carillon.api.Permission.SCHEDULES_READ;
 import static carillon.api.Permission.TASKS_CANCEL;
 import static carillon.api.Permission.TASKS_CREATE;
 import static carillon.api.Permission.TASKS_OPERATE;
@@ -29,12 +31,15 @@ enum Role {
           TASKS_OPERATE,
           TYPES_READ,
           TYPES_CONFIGURE,
+          SCHEDULES_READ,
+          SCHEDULES_CONFIGURE,
           WORK,
           AUDIT),
       false),
-  PRODUCER(EnumSet.of(TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TYPES_READ), true),
-  WORKER(EnumSet.of(WORK, TASKS_READ, TYPES_READ), true),
-  VIEWER(EnumSet.of(TASKS_READ, TYPES_READ, AUDIT), false);
+  PRODUCER(
+      EnumSet.of(TASKS_CREATE, TASKS_READ, TASKS_CANCEL, TYPES_READ, SCHEDULES_READ), true),
+  WORKER(EnumSet.of(WORK, TASKS_READ, TYPES_READ, SCHEDULES_READ), true),
+  VIEWER(EnumSet.of(TASKS_READ, TYPES_READ, SCHEDULES_READ, AUDIT), false);
 
   @SuppressWarnings("ImmutableEnumChecker") // an EnumSet that is never given out
   private final Set<Permission> permissions;

@@ -8,6 +8,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -24,4 +25,5 @@ public record Stores(
     PullQueue pullQueue,
     Redrives redrives,
     Audit audit,
-    Restores restores) {}
+    Restores restores,
+    Schedules schedules) {}

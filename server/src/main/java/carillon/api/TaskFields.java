@@ -54,10 +54,7 @@ final class TaskFields {
   /** The task, meaningful only if no mistakes were found. */
   NewTask read(Fields fields) {
     Instant horizon = clock.instant().plus(Limits.HORIZON);
-    String type = fields.required("type", fields.typeName("type"));
-    if (type != null && TaskType.isOwn(type)) {
-      fields.wrong("type", ErrorCode.INVALID_VALUE, "is Carillon's own; choose another name");
-    }
+    String type = type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
     fields.exclusive("dueAt", "delay");
     Instant dueAt = fields.timeBefore("dueAt", horizon);
@@ -99,6 +96,15 @@ final class TaskFields {
         callbacks);
   }
 
+  /** The type, which must be there and be the tenant's own. */
+  static @Nullable String type(Fields fields) {
+    String type = fields.required("type", fields.typeName("type"));
+    if (type != null && TaskType.isOwn(type)) {
+      fields.wrong("type", ErrorCode.INVALID_VALUE, "is Carillon's own; choose another name");
+    }
+    return type;
+  }
+
   TaskPatch patch(Fields fields) {
     for (String name : Set.of("dueAt", "priority", "retry", "key", "target")) {
       fields.notNull(name);
@@ -138,7 +144,7 @@ final class TaskFields {
     return span;
   }
 
-  private static @Nullable String payload(Fields fields) {
+  static @Nullable String payload(Fields fields) {
     String payload = fields.raw("payload");
     // No character has fewer than one byte or, in this count, more than three.
     if (payload != null

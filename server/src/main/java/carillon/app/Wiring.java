@@ -36,6 +36,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -181,7 +182,8 @@ final class Wiring {
             new PullQueue(catalog, queue, endings, claims, agenda, clock),
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
-            new Restores(catalog, slots));
+            new Restores(catalog, slots),
+            new Schedules(apiDb, catalog, tasks, clock));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

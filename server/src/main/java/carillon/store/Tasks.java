@@ -164,7 +164,7 @@ public final class Tasks {
     }
   }
 
-  private boolean isUnknownType(TenantId tenant, String type) {
+  boolean isUnknownType(TenantId tenant, String type) {
     if (!catalog.tenant(tenant).strict() || catalog.isKnownType(tenant, type)) {
       return false;
     }

@@ -72,7 +72,8 @@ class CredentialsTest {
   void roles_may_exactly_this() {
     Map<Role, Set<Permission>> table = new EnumMap<>(Role.class);
     Set<Permission> everybody = EnumSet.of(Permission.NONE, Permission.ANY);
-    Set<Permission> reader = with(everybody, Permission.TASKS_READ, Permission.TYPES_READ);
+    Set<Permission> reader =
+        with(everybody, Permission.TASKS_READ, Permission.TYPES_READ, Permission.SCHEDULES_READ);
     Set<Permission> viewer = with(reader, Permission.AUDIT);
     Set<Permission> producer = with(reader, Permission.TASKS_CREATE, Permission.TASKS_CANCEL);
     Set<Permission> operator =
@@ -81,6 +82,7 @@ class CredentialsTest {
             Permission.WORK,
             Permission.TASKS_OPERATE,
             Permission.TYPES_CONFIGURE,
+            Permission.SCHEDULES_CONFIGURE,
             Permission.AUDIT);
     table.put(Role.VIEWER, viewer);
     table.put(Role.PRODUCER, producer);

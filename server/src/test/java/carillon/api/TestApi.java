@@ -80,7 +80,8 @@ final class TestApi implements AutoCloseable {
         world.pullQueue,
         world.redrives,
         world.audit,
-        world.restores);
+        world.restores,
+        world.schedules);
   }
 
   int port() {

@@ -27,6 +27,7 @@ import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
+import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
@@ -77,6 +78,7 @@ public final class World implements AutoCloseable {
   public final Nodes nodes;
   public final DeadLetterArchive archive;
   public final Restores restores;
+  public final Schedules schedules;
 
   private final Connection beside;
 
@@ -105,6 +107,7 @@ public final class World implements AutoCloseable {
     this.nodes = new Nodes(db);
     this.archive = new DeadLetterArchive(db);
     this.restores = new Restores(catalog, slots);
+    this.schedules = new Schedules(db, catalog, tasks, clock);
   }
 
   /** On a new database. */

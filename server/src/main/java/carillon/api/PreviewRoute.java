@@ -1,0 +1,67 @@
+package carillon.api;
+
+import carillon.model.NominalTime;
+import carillon.model.Recurrence;
+import carillon.model.Timetable;
+import carillon.model.Zones;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Tells when a rule would fire, before anybody makes a schedule of it. */
+final class PreviewRoute {
+
+  private static final int USUAL_COUNT = 5;
+
+  private final InstantSource clock;
+
+  PreviewRoute(InstantSource clock) {
+    this.clock = clock;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.post("/v1/schedules/preview", Permission.SCHEDULES_READ, this::preview));
+  }
+
+  private Answer preview(Call call) {
+    Fields fields = call.fields();
+    String name = fields.typeName("name");
+    RuleFields.Rule rule = RuleFields.read(fields, name);
+    int count = count(fields);
+    Instant asked = fields.time("from");
+    fields.done();
+    fields.mistakes().refuse();
+
+    Recurrence recurrence = Objects.requireNonNull(rule.recurrence());
+    Instant from = asked == null ? clock.instant() : asked;
+    Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), anchor(rule, from));
+    List<NominalTime> times =
+        NextRuns.all(timetable, NextRuns.Span.of(from, rule.startAt(), rule.endAt()), count);
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("description", recurrence.description());
+    node.put("timezone", rule.zone().getId());
+    node.put("timezoneData", Zones.dataVersion());
+    node.set("nextRuns", ScheduleJson.times(times, rule.zone(), rule.dst()));
+    return Answer.json(200, node);
+  }
+
+  private static int count(Fields fields) {
+    Integer count = fields.integer("count", 1, Integer.MAX_VALUE);
+    if (count != null && count > Limits.PREVIEWED) {
+      fields.wrong("count", ErrorCode.TOO_MANY, "must not be more than " + Limits.PREVIEWED);
+    }
+    return count == null ? USUAL_COUNT : count;
+  }
+
+  /** As if it were made at that moment. */
+  private static Instant anchor(RuleFields.Rule rule, Instant from) {
+    @Nullable Instant startAt = rule.startAt();
+    return startAt == null ? from.truncatedTo(ChronoUnit.SECONDS) : startAt;
+  }
+}

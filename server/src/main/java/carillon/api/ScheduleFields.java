@@ -1,0 +1,87 @@
+package carillon.api;
+
+import carillon.model.CatchUp;
+import carillon.model.OverlapRule;
+import carillon.model.RetryPolicy;
+import carillon.model.Schedule;
+import carillon.model.Target;
+import carillon.store.Schedules;
+import java.time.Duration;
+import java.util.Set;
+
+/** Reads schedules as they are asked for. */
+final class ScheduleFields {
+
+  private static final Set<String> READ_ONLY =
+      Set.of(
+          "name",
+          "tenant",
+          "description",
+          "timezoneData",
+          "pausedReason",
+          "pausedBy",
+          "pausedAt",
+          "status",
+          "version",
+          "createdAt",
+          "updatedAt",
+          "nextRun",
+          "nextRuns",
+          "lastRun",
+          "previousOutcome",
+          "counters");
+
+  private final TargetFields targets;
+
+  ScheduleFields(TargetFields targets) {
+    this.targets = targets;
+  }
+
+  /** Meaningful only if no mistakes were found. */
+  Schedules.Wanted read(Fields fields, String name) {
+    RuleFields.Rule rule = RuleFields.read(fields, name);
+    OverlapRule overlap = fields.choice("overlap", OverlapRule.class, OverlapRule::label);
+    CatchUp catchUp = catchUp(fields);
+    Duration jitter = fields.duration("jitter", Duration.ZERO, Limits.FIRE_JITTER_MAX);
+    Schedule schedule =
+        new Schedule(
+            name,
+            rule.cron(),
+            rule.every(),
+            rule.zone(),
+            rule.dst(),
+            overlap == null ? OverlapRule.SKIP : overlap,
+            catchUp,
+            jitter == null ? Duration.ZERO : RuleFields.kept(jitter),
+            rule.startAt(),
+            rule.endAt(),
+            fields.integer("maxRuns", 1, Integer.MAX_VALUE),
+            fields.integer("pauseAfterFailures", 1, Limits.PAUSE_AFTER_FAILURES),
+            made(fields));
+    Boolean paused = fields.bool("paused");
+    fields.done(READ_ONLY);
+    return new Schedules.Wanted(schedule, paused);
+  }
+
+  private static CatchUp catchUp(Fields fields) {
+    CatchUp usual = CatchUp.DEFAULT;
+    CatchUp.Rule rule = fields.choice("catchUp", CatchUp.Rule.class);
+    Integer limit = fields.integer("catchUpLimit", 1, Limits.CATCH_UP);
+    Duration window =
+        fields.duration("catchUpWindow", Limits.CATCH_UP_WINDOW_MIN, Limits.CATCH_UP_WINDOW_MAX);
+    return new CatchUp(
+        rule == null ? usual.rule() : rule,
+        limit == null ? usual.limit() : limit,
+        window == null ? usual.window() : RuleFields.kept(window));
+  }
+
+  private Schedule.Made made(Fields fields) {
+    String type = TaskFields.type(fields);
+    String key = fields.text("key", Limits.KEY_CHARS);
+    Integer priority = fields.integer("priority", 0, 9);
+    String payload = TaskFields.payload(fields);
+    Target target = targets.read(fields);
+    RetryPolicy retry = RetryFields.read(fields);
+    return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
+  }
+}

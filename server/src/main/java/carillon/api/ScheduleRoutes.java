@@ -1,0 +1,256 @@
+package carillon.api;
+
+import carillon.model.Echo;
+import carillon.store.Page;
+import carillon.store.RecordedFire;
+import carillon.store.Schedules;
+import carillon.store.ShownSchedule;
+import carillon.store.StoredSchedule;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.LocalDateTime;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Makes, shows, pauses, triggers and removes schedules, and tells what became of their times. */
+final class ScheduleRoutes {
+
+  private static final String ONE = "/v1/schedules/{name}";
+
+  private final Schedules schedules;
+  private final ScheduleFields reader;
+  private final PayloadSchemas schemas;
+  private final DatabaseGate database;
+  private final Once once;
+  private final Lists lists;
+  private final InstantSource clock;
+
+  ScheduleRoutes(
+      Schedules schedules,
+      ScheduleFields reader,
+      PayloadSchemas schemas,
+      DatabaseGate database,
+      Once once,
+      Lists lists,
+      InstantSource clock) {
+    this.schedules = schedules;
+    this.reader = reader;
+    this.schemas = schemas;
+    this.database = database;
+    this.once = once;
+    this.lists = lists;
+    this.clock = clock;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.get(
+            "/v1/schedules",
+            Permission.SCHEDULES_READ,
+            Set.of("limit", "cursor", "view"),
+            this::list),
+        Endpoint.get(ONE, Permission.SCHEDULES_READ, this::show),
+        Endpoint.put(ONE, Permission.SCHEDULES_CONFIGURE, this::put),
+        Endpoint.delete(ONE, Permission.SCHEDULES_CONFIGURE, this::delete),
+        Endpoint.post(ONE + "/pause", Permission.SCHEDULES_CONFIGURE, this::pause),
+        Endpoint.post(ONE + "/resume", Permission.SCHEDULES_CONFIGURE, this::resume),
+        Endpoint.post(ONE + "/trigger", Permission.SCHEDULES_CONFIGURE, this::trigger),
+        Endpoint.get(
+            ONE + "/fires",
+            Permission.SCHEDULES_READ,
+            Set.of("outcome", "from", "to", "limit", "cursor"),
+            this::fires));
+  }
+
+  private Answer list(Call call) {
+    int limit = call.query().limit();
+    boolean full = call.query().viewFull();
+    String after = lists.start(call, text -> text);
+    Page<StoredSchedule, String> page =
+        database.use(() -> schedules.list(call.tenant(), limit, after));
+    Instant now = clock.instant();
+    List<ObjectNode> visible =
+        page.items().stream()
+            .filter(stored -> isVisible(call, stored))
+            .map(stored -> ScheduleJson.item(stored, now, full))
+            .toList();
+    return lists.answer(call, visible, page.next());
+  }
+
+  private static boolean isVisible(Call call, StoredSchedule stored) {
+    return call.caller().mayTouch(stored.schedule().task().type());
+  }
+
+  private Answer show(Call call) {
+    String name = name(call);
+    ShownSchedule shown =
+        database
+            .use(() -> schedules.show(call.tenant(), name))
+            .filter(found -> isVisible(call, found.stored()))
+            .orElseThrow(ScheduleRoutes::notFound);
+    return answer(200, shown);
+  }
+
+  private Answer answer(int status, ShownSchedule shown) {
+    return Answer.json(status, ScheduleJson.of(shown, clock.instant()))
+        .withVersion(shown.stored().version());
+  }
+
+  private Answer put(Call call) {
+    String name = name(call);
+    Schedules.Expected expected = expected(call);
+    Fields fields = call.fields();
+    Schedules.Wanted wanted = reader.read(fields, name);
+    fields.mistakes().refuse();
+    schemas.mustFit(
+        call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
+    return changed(
+        database.inTransaction(
+            tx -> schedules.put(tx, call.tenant(), wanted, call.caller().who(), expected)));
+  }
+
+  private static Schedules.Expected expected(Call call) {
+    Call.IfMatch ifMatch = call.ifMatch();
+    return new Schedules.Expected(ifMatch.mustExist(), ifMatch.version());
+  }
+
+  private Answer delete(Call call) {
+    String name = name(call);
+    Schedules.Expected expected = expected(call);
+    return changed(
+        database.inTransaction(
+            tx -> schedules.delete(tx, call.tenant(), name, call.caller().who(), expected)));
+  }
+
+  private Answer pause(Call call) {
+    String name = name(call);
+    String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
+    return once.run(
+        call,
+        tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
+  }
+
+  private Answer resume(Call call) {
+    String name = name(call);
+    call.noFields();
+    return once.run(
+        call, tx -> changed(schedules.resume(tx, call.tenant(), name, call.caller().who())));
+  }
+
+  private Answer trigger(Call call) {
+    String name = name(call);
+    String payload = optional(call, TaskFields::payload);
+    return once.run(
+        call,
+        tx -> {
+          Schedules.Result result =
+              schedules.trigger(tx, call.tenant(), name, payload, call.caller().who());
+          if (payload != null && result instanceof Schedules.Result.Triggered(var task)) {
+            schemas.mustFit(call.tenant(), task); // what throws here is not committed
+          }
+          return changed(result);
+        });
+  }
+
+  /** Takes one field out of a body. */
+  private interface Taken {
+    @Nullable String from(Fields fields);
+  }
+
+  /** The one field that there may be, in a body that there may be. */
+  private static @Nullable String optional(Call call, Taken taken) {
+    if (!call.body().isPresent()) {
+      return null;
+    }
+    Fields fields = call.fields();
+    String value = taken.from(fields);
+    fields.done();
+    fields.mistakes().refuse();
+    return value;
+  }
+
+  private Answer changed(Schedules.Result result) {
+    return switch (result) {
+      case Schedules.Result.Saved(var shown, var created) -> {
+        Answer answer = answer(created ? 201 : 200, shown);
+        yield created
+            ? answer.with("Location", "/v1/schedules/" + shown.stored().schedule().name())
+            : answer;
+      }
+      case Schedules.Result.Deleted() -> Answer.noContent();
+      case Schedules.Result.Triggered(var task) ->
+          Answer.json(202, TaskJson.of(task))
+              .with("Location", "/v1/tasks/" + task.id())
+              .withVersion(task.version());
+      case Schedules.Result.NotFound() -> throw notFound();
+      case Schedules.Result.StaleVersion(var version) ->
+          throw new ApiException(
+              ErrorCode.STALE_VERSION,
+              version == null
+                  ? "there is no such schedule"
+                  : "the schedule has version " + version + " by now");
+      case Schedules.Result.UnknownType(var type) ->
+          throw mistake("/type", ErrorCode.UNKNOWN_TYPE, TaskRoutes.unknownType(type));
+      case Schedules.Result.EndIsOver() ->
+          throw mistake("/endAt", ErrorCode.OUT_OF_RANGE, "must be in the future");
+    };
+  }
+
+  private static ApiException mistake(String pointer, ErrorCode code, String message) {
+    return Mistakes.one(new FieldError(pointer, code.code(), message));
+  }
+
+  private Answer fires(Call call) {
+    String name = name(call);
+    Query query = call.query();
+    RecordedFire.Filter filter =
+        new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
+    int limit = query.limit();
+    String path = "/v1/schedules/" + name + "/fires";
+    RecordedFire.Moment before = lists.start(call, path, ScheduleRoutes::moment);
+    StoredSchedule stored =
+        database
+            .use(() -> schedules.find(call.tenant(), name))
+            .filter(found -> isVisible(call, found))
+            .orElseThrow(ScheduleRoutes::notFound);
+    Page<RecordedFire, RecordedFire.Moment> page =
+        database.use(() -> schedules.fires(stored, filter, limit, before));
+    RecordedFire.Moment next = page.next();
+    return lists.answer(
+        call,
+        path,
+        page.items().stream().map(fire -> ScheduleJson.fire(fire, stored.schedule())).toList(),
+        next == null ? null : next.at() + " " + next.local());
+  }
+
+  private static @Nullable Boolean hasTask(Query query) {
+    return switch (query.text("outcome", 20)) {
+      case null -> null;
+      case "task" -> true;
+      case "skipped" -> false;
+      default ->
+          throw Query.wrong("outcome", ErrorCode.INVALID_VALUE, "must be task or skipped");
+    };
+  }
+
+  /** Only we seal cursors, so this is what {@link #fires} wrote. */
+  private static RecordedFire.Moment moment(String text) {
+    String[] parts = text.split(" ", 2);
+    return new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
+  }
+
+  private static String name(Call call) {
+    String name = call.parameter("name");
+    if (!Fields.TYPE_NAME.matcher(name).matches()) {
+      throw new ApiException(
+          ErrorCode.INVALID_ID, Echo.of(name) + " is not a schedule's name: " + Fields.TYPE_NAME);
+    }
+    return name;
+  }
+
+  private static ApiException notFound() {
+    return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
+  }
+}

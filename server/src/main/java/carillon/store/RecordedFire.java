@@ -1,0 +1,46 @@
+package carillon.store;
+
+import carillon.model.NominalTime;
+import carillon.model.SkipReason;
+import carillon.model.TaskId;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What became of one nominal time: its task, or why it has none.
+ *
+ * @param status where its task stands now; how it ended where the task itself is no longer kept
+ */
+public record RecordedFire(
+    NominalTime time,
+    Kind kind,
+    @Nullable SkipReason skipped,
+    @Nullable TaskId task,
+    @Nullable String status,
+    Instant recordedAt) {
+
+  /** What made it. */
+  public enum Kind {
+    SCHEDULED,
+    TRIGGER,
+    BACKFILL
+  }
+
+  /**
+   * Which fires; what is null does not matter.
+   *
+   * @param hasTask whether it became a task or was skipped
+   * @param from the earliest
+   * @param to the latest
+   */
+  public record Filter(
+      @Nullable Boolean hasTask, @Nullable Instant from, @Nullable Instant to) {}
+
+  /** Where a list of them goes on. */
+  public record Moment(Instant at, LocalDateTime local) {}
+
+  Moment moment() {
+    return new Moment(time.at(), time.local());
+  }
+}

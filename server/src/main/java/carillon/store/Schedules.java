@@ -1,0 +1,489 @@
+package carillon.store;
+
+import carillon.model.NewTask;
+import carillon.model.Schedule;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.LocalDateTime;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The schedules of one tenant at a time. Every change holds the lock of the schedule's row, as the
+ * planner does, and takes back what was planned by what no longer holds.
+ */
+public final class Schedules {
+
+  private final Db db;
+  private final Tasks tasks;
+  private final TaskReader reader;
+  private final InstantSource clock;
+  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+
+  /**
+   * @param clock the database's
+   */
+  public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
+    this.db = db;
+    this.tasks = tasks;
+    this.reader = new TaskReader(db, catalog);
+    this.clock = clock;
+  }
+
+  /**
+   * What a PUT asks for.
+   *
+   * @param paused null keeps what it is
+   */
+  public record Wanted(Schedule schedule, @Nullable Boolean paused) {}
+
+  /**
+   * Which schedule a change may find.
+   *
+   * @param version null if any will do
+   */
+  public record Expected(boolean mustExist, @Nullable Integer version) {
+
+    public static final Expected ANY = new Expected(false, null);
+
+    private boolean isMetBy(@Nullable StoredSchedule found) {
+      return found == null ? !mustExist : version == null || version == found.version();
+    }
+  }
+
+  /** What became of a change. */
+  public sealed interface Result {
+    record Saved(ShownSchedule schedule, boolean created) implements Result {}
+
+    record Deleted() implements Result {}
+
+    record Triggered(TaskView task) implements Result {}
+
+    record NotFound() implements Result {}
+
+    /**
+     * @param version null if there is no such schedule
+     */
+    record StaleVersion(@Nullable Integer version) implements Result {}
+
+    /** The tenant is strict and has no such type. */
+    record UnknownType(String type) implements Result {}
+
+    /** Its end was set to a time that is over. */
+    record EndIsOver() implements Result {}
+  }
+
+  /** Asks to be told when there may be something new to plan. */
+  public void whenChanged(Runnable action) {
+    whenChanged.add(action);
+  }
+
+  private void tellPlanner(Tx tx) {
+    tx.afterCommit(() -> whenChanged.forEach(Runnable::run));
+  }
+
+  private Instant now() {
+    return clock.instant().truncatedTo(ChronoUnit.MICROS);
+  }
+
+  private static final String FIND =
+      """
+      /* Schedules.find */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND name = ?
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  public Optional<StoredSchedule> find(TenantId tenant, String name) {
+    return db.inTransaction(tx -> find(tx, tenant, name));
+  }
+
+  private static Optional<StoredSchedule> find(Tx tx, TenantId tenant, String name) {
+    return tx.queryOne(FIND, ScheduleRows::read, tenant, name);
+  }
+
+  /** With what became of its latest fires. */
+  public Optional<ShownSchedule> show(TenantId tenant, String name) {
+    return db.inTransaction(
+        tx -> find(tx, tenant, name).map(found -> FireHistory.show(tx, found, now())));
+  }
+
+  private static final String LIST =
+      """
+      /* Schedules.list */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND name > ?
+      ORDER BY name
+      LIMIT ?
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  /** By name, after the given one. */
+  public Page<StoredSchedule, String> list(TenantId tenant, int limit, @Nullable String after) {
+    List<StoredSchedule> found =
+        db.inTransaction(
+            tx ->
+                tx.query(LIST, ScheduleRows::read, tenant, after == null ? "" : after, limit + 1));
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).schedule().name());
+  }
+
+  /** What became of its nominal times, newest first. */
+  public Page<RecordedFire, RecordedFire.Moment> fires(
+      StoredSchedule schedule,
+      RecordedFire.Filter filter,
+      int limit,
+      RecordedFire.@Nullable Moment before) {
+    return db.inTransaction(tx -> FireHistory.list(tx, schedule, filter, limit, before));
+  }
+
+  private static final String LOCK =
+      """
+      /* Schedules.lock */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND name = ?
+      FOR UPDATE
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  private static Optional<StoredSchedule> lock(Tx tx, TenantId tenant, String name) {
+    return tx.queryOne(LOCK, ScheduleRows::read, tenant, name);
+  }
+
+  /** Makes it, or replaces its definition as a whole; what would change nothing changes nothing. */
+  public Result put(Tx tx, TenantId tenant, Wanted wanted, String who, Expected expected) {
+    Schedule schedule = wanted.schedule();
+    if (tasks.isUnknownType(tenant, schedule.task().type())) {
+      return new Result.UnknownType(schedule.task().type());
+    }
+    while (true) {
+      StoredSchedule before = lock(tx, tenant, schedule.name()).orElse(null);
+      if (!expected.isMetBy(before)) {
+        return new Result.StaleVersion(before == null ? null : before.version());
+      }
+      Instant now = now();
+      boolean keepsEnd =
+          before != null && Objects.equals(before.schedule().endAt(), schedule.endAt());
+      if (isOver(schedule.endAt(), now) && !keepsEnd) {
+        return new Result.EndIsOver();
+      }
+      if (before != null) {
+        return replace(tx, before, wanted, who, now);
+      }
+      if (add(tx, tenant, wanted, who, now)) {
+        Audit.record(tx, tenant, who, "schedule.put", schedule.name(), null);
+        return saved(tx, tenant, schedule.name(), true);
+      }
+      // Somebody else has just made it: then it is there to be replaced.
+    }
+  }
+
+  private static boolean isOver(@Nullable Instant end, Instant now) {
+    return end != null && !end.isAfter(now);
+  }
+
+  private Result saved(Tx tx, TenantId tenant, String name, boolean created) {
+    tellPlanner(tx);
+    StoredSchedule stored = find(tx, tenant, name).orElseThrow();
+    return new Result.Saved(FireHistory.show(tx, stored, now()), created);
+  }
+
+  private static final String DEFINITION =
+      """
+      cron, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit, catch_up_window_ms,
+      jitter_ms, start_at, end_at, max_runs, pause_after_failures, type, key, priority, payload, target, retry,
+      anchor\
+      """;
+
+  private static final String VALUES =
+      """
+      ?::text, ?::bigint, ?::text, ?::text, ?::text, ?::text, ?::text, ?::int, ?::bigint,
+      ?::bigint, ?::timestamptz, ?::timestamptz, ?::int, ?::int, ?::text, ?::text, ?::smallint, ?::text, ?::jsonb,
+      ?::jsonb, ?::timestamptz\
+      """;
+
+  private static List<@Nullable Object> values(Schedule schedule, Instant createdAt) {
+    Schedule.Made task = schedule.task();
+    List<@Nullable Object> values = new ArrayList<>();
+    values.add(schedule.cron());
+    values.add(schedule.every());
+    values.add(schedule.zone().getId());
+    values.add(schedule.dst().gap().name());
+    values.add(schedule.dst().overlap().name());
+    values.add(schedule.overlap().name());
+    values.add(schedule.catchUp().rule().name());
+    values.add(schedule.catchUp().limit());
+    values.add(schedule.catchUp().window());
+    values.add(schedule.jitter());
+    values.add(schedule.startAt());
+    values.add(schedule.endAt());
+    values.add(schedule.maxRuns());
+    values.add(schedule.pauseAfterFailures());
+    values.add(task.type());
+    values.add(task.key());
+    values.add(task.priority());
+    values.add(task.payload());
+    values.add(Sql.json(task.target()));
+    values.add(Sql.json(task.retry()));
+    Instant startAt = schedule.startAt();
+    values.add(startAt == null ? createdAt.truncatedTo(ChronoUnit.SECONDS) : startAt);
+    return values;
+  }
+
+  private static final String ADD =
+      """
+      /* Schedules.add */
+      INSERT INTO carillon.schedule (
+          %s, tenant, name, created_at, updated_at, cursor, plan_at, paused, paused_by, paused_at)
+      VALUES (%s, ?, ?, ?, ?, ?, ?, ?, ?::text, ?::timestamptz)
+      ON CONFLICT (tenant, name) DO NOTHING -- waits for another request that is making it
+      """
+          .formatted(DEFINITION, VALUES);
+
+  /** Whether it was made; what is before now never fires, whatever its start. */
+  private static boolean add(Tx tx, TenantId tenant, Wanted wanted, String who, Instant now) {
+    boolean paused = wanted.paused() != null && wanted.paused();
+    List<@Nullable Object> values = values(wanted.schedule(), now);
+    values.addAll(List.of(tenant, wanted.schedule().name(), now, now, now, now, paused));
+    values.add(paused ? who : null);
+    values.add(paused ? now : null);
+    return tx.update(ADD, values.toArray()) == 1;
+  }
+
+  private static final String REPLACE =
+      """
+      /* Schedules.replace */
+      UPDATE carillon.schedule
+      SET (%s) = (%s)
+      WHERE id = ?
+      """
+          .formatted(DEFINITION, VALUES);
+
+  private static final String COUNT_VERSION =
+      """
+      /* Schedules.countVersion */
+      UPDATE carillon.schedule
+      SET version = version + 1,
+          updated_at = ?,
+          cursor = greatest(cursor, ?::timestamptz),
+          plan_at = ?
+      WHERE id = ?
+      """;
+
+  private Result replace(Tx tx, StoredSchedule before, Wanted wanted, String who, Instant now) {
+    Schedule schedule = wanted.schedule();
+    boolean isOther = !schedule.equals(before.schedule());
+    boolean paused = wanted.paused() == null ? before.isPaused() : wanted.paused();
+    if (!isOther && paused == before.isPaused()) {
+      return new Result.Saved(FireHistory.show(tx, before, now), false);
+    }
+    if (isOther) {
+      List<@Nullable Object> values = values(schedule, before.createdAt());
+      values.add(before.id());
+      tx.update(REPLACE, values.toArray());
+    }
+    if (paused != before.isPaused()) {
+      setPaused(tx, before, paused ? new StoredSchedule.Pause(null, who, now) : null);
+    }
+    if (isOther || paused) {
+      withdraw(tx, before, now, who, isOther ? "changed" : "paused");
+    }
+    // What had come to its end has no nominal times between then and now to be made up for.
+    tx.update(COUNT_VERSION, now, hasEnded(before, now) ? now : null, now, before.id());
+    Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), null);
+    return saved(tx, before.tenant(), schedule.name(), false);
+  }
+
+  private static boolean hasEnded(StoredSchedule schedule, Instant now) {
+    Instant planAt = schedule.planAt();
+    Integer maxRuns = schedule.schedule().maxRuns();
+    boolean isAtItsEnd =
+        isOver(schedule.schedule().endAt(), now)
+            || (maxRuns != null && schedule.counters().runs() >= maxRuns);
+    return planAt == null || (isAtItsEnd && planAt.isAfter(now));
+  }
+
+  private static void withdraw(
+      Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
+    Withdrawals.withdraw(
+        tx,
+        schedule.id(),
+        schedule.tenant(),
+        now,
+        who,
+        "schedule " + schedule.schedule().name() + " was " + what);
+  }
+
+  private static final String SET_PAUSED =
+      """
+      /* Schedules.setPaused */
+      UPDATE carillon.schedule
+      SET paused = ?,
+          paused_reason = ?::text,
+          paused_by = ?::text,
+          paused_at = ?::timestamptz,
+          failures_in_a_row = CASE WHEN ? THEN failures_in_a_row ELSE 0 END
+      WHERE id = ?
+      """;
+
+  private static void setPaused(Tx tx, StoredSchedule schedule, StoredSchedule.@Nullable Pause pause) {
+    boolean paused = pause != null;
+    tx.update(
+        SET_PAUSED,
+        paused,
+        paused ? pause.reason() : null,
+        paused ? pause.by() : null,
+        paused ? pause.at() : null,
+        paused,
+        schedule.id());
+  }
+
+  /** What is paused already stays as it is, unless there is another reason for it now. */
+  public Result pause(
+      Tx tx, TenantId tenant, String name, @Nullable String reason, String who) {
+    Optional<StoredSchedule> found = lock(tx, tenant, name);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    Instant now = now();
+    StoredSchedule before = found.get();
+    StoredSchedule.Pause pause = before.pause();
+    if (pause != null && (reason == null || reason.equals(pause.reason()))) {
+      return new Result.Saved(FireHistory.show(tx, before, now), false);
+    }
+    setPaused(tx, before, new StoredSchedule.Pause(reason, who, now));
+    if (pause == null) {
+      withdraw(tx, before, now, who, "paused");
+    }
+    tx.update(COUNT_VERSION, now, null, now, before.id());
+    String detail = reason == null ? null : Json.of(Map.of("reason", reason)).toString();
+    Audit.record(tx, tenant, who, "schedule.pause", name, detail);
+    return saved(tx, tenant, name, false);
+  }
+
+  /** It fires from now on; failures are counted anew. */
+  public Result resume(Tx tx, TenantId tenant, String name, String who) {
+    Optional<StoredSchedule> found = lock(tx, tenant, name);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    Instant now = now();
+    StoredSchedule before = found.get();
+    if (!before.isPaused()) {
+      return new Result.Saved(FireHistory.show(tx, before, now), false);
+    }
+    setPaused(tx, before, null);
+    tx.update(COUNT_VERSION, now, null, now, before.id());
+    Audit.record(tx, tenant, who, "schedule.resume", name, null);
+    return saved(tx, tenant, name, false);
+  }
+
+  private static final String DELETE =
+      """
+      /* Schedules.delete */
+      DELETE FROM carillon.schedule
+      WHERE id = ?
+      """;
+
+  /** Planned fires are withdrawn; what is due or runs goes on. */
+  public Result delete(Tx tx, TenantId tenant, String name, String who, Expected expected) {
+    Optional<StoredSchedule> found = lock(tx, tenant, name);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    StoredSchedule before = found.get();
+    if (!expected.isMetBy(before)) {
+      return new Result.StaleVersion(before.version());
+    }
+    withdraw(tx, before, now(), who, "deleted");
+    tx.update(DELETE, before.id());
+    Audit.record(tx, tenant, who, "schedule.delete", name, null);
+    return new Result.Deleted();
+  }
+
+  private static final String RECORD_TRIGGER =
+      """
+      /* Schedules.recordTrigger */
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+      VALUES (?, ?, ?, 'NONE', 'TRIGGER', ?, ?)
+      ON CONFLICT DO NOTHING
+      """;
+
+  private static final String LOOK_AGAIN =
+      """
+      /* Schedules.lookAgain */
+      UPDATE carillon.schedule
+      SET plan_at = least(plan_at, ?) -- also where it was never: somebody has to see how the task ends
+      WHERE id = ?
+      """;
+
+  /**
+   * Makes a task that is due now, whatever its rules say.
+   *
+   * @param payload null means the schedule's own
+   */
+  public Result trigger(
+      Tx tx, TenantId tenant, String name, @Nullable String payload, String who) {
+    Optional<StoredSchedule> found = lock(tx, tenant, name);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    StoredSchedule stored = found.get();
+    Instant at = beside(now());
+    TaskId id = TaskId.at(at, ThreadLocalRandom.current());
+    while (!isRecorded(tx, stored, at, id)) { // the microsecond has one already
+      at = at.plus(1, ChronoUnit.MICROS);
+    }
+    NewTask task = task(stored.schedule(), at, payload);
+    tasks.createFired(tx, List.of(new Tasks.Fired(tenant, id, name, at, task)));
+    tx.update(LOOK_AGAIN, at, stored.id());
+    Audit.record(
+        tx, tenant, who, "schedule.trigger", name, Json.of(Map.of("task", id.toString())).toString());
+    tellPlanner(tx);
+    return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
+  }
+
+  /** Nominal times are whole milliseconds: a trigger must never stand in the place of one. */
+  private static Instant beside(Instant now) {
+    return now.equals(now.truncatedTo(ChronoUnit.MILLIS)) ? now.plus(1, ChronoUnit.MICROS) : now;
+  }
+
+  private static boolean isRecorded(Tx tx, StoredSchedule stored, Instant at, TaskId id) {
+    LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
+    return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.slot()) == 1;
+  }
+
+  private static NewTask task(Schedule schedule, Instant dueAt, @Nullable String payload) {
+    Schedule.Made made = schedule.task();
+    return new NewTask(
+        made.type(),
+        made.key(),
+        dueAt,
+        null,
+        made.priority(),
+        payload == null ? made.payload() : payload,
+        made.target(),
+        made.retry(),
+        null,
+        null,
+        schedule.concurrencyKey(),
+        null,
+        Map.of());
+  }
+}
