@@ -73,7 +73,9 @@ public enum ErrorCode {
   CRON_FIELD_COUNT(
       422, "Cron field count", "A cron expression has 5 fields, or 6 with seconds first."),
   INVALID_CRON(
-      422, "Invalid cron", "A field of the cron expression is wrong; the message says which and why."),
+      422,
+      "Invalid cron",
+      "A field of the cron expression is wrong; the message says which and why."),
   NEVER_FIRES(422, "Never fires", "No time there is fits the cron expression."),
   INTERVAL_TOO_SHORT(422, "Interval too short", "A schedule fires at most once a second."),
   TOO_MANY(422, "Too many", "More was asked for than is answered or made at once."),

@@ -28,8 +28,7 @@ final class NextRuns {
 
     /** From now on, but not before its start, which is part of it. */
     static Span of(Instant now, @Nullable Instant startAt, @Nullable Instant endAt) {
-      return new Span(
-          startAt != null && startAt.isAfter(now) ? startAt.minusNanos(1) : now, endAt);
+      return new Span(startAt != null && startAt.isAfter(now) ? startAt.minusNanos(1) : now, endAt);
     }
 
     private boolean isOver(List<NominalTime> times) {
@@ -52,14 +51,11 @@ final class NextRuns {
   static List<NominalTime> of(
       StoredSchedule stored, Recurrence recurrence, Instant now, int count) {
     Schedule schedule = stored.schedule();
-    Timetable timetable =
-        recurrence.timetable(schedule.zone(), schedule.dst(), stored.anchor());
+    Timetable timetable = recurrence.timetable(schedule.zone(), schedule.dst(), stored.anchor());
     Span span = Span.of(now, schedule.startAt(), schedule.endAt());
     // What is planned already is among its runs.
     long left =
-        schedule.maxRuns() == null
-            ? Long.MAX_VALUE
-            : schedule.maxRuns() - stored.counters().runs();
+        schedule.maxRuns() == null ? Long.MAX_VALUE : schedule.maxRuns() - stored.counters().runs();
     List<NominalTime> runs = new ArrayList<>();
     Instant after = span.after();
     for (int steps = 0; runs.size() < count && steps < count + MOST_SKIPPED; steps++) {

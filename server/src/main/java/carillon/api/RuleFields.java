@@ -91,8 +91,7 @@ final class RuleFields {
       return null;
     }
     if (every.compareTo(Every.MIN) < 0) {
-      fields.wrong(
-          "every", ErrorCode.INTERVAL_TOO_SHORT, "must be at least " + Every.MIN);
+      fields.wrong("every", ErrorCode.INTERVAL_TOO_SHORT, "must be at least " + Every.MIN);
       return null;
     }
     if (every.compareTo(Every.MAX) > 0) {

@@ -55,9 +55,7 @@ final class ScheduleJson {
     }
     node.set(
         "nextRun",
-        next.isEmpty()
-            ? NODES.nullNode()
-            : time(next.getFirst(), schedule.zone(), schedule.dst()));
+        next.isEmpty() ? NODES.nullNode() : time(next.getFirst(), schedule.zone(), schedule.dst()));
     return node;
   }
 

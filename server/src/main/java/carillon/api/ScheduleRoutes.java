@@ -128,8 +128,7 @@ final class ScheduleRoutes {
     String name = name(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
     return once.run(
-        call,
-        tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
+        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
   }
 
   private Answer resume(Call call) {
@@ -230,8 +229,7 @@ final class ScheduleRoutes {
       case null -> null;
       case "task" -> true;
       case "skipped" -> false;
-      default ->
-          throw Query.wrong("outcome", ErrorCode.INVALID_VALUE, "must be task or skipped");
+      default -> throw Query.wrong("outcome", ErrorCode.INVALID_VALUE, "must be task or skipped");
     };
   }
 

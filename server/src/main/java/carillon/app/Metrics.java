@@ -4,6 +4,7 @@ import carillon.engine.EngineEvent;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.FailureKind;
+import carillon.model.SkipReason;
 import carillon.store.Db;
 import carillon.store.Endings;
 import io.micrometer.core.instrument.Counter;
@@ -49,6 +50,9 @@ final class Metrics implements Consumer<EngineEvent> {
   private final Counter archived = counter("archived.tasks", "dead letters moved to the archive");
   private final Counter archiveFailures =
       counter("archive.failures", "files of dead letters that could not be written");
+  private final Counter fired = counter("fires", "nominal times that this node made tasks of");
+  private final Counter firesMissed =
+      counter("fires.missed", "nominal times that nobody had planned when they were due");
   private final Map<String, Counter> deliveries = new HashMap<>();
 
   /** The registry holds these weakly, and a counter whose source is gone stands still. */
@@ -71,6 +75,16 @@ final class Metrics implements Consumer<EngineEvent> {
               .tag("result", result)
               .register(registry));
     }
+    for (SkipReason reason : SkipReason.values()) {
+      skipped(reason).increment(0); // so that it is there from the start
+    }
+  }
+
+  private Counter skipped(SkipReason reason) {
+    return Counter.builder("carillon.fires.skipped")
+        .description("nominal times that this node skipped, by why")
+        .tag("reason", reason.label())
+        .register(registry);
   }
 
   PrometheusMeterRegistry registry() {
@@ -146,6 +160,11 @@ final class Metrics implements Consumer<EngineEvent> {
       case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
       case EngineEvent.Archived(int tasks) -> archived.increment(tasks);
       case EngineEvent.ArchiveFailed() -> archiveFailures.increment();
+      case EngineEvent.Fired(int tasks, var skipped) -> {
+        fired.increment(tasks);
+        skipped.forEach((reason, times) -> skipped(reason).increment(times));
+      }
+      case EngineEvent.FireMissed(_, _, int times) -> firesMissed.increment(times);
       case EngineEvent.PassFailed(var loop) ->
           Counter.builder("carillon.loop.failures")
               .description("passes of loops that failed")

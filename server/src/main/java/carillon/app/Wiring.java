@@ -30,6 +30,7 @@ import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
+import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.PullQueue;
@@ -68,7 +69,7 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
-  private static final int ENGINE_CONNECTIONS = 11;
+  private static final int ENGINE_CONNECTIONS = 12;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -141,7 +142,7 @@ final class Wiring {
                     metrics,
                     shutdown))
             : Optional.empty();
-    var upkeep =
+    var upkeepStore =
         new Upkeep.Store(
             queue,
             claims,
@@ -152,16 +153,22 @@ final class Wiring {
             clock,
             new DeadLetters(engineDb, catalog),
             new Redrives(engineDb, agenda),
-            new DeadLetterArchive(engineDb));
-    shutdown.add(
+            new DeadLetterArchive(engineDb),
+            new Fires(engineDb, tasks));
+    Upkeep upkeep =
         Upkeep.start(
-            upkeep,
+            upkeepStore,
             heartbeat::lease,
             claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
             new Upkeep.Keeping(
                 config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             config.engine().poisonCrashes(),
-            metrics));
+            metrics);
+    shutdown.add(upkeep);
+    metrics.gauge(
+        "planner.lag.seconds",
+        "how long the schedule that waits longest has waited to be planned",
+        () -> seconds(upkeep.plannerLag()));
     metrics.outcomes(endings);
     metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
     metrics.count("alerts", "alerts raised by this node", alerts::raised);

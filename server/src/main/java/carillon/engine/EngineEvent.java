@@ -2,8 +2,11 @@ package carillon.engine;
 
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
+import carillon.model.SkipReason;
+import carillon.model.TenantId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
  * What the engine does, for whoever counts it: metrics, logs, tests. One event is a batch where
@@ -28,6 +31,16 @@ public sealed interface EngineEvent {
 
   /** A file of dead letters could not be written. */
   record ArchiveFailed() implements EngineEvent {}
+
+  /** Nominal times of schedules became tasks, or were skipped. */
+  record Fired(int tasks, Map<SkipReason, Integer> skipped) implements EngineEvent {
+    public Fired {
+      skipped = Map.copyOf(skipped);
+    }
+  }
+
+  /** Nobody had planned these nominal times when they were due; catch-up decided about them. */
+  record FireMissed(TenantId tenant, String schedule, int times) implements EngineEvent {}
 
   record PassFailed(String loop) implements EngineEvent {}
 }

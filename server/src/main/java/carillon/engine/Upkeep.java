@@ -5,6 +5,7 @@ import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Fires;
 import carillon.store.Nodes;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -25,6 +26,8 @@ import java.util.function.Supplier;
 public final class Upkeep implements AutoCloseable {
 
   private final List<Loop> loops;
+  private final Loop planning;
+  private final CronPlanner planner;
 
   /** What upkeep needs of the store. */
   public record Store(
@@ -37,7 +40,8 @@ public final class Upkeep implements AutoCloseable {
       DbClock clock,
       DeadLetters deadLetters,
       Redrives redrives,
-      DeadLetterArchive archive) {}
+      DeadLetterArchive archive,
+      Fires fires) {}
 
   /**
    * How long things are kept.
@@ -48,8 +52,10 @@ public final class Upkeep implements AutoCloseable {
    */
   public record Keeping(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
-  private Upkeep(List<Loop> loops) {
+  private Upkeep(List<Loop> loops, Loop planning, CronPlanner planner) {
     this.loops = loops;
+    this.planning = planning;
+    this.planner = planner;
   }
 
   /**
@@ -87,14 +93,29 @@ public final class Upkeep implements AutoCloseable {
             store.clock(),
             node,
             events);
+    var planner = new CronPlanner(store.fires(), Timetables::read, store.clock(), events);
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
+    Loop planning = new Loop("cron-planner", planner::planOnce, whenFailed).start();
     return new Upkeep(
         List.of(
+            planning,
             new Loop("reaper", reaper::reapOnce, whenFailed).start(),
             new Loop("expirer", expirer::expireOnce, whenFailed).start(),
             new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
             new Loop("redriver", redriver::redriveOnce, whenFailed).start(),
-            new Loop("archiver", archiver::archiveOnce, whenFailed).start()));
+            new Loop("archiver", archiver::archiveOnce, whenFailed).start()),
+        planning,
+        planner);
+  }
+
+  /** A schedule has changed. */
+  public void planNow() {
+    planning.wake();
+  }
+
+  /** How late the planner is. */
+  public Duration plannerLag() {
+    return planner.lag();
   }
 
   @Override

@@ -167,12 +167,7 @@ final class FireHistory {
   private static @Nullable RecordedFire latest(
       Tx tx, String statement, StoredSchedule schedule, Instant now) {
     return tx.queryOne(
-            statement,
-            FireHistory::fire,
-            schedule.id(),
-            now,
-            LATEST_REACH,
-            schedule.tenant())
+            statement, FireHistory::fire, schedule.id(), now, LATEST_REACH, schedule.tenant())
         .orElse(null);
   }
 

@@ -34,8 +34,7 @@ public record RecordedFire(
    * @param from the earliest
    * @param to the latest
    */
-  public record Filter(
-      @Nullable Boolean hasTask, @Nullable Instant from, @Nullable Instant to) {}
+  public record Filter(@Nullable Boolean hasTask, @Nullable Instant from, @Nullable Instant to) {}
 
   /** Where a list of them goes on. */
   public record Moment(Instant at, LocalDateTime local) {}

@@ -29,9 +29,6 @@ public final class Schedules {
   private final InstantSource clock;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
 
-  /**
-   * @param clock the database's
-   */
   public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
     this.db = db;
     this.tasks = tasks;
@@ -71,7 +68,9 @@ public final class Schedules {
     record NotFound() implements Result {}
 
     /**
-     * @param version null if there is no such schedule
+     * The caller acted on an older version.
+     *
+     * @param version the one that there is; null if there is no such schedule
      */
     record StaleVersion(@Nullable Integer version) implements Result {}
 
@@ -342,21 +341,20 @@ public final class Schedules {
       WHERE id = ?
       """;
 
-  private static void setPaused(Tx tx, StoredSchedule schedule, StoredSchedule.@Nullable Pause pause) {
-    boolean paused = pause != null;
+  private static void setPaused(
+      Tx tx, StoredSchedule schedule, StoredSchedule.@Nullable Pause pause) {
     tx.update(
         SET_PAUSED,
-        paused,
-        paused ? pause.reason() : null,
-        paused ? pause.by() : null,
-        paused ? pause.at() : null,
-        paused,
+        pause != null,
+        pause == null ? null : pause.reason(),
+        pause == null ? null : pause.by(),
+        pause == null ? null : pause.at(),
+        pause != null,
         schedule.id());
   }
 
   /** What is paused already stays as it is, unless there is another reason for it now. */
-  public Result pause(
-      Tx tx, TenantId tenant, String name, @Nullable String reason, String who) {
+  public Result pause(Tx tx, TenantId tenant, String name, @Nullable String reason, String who) {
     Optional<StoredSchedule> found = lock(tx, tenant, name);
     if (found.isEmpty()) {
       return new Result.NotFound();
@@ -438,8 +436,7 @@ public final class Schedules {
    *
    * @param payload null means the schedule's own
    */
-  public Result trigger(
-      Tx tx, TenantId tenant, String name, @Nullable String payload, String who) {
+  public Result trigger(Tx tx, TenantId tenant, String name, @Nullable String payload, String who) {
     Optional<StoredSchedule> found = lock(tx, tenant, name);
     if (found.isEmpty()) {
       return new Result.NotFound();
@@ -454,7 +451,12 @@ public final class Schedules {
     tasks.createFired(tx, List.of(new Tasks.Fired(tenant, id, name, at, task)));
     tx.update(LOOK_AGAIN, at, stored.id());
     Audit.record(
-        tx, tenant, who, "schedule.trigger", name, Json.of(Map.of("task", id.toString())).toString());
+        tx,
+        tenant,
+        who,
+        "schedule.trigger",
+        name,
+        Json.of(Map.of("task", id.toString())).toString());
     tellPlanner(tx);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
   }

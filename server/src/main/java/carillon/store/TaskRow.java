@@ -28,17 +28,7 @@ record TaskRow(
 
   TaskRow firedBy(String schedule, Instant fireAt) {
     return new TaskRow(
-        tenant,
-        id,
-        lane,
-        priority,
-        readyAt,
-        dueAt,
-        createdAt,
-        expiresAt,
-        asked,
-        schedule,
-        fireAt);
+        tenant, id, lane, priority, readyAt, dueAt, createdAt, expiresAt, asked, schedule, fireAt);
   }
 
   /** As it will read back, without asking the database. */

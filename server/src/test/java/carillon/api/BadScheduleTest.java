@@ -118,7 +118,10 @@ class BadScheduleTest {
 
   @Test
   void an_expression_is_short_and_what_never_fires_is_known_at_once() {
-    refused(put("{'type':'t','cron':'" + "* ".repeat(2_500) + "'}"), ErrorCode.TOO_LONG, "/cron",
+    refused(
+        put("{'type':'t','cron':'" + "* ".repeat(2_500) + "'}"),
+        ErrorCode.TOO_LONG,
+        "/cron",
         "256 characters");
     put("{'type':'t','cron':'0 0 31 2 *'}"); // warm
     long start = System.nanoTime();

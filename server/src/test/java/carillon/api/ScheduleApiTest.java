@@ -45,8 +45,8 @@ class ScheduleApiTest {
     TestApi.Reply made =
         put(
                 "nightly",
-                "{'type':'report','cron':'30 2 * * *','timezone':'Europe/Berlin','payload':{'a': 1.0},"
-                    + "'overlap':'cancelPrevious','catchUp':'all','catchUpLimit':5,"
+                "{'type':'report','cron':'30 2 * * *','timezone':'Europe/Berlin','payload':{'a':"
+                    + " 1.0},'overlap':'cancelPrevious','catchUp':'all','catchUpLimit':5,"
                     + "'catchUpWindow':'2h','jitter':'90s','dst':{'gap':'skip'},'maxRuns':3,"
                     + "'pauseAfterFailures':2,'key':'k','priority':8,'target':{'discard':{}}}")
             .expect(201);
@@ -100,9 +100,24 @@ class ScheduleApiTest {
     JsonNode shown = put("back", wanted).expect(201).json();
     List<String> settings =
         List.of(
-            "type", "cron", "timezone", "dst", "overlap", "catchUp", "catchUpLimit",
-            "catchUpWindow", "jitter", "startAt", "endAt", "maxRuns", "pauseAfterFailures",
-            "paused", "key", "priority", "target", "retry");
+            "type",
+            "cron",
+            "timezone",
+            "dst",
+            "overlap",
+            "catchUp",
+            "catchUpLimit",
+            "catchUpWindow",
+            "jitter",
+            "startAt",
+            "endAt",
+            "maxRuns",
+            "pauseAfterFailures",
+            "paused",
+            "key",
+            "priority",
+            "target",
+            "retry");
     List<String> fields = new ArrayList<>(List.of("\"payload\":[1,  2]"));
     settings.forEach(name -> fields.add("\"" + name + "\":" + shown.get(name)));
 
@@ -147,8 +162,7 @@ class ScheduleApiTest {
 
     JsonNode paused = post("pausing/pause", "{'reason':'the target moves'}").expect(200).json();
     JsonNode kept = put("pausing", "{'type':'t','every':'1h','maxRuns':5}").expect(200).json();
-    JsonNode resumed =
-        api.post("/v1/schedules/pausing/resume").send().expect(200).json();
+    JsonNode resumed = api.post("/v1/schedules/pausing/resume").send().expect(200).json();
 
     assertThat(paused.get("status").asString()).isEqualTo("PAUSED");
     assertThat(paused.get("pausedReason").asString()).isEqualTo("the target moves");
@@ -177,8 +191,10 @@ class ScheduleApiTest {
         "UPDATE carillon.schedule SET cursor = now() + interval '90 m' WHERE name = 'short'");
     assertThat(get("/short").get("nextRuns")).as("planned already").hasSize(1);
 
-    put("ends", "{'type':'t','cron':'0 0 1 1 *','startAt':'2998-01-01T00:00:00Z',"
-            + "'endAt':'2999-01-01T00:00:00Z'}")
+    put(
+            "ends",
+            "{'type':'t','cron':'0 0 1 1 *','startAt':'2998-01-01T00:00:00Z',"
+                + "'endAt':'2999-01-01T00:00:00Z'}")
         .expect(201);
     assertThat(get("/ends").get("nextRuns"))
         .extracting(run -> run.get("at").asString())
@@ -188,7 +204,8 @@ class ScheduleApiTest {
 
   @Test
   void a_trigger_makes_a_task_now_and_shows_among_the_fires() {
-    put("by-hand", "{'type':'hand','cron':'0 0 1 1 *','payload':{'a':1},'paused':true}").expect(201);
+    put("by-hand", "{'type':'hand','cron':'0 0 1 1 *','payload':{'a':1},'paused':true}")
+        .expect(201);
 
     TestApi.Reply first = api.post("/v1/schedules/by-hand/trigger").send().expect(202);
     TestApi.Reply second = post("by-hand/trigger", "{'payload':{'b': 2.0}}").expect(202);
@@ -210,7 +227,8 @@ class ScheduleApiTest {
     assertThat(get("/by-hand").get("lastRun").get("taskId").asString())
         .isEqualTo(second.text("id"));
     JsonNode page = get("/by-hand/fires?limit=1");
-    assertThat(get("/by-hand/fires?limit=1&cursor=" + page.get("nextCursor").asString()).get("items"))
+    assertThat(
+            get("/by-hand/fires?limit=1&cursor=" + page.get("nextCursor").asString()).get("items"))
         .extracting(fire -> fire.get("taskId").asString())
         .containsExactly(first.text("id"));
     api.get("/v1/schedules/nightly/fires?cursor=" + page.get("nextCursor").asString())
@@ -361,19 +379,24 @@ class ScheduleApiTest {
   @Test
   void a_preview_says_what_a_change_of_the_clocks_does() {
     JsonNode shifted =
-        post("preview",
-                "{'cron':'30 2 * * *','timezone':'Europe/Berlin','count':3,'from':'2027-03-27T00:00:00Z'}")
+        post(
+                "preview",
+                "{'cron':'30 2 * *"
+                    + " *','timezone':'Europe/Berlin','count':3,'from':'2027-03-27T00:00:00Z'}")
             .expect(200)
             .json();
     JsonNode skipped =
-        post("preview",
+        post(
+                "preview",
                 "{'cron':'30 2 * * *','timezone':'Europe/Berlin','dst':{'gap':'skip'},'count':3,"
                     + "'from':'2027-03-27T00:00:00Z'}")
             .expect(200)
             .json();
     JsonNode both =
-        post("preview",
-                "{'cron':'30 2 * * *','timezone':'Europe/Berlin','dst':{'overlap':'both'},'count':2,"
+        post(
+                "preview",
+                "{'cron':'30 2 * *"
+                    + " *','timezone':'Europe/Berlin','dst':{'overlap':'both'},'count':2,"
                     + "'from':'2027-10-31T00:00:00Z'}")
             .expect(200)
             .json();
@@ -399,7 +422,8 @@ class ScheduleApiTest {
   @Test
   void a_preview_knows_every_rule_that_a_schedule_has() {
     assertThat(
-            post("preview",
+            post(
+                    "preview",
                     "{'every':'90m','startAt':'2030-01-01T00:00:00Z','endAt':'2030-01-01T03:00:00Z'}")
                 .expect(200)
                 .json()
@@ -421,8 +445,15 @@ class ScheduleApiTest {
         .isEqualTo(post("preview", hashed.formatted("one")).expect(200).body())
         .isNotEqualTo(post("preview", hashed.formatted("another")).expect(200).body());
     for (String cron :
-        List.of("@every 1s", "@yearly", "0 0 L * *", "0 0 15W * *", "0 0 * * 5#2", "* * * * 7",
-            "0 0 29 2 1", "*/15 * * * * *")) {
+        List.of(
+            "@every 1s",
+            "@yearly",
+            "0 0 L * *",
+            "0 0 15W * *",
+            "0 0 * * 5#2",
+            "* * * * 7",
+            "0 0 29 2 1",
+            "*/15 * * * * *")) {
       assertThat(post("preview", "{'cron':'" + cron + "'}").expect(200).json().get("nextRuns"))
           .as(cron)
           .hasSize(5);

@@ -86,9 +86,7 @@ class ScheduleTest {
 
   private static int skipped(Carillon api, String reason) {
     return (int)
-        fires(api).stream()
-            .filter(fire -> fire.path("reason").asString("").equals(reason))
-            .count();
+        fires(api).stream().filter(fire -> fire.path("reason").asString("").equals(reason)).count();
   }
 
   private static List<String> scheduledTimes(Carillon api) {

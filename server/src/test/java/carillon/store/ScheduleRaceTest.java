@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -137,8 +138,7 @@ class ScheduleRaceTest {
       case PAUSE -> schedules.pause(tx, World.TENANT, "n", null, "me");
       case RESUME -> schedules.resume(tx, World.TENANT, "n", "me");
       case TRIGGER -> schedules.trigger(tx, World.TENANT, "n", null, "me");
-      case DELETE ->
-          schedules.delete(tx, World.TENANT, "n", "me", Schedules.Expected.ANY);
+      case DELETE -> schedules.delete(tx, World.TENANT, "n", "me", Schedules.Expected.ANY);
     };
   }
 
@@ -159,11 +159,7 @@ class ScheduleRaceTest {
             null,
             new Schedule.Made("t", null, null, null, null, null));
     return world.schedules.put(
-        tx,
-        World.TENANT,
-        new Schedules.Wanted(schedule, null),
-        "me",
-        Schedules.Expected.ANY);
+        tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
   }
 
   private Model seen() {
@@ -176,7 +172,7 @@ class ScheduleRaceTest {
         .map(
             found ->
                 new Model(
-                    (int) Duration.ofMillis(found.schedule().every().toMillis()).toHours(),
+                    (int) Objects.requireNonNull(found.schedule().every()).toHours(),
                     found.isPaused(),
                     found.version(),
                     triggered))

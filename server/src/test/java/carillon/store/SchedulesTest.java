@@ -21,6 +21,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -91,7 +92,7 @@ class SchedulesTest {
             RetryPolicy.DEFAULT));
   }
 
-  private <T> T in(Function<Tx, T> work) {
+  private Schedules.Result in(Function<Tx, Schedules.Result> work) {
     return world.db.inTransaction(work);
   }
 
@@ -119,7 +120,7 @@ class SchedulesTest {
   private TaskId plan(StoredSchedule stored, Instant at) {
     TaskId id = TaskId.at(at, new Random(at.toEpochMilli()));
     NewTask task = World.task("t", new Target.Discard(), at);
-    in(
+    world.db.inTransaction(
         tx -> {
           world.tasks.createFired(tx, List.of(new Tasks.Fired(World.TENANT, id, "n", at, task)));
           return true;
@@ -200,13 +201,14 @@ class SchedulesTest {
 
   @Test
   void a_change_takes_back_what_is_planned_and_leaves_what_is_due() {
-    StoredSchedule made = put(withEverything("30 2 * * *", now()));
+    Instant start = now();
+    StoredSchedule made = put(withEverything("30 2 * * *", start));
     TaskId due = plan(made, now().minusSeconds(1));
     TaskId planned = plan(made, now().plusSeconds(20));
     AtomicInteger told = new AtomicInteger();
     world.schedules.whenChanged(told::incrementAndGet);
 
-    StoredSchedule changed = put(withEverything("30 3 * * *", made.schedule().startAt()));
+    StoredSchedule changed = put(withEverything("30 3 * * *", start));
 
     assertThat(changed.version()).isEqualTo(2);
     assertThat(changed.generation()).isEqualTo(2);
@@ -238,11 +240,11 @@ class SchedulesTest {
     StoredSchedule twice = saved(in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me")));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
-    assertThat(paused.pause().reason()).isEqualTo("moving");
-    assertThat(paused.pause().by()).isEqualTo("me");
+    assertThat(pause(paused).reason()).isEqualTo("moving");
+    assertThat(pause(paused).by()).isEqualTo("me");
     assertThat(paused.counters().runs()).isZero();
     assertThat(again).isEqualTo(paused);
-    assertThat(renamed.pause().reason()).isEqualTo("moved");
+    assertThat(pause(renamed).reason()).isEqualTo("moved");
     assertThat(kept).isEqualTo(renamed);
     assertThat(resumed.pause()).isNull();
     assertThat(resumed.counters().failuresInARow()).isZero();
@@ -258,7 +260,7 @@ class SchedulesTest {
     StoredSchedule resumed = saved(put(hourly(null, null), false, ANY));
     StoredSchedule paused = saved(put(hourly(null, null), true, ANY));
 
-    assertThat(made.pause().by()).isEqualTo("me");
+    assertThat(pause(made).by()).isEqualTo("me");
     assertThat(made.version()).isEqualTo(1);
     assertThat(resumed.isPaused()).isFalse();
     assertThat(paused.isPaused()).isTrue();
@@ -444,6 +446,14 @@ class SchedulesTest {
         .isEqualTo(first.plusSeconds(29).atZone(BERLIN).toLocalDateTime());
   }
 
+  private static StoredSchedule.Pause pause(StoredSchedule stored) {
+    return Objects.requireNonNull(stored.pause());
+  }
+
+  private RecordedFire lastRun() {
+    return Objects.requireNonNull(show().lastRun());
+  }
+
   private ShownSchedule show() {
     return world.schedules.show(World.TENANT, "n").orElseThrow();
   }
@@ -455,24 +465,24 @@ class SchedulesTest {
     assertThat(show().previousOutcome()).isNull();
 
     TaskId first = plan(made, now().minusSeconds(50));
-    assertThat(show().lastRun().task()).isEqualTo(first);
+    assertThat(lastRun().task()).isEqualTo(first);
     assertThat(show().previousOutcome()).as("it has not ended").isNull();
 
     world.sql("UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL");
     TaskId second = plan(made, now().minusSeconds(40));
-    assertThat(show().lastRun().task()).isEqualTo(second);
-    assertThat(show().lastRun().status()).isEqualTo("PENDING");
+    assertThat(lastRun().task()).isEqualTo(second);
+    assertThat(lastRun().status()).isEqualTo("PENDING");
     assertThat(show().previousOutcome()).isEqualTo("COMPLETED");
 
     record(made, now().minusSeconds(30), "NULL, NULL, 'OVERLAP'");
     plan(made, now().plusSeconds(20));
-    assertThat(show().lastRun().task()).isEqualTo(second);
+    assertThat(lastRun().task()).isEqualTo(second);
     assertThat(show().previousOutcome()).isEqualTo("SKIPPED");
 
     world.sql("DELETE FROM carillon.schedule_fire WHERE skipped IS NOT NULL");
     world.sql("DELETE FROM carillon.task");
     world.sql("UPDATE carillon.schedule_fire SET outcome = 'DEAD' WHERE task = '" + second + "'");
-    assertThat(show().lastRun().status()).isEqualTo("DEAD");
+    assertThat(lastRun().status()).isEqualTo("DEAD");
     assertThat(show().previousOutcome()).isEqualTo("DEAD");
   }
 
@@ -510,8 +520,7 @@ class SchedulesTest {
     world.sql("UPDATE carillon.tenant SET strict = true");
     world.catalog.refresh();
 
-    assertThat(put(hourly(null, null), null, ANY))
-        .isEqualTo(new Schedules.Result.UnknownType("t"));
+    assertThat(put(hourly(null, null), null, ANY)).isEqualTo(new Schedules.Result.UnknownType("t"));
     assertThat(world.value("SELECT count(*) FROM carillon.schedule")).isEqualTo("0");
   }
 }

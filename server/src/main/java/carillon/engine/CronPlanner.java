@@ -1,0 +1,189 @@
+package carillon.engine;
+
+import carillon.model.FirePlan;
+import carillon.model.Settlement;
+import carillon.model.Timetable;
+import carillon.store.Fires;
+import carillon.store.StoreException;
+import carillon.store.StoredSchedule;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Turns the nominal times of schedules into fires, a little before they are due. Harmless on
+ * several nodes at once: a schedule is planned under its lock, and a nominal time has one fire.
+ */
+final class CronPlanner {
+
+  private static final Logger log = LoggerFactory.getLogger(CronPlanner.class);
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  /** What cannot be planned is tried again then. */
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
+
+  /** As many schedules are locked at once. */
+  static final int MAX_BATCH = 1_000;
+
+  /** And about as many of their nominal times are decided, */
+  private static final int MAX_FIRES = 5_000;
+
+  /** of one schedule about so many. */
+  private static final int MAX_FIRES_OF_ONE = 1_000;
+
+  private static final int MAX_ALONE = 100;
+  private static final int MAX_TIMETABLES = 20_000;
+
+  private final Fires fires;
+  private final Timetables timetables;
+  private final InstantSource clock;
+  private final Consumer<EngineEvent> events;
+  private volatile @Nullable Instant earliest;
+  private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
+
+  CronPlanner(
+      Fires fires,
+      Function<StoredSchedule, Timetable> timetable,
+      InstantSource clock,
+      Consumer<EngineEvent> events) {
+    this.fires = fires;
+    this.timetables = new Timetables(MAX_TIMETABLES, timetable);
+    this.clock = clock;
+    this.events = events;
+  }
+
+  /** One pass. Returns zero if there may be more. */
+  Duration planOnce() {
+    Instant now = clock.instant().truncatedTo(ChronoUnit.MICROS);
+    Optional<Instant> first = fires.earliest();
+    earliest = first.orElse(null);
+    Duration wait = first.map(at -> Duration.between(now, at)).orElse(INTERVAL);
+    if (wait.isPositive()) {
+      return wait.compareTo(INTERVAL) < 0 ? wait : INTERVAL;
+    }
+    return step(now).isPlanning() ? Duration.ZERO : INTERVAL;
+  }
+
+  /** How long the schedule that waits longest has waited to be looked at, at the last pass. */
+  Duration lag() {
+    Instant first = earliest;
+    Duration lag = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    return lag.isNegative() ? Duration.ZERO : lag;
+  }
+
+  private Fires.Step step(Instant now) {
+    try {
+      Fires.Step step = fires.planDue(now, MAX_BATCH, due -> decide(due, now));
+      tell(step);
+      return step;
+    } catch (RuntimeException e) {
+      throwIfDatabase(e);
+      log.warn("cannot plan schedules together error={}", e.toString());
+      return alone(now);
+    }
+  }
+
+  private static void throwIfDatabase(RuntimeException e) {
+    if (e instanceof StoreException failed && (failed.isUnavailable() || failed.isBusy())) {
+      throw failed;
+    }
+  }
+
+  /** One that cannot be planned must not keep the others. */
+  private Fires.Step alone(Instant now) {
+    Fires.Step step = Fires.Step.NONE;
+    for (int i = 0; i < MAX_ALONE; i++) {
+      try {
+        step = fires.planDue(now, 1, due -> decide(due, now));
+        tell(step);
+        if (step.looked() == 0) {
+          break;
+        }
+      } catch (RuntimeException e) {
+        throwIfDatabase(e);
+        log.warn("cannot plan the first schedule that is due error={}", e.toString());
+        fires.postponeFirst(now, now.plus(AFTER_FAILURE));
+      }
+    }
+    return step;
+  }
+
+  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
+    List<Fires.Planned> planned = new ArrayList<>(due.size());
+    missed = new ArrayList<>();
+    int left = MAX_FIRES;
+    for (Fires.Due each : due) {
+      if (left <= 0) {
+        break; // the others stay due
+      }
+      Fires.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
+      planned.add(one);
+      left -= one.plan().fires().size();
+      if (one.plan().missed() > 0) {
+        StoredSchedule schedule = each.schedule();
+        missed.add(
+            new EngineEvent.FireMissed(
+                schedule.tenant(), schedule.schedule().name(), one.plan().missed()));
+      }
+    }
+    return planned;
+  }
+
+  private Fires.Planned decide(Fires.Due due, Instant now, int most) {
+    StoredSchedule schedule = due.schedule();
+    int failures = schedule.counters().failuresInARow();
+    Settlement settlement = Settlement.of(due.open(), failures, schedule.schedule());
+    if (settlement.pauseReason() != null && !schedule.isPaused()) {
+      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+    }
+    try {
+      return new Fires.Planned(
+          due, settlement, FirePlan.of(state(schedule, settlement), now, most));
+    } catch (RuntimeException e) { // such as a zone that this JDK does not know
+      log.warn(
+          "cannot plan tenant={} schedule={} error={}",
+          schedule.tenant().value(),
+          schedule.schedule().name(),
+          e.toString());
+      return new Fires.Planned(
+          due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(AFTER_FAILURE)));
+    }
+  }
+
+  private FirePlan.State state(StoredSchedule schedule, Settlement settlement) {
+    return new FirePlan.State(
+        schedule.id(),
+        schedule.generation(),
+        schedule.schedule(),
+        timetables.of(schedule),
+        schedule.cursor(),
+        schedule.counters().runs(),
+        schedule.isPaused(),
+        settlement.live());
+  }
+
+  /** What is told has been committed. */
+  private void tell(Fires.Step step) {
+    if (step.made() > 0 || !step.skipped().isEmpty()) {
+      events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
+    }
+    for (EngineEvent.FireMissed each : missed) {
+      log.warn(
+          "fires were missed tenant={} schedule={} times={}",
+          each.tenant().value(),
+          each.schedule(),
+          each.times());
+      events.accept(each);
+    }
+    missed = List.of();
+  }
+}

@@ -1,0 +1,58 @@
+package carillon.engine;
+
+import carillon.model.NominalTime;
+import carillon.model.Timetable;
+import carillon.store.StoredSchedule;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** The timetables of the schedules that were planned last; for one thread. */
+final class Timetables {
+
+  private final Function<StoredSchedule, Timetable> read;
+  private final Map<Long, Kept> kept;
+
+  /** What a schedule's rule says, as long as it is of this version. */
+  private record Kept(int version, Timetable timetable) {}
+
+  Timetables(int most, Function<StoredSchedule, Timetable> read) {
+    this.read = read;
+    this.kept =
+        new LinkedHashMap<>(16, 0.75f, true) {
+          private static final long serialVersionUID = 1L;
+
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<Long, Kept> eldest) {
+            return size() > most;
+          }
+        };
+  }
+
+  static Timetable read(StoredSchedule stored) {
+    Duration every = stored.schedule().every();
+    if (every == null) {
+      throw new IllegalArgumentException("cron expressions are not read yet");
+    }
+    Instant anchor = stored.anchor();
+    return after -> {
+      long passed = after.isBefore(anchor) ? -1 : Duration.between(anchor, after).dividedBy(every);
+      Instant at = anchor.plus(every.multipliedBy(passed + 1));
+      LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
+      return List.of(new NominalTime(at, local, NominalTime.Shift.NONE));
+    };
+  }
+
+  Timetable of(StoredSchedule schedule) {
+    Kept known = kept.get(schedule.id());
+    if (known == null || known.version() != schedule.version()) {
+      known = new Kept(schedule.version(), read.apply(schedule));
+      kept.put(schedule.id(), known);
+    }
+    return known.timetable();
+  }
+}

@@ -1,0 +1,43 @@
+package carillon.model;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
+
+/** What is random about a fire and yet the same whoever plans it. */
+public final class FireHash {
+
+  private FireHash() {}
+
+  /**
+   * The id of a fire's task.
+   *
+   * @param generation rises when what was planned is withdrawn: a nominal time that is planned
+   *     again gets another task
+   */
+  public static TaskId taskId(long schedule, int generation, Instant at, Instant dueAt) {
+    ByteBuffer bits = sha256("task " + schedule + " " + generation + " " + at);
+    return TaskId.at(dueAt, bits::getLong);
+  }
+
+  /** Evenly spread over [0, range) in whole milliseconds. */
+  public static Duration within(Duration range, long schedule, Instant at) {
+    long millis = range.toMillis();
+    return millis == 0
+        ? Duration.ZERO
+        : Duration.ofMillis(
+            Long.remainderUnsigned(sha256("jitter " + schedule + " " + at).getLong(), millis));
+  }
+
+  private static ByteBuffer sha256(String text) {
+    try {
+      return ByteBuffer.wrap(
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+}

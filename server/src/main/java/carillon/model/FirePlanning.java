@@ -1,0 +1,198 @@
+package carillon.model;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Decides the nominal times of one schedule one after the other; used once. */
+final class FirePlanning {
+
+  /** How soon after it was planned a fire is looked at again to see how its task ended. */
+  private static final Duration SETTLE = Duration.ofSeconds(60);
+
+  /** Made-up tasks are due so far apart. */
+  private static final Duration APART = Duration.ofSeconds(1);
+
+  private final FirePlan.State state;
+  private final Schedule schedule;
+  private final Instant now;
+  private final int most;
+  private final List<FirePlan.Fire> fires = new ArrayList<>();
+  private final List<TaskId> cancels = new ArrayList<>();
+  private final List<Live> live = new ArrayList<>();
+  private Instant cursor;
+  private long runs;
+  private int missed;
+  private @Nullable Instant lookAt;
+  private @Nullable MadeUp madeUp; // not null exactly if something was missed
+
+  private record Live(TaskId task, Instant at) {}
+
+  FirePlanning(FirePlan.State state, Instant now, int most) {
+    this.state = state;
+    this.schedule = state.schedule();
+    this.now = now;
+    this.most = most;
+    this.cursor = state.cursor();
+    this.runs = state.runs();
+    state.live().forEach(fire -> live.add(new Live(fire.task(), fire.at())));
+  }
+
+  FirePlan plan() {
+    while (decideNext()) {
+      // Each decides one instant.
+    }
+    return new FirePlan(fires, cancels, cursor, withSettling(lookAt), missed);
+  }
+
+  /** Decides what is next; false if that has time, or there is nothing. */
+  private boolean decideNext() {
+    if (schedule.maxRuns() != null && runs >= schedule.maxRuns()) {
+      return false;
+    }
+    List<NominalTime> times = state.timetable().next(after());
+    if (times.isEmpty()) {
+      return false;
+    }
+    Instant at = times.getFirst().at();
+    if (schedule.endAt() != null && at.isAfter(schedule.endAt())) {
+      return false;
+    }
+    if (at.isAfter(now.plus(FirePlan.HORIZON))) {
+      return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
+    }
+    if (fires.isEmpty() && isOlderThanGrace(at)) {
+      madeUp = MadeUp.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
+    }
+    if (fires.size() >= most && mayStopBefore(at)) {
+      return lookAgain(now);
+    }
+    return decide(at, times);
+  }
+
+  /**
+   * What is made up for is decided together, or it would not be spread; and so is what was missed a
+   * moment ago, or it would look punctual at the next look.
+   */
+  private boolean mayStopBefore(Instant at) {
+    return madeUp == null || at.isAfter(now) || (isOlderThanGrace(at) && !madeUp.has(at));
+  }
+
+  private Instant after() {
+    Instant startAt = schedule.startAt();
+    return startAt != null && startAt.isAfter(cursor) ? startAt.minusNanos(1) : cursor;
+  }
+
+  private Instant lastMissed() {
+    Instant endAt = schedule.endAt();
+    return endAt != null && endAt.isBefore(now) ? endAt : now;
+  }
+
+  private boolean isOlderThanGrace(Instant at) {
+    return at.isBefore(now.minus(FirePlan.GRACE));
+  }
+
+  private boolean lookAgain(Instant when) {
+    lookAt = when;
+    return false;
+  }
+
+  private boolean decide(Instant at, List<NominalTime> times) {
+    Optional<NominalTime> firing = times.stream().filter(NominalTime::fires).findFirst();
+    if (firing.isPresent() && at.isAfter(now) && mustWait()) {
+      return lookAgain(at);
+    }
+    for (NominalTime time : times) {
+      if (time.fires()) {
+        fire(time);
+      } else {
+        skip(time, SkipReason.DST_GAP);
+      }
+    }
+    cursor = at;
+    return true;
+  }
+
+  /** Whether what becomes of it is only known when it is due. */
+  private boolean mustWait() {
+    return state.paused() || (schedule.overlap() != OverlapRule.ALLOW && !live.isEmpty());
+  }
+
+  private void fire(NominalTime time) {
+    if (state.paused()) {
+      skip(time, SkipReason.PAUSED);
+    } else if (madeUp != null && !time.at().isAfter(now)) {
+      makeUp(time, madeUp);
+    } else {
+      overlap(time, time.at().plus(jitter(schedule.jitter(), time)));
+    }
+  }
+
+  private void makeUp(NominalTime time, MadeUp madeUp) {
+    missed++;
+    if (!madeUp.has(time.at())) {
+      skip(time, SkipReason.WINDOW);
+      return;
+    }
+    Duration range = APART.compareTo(schedule.jitter()) > 0 ? APART : schedule.jitter();
+    Instant dueAt = now.plus(APART.multipliedBy(madeUp.place(time.at()))).plus(jitter(range, time));
+    if (schedule.catchUp().rule() == CatchUp.Rule.ALL) {
+      make(time, dueAt); // its concurrency key keeps it from running beside the others
+    } else {
+      overlap(time, dueAt);
+    }
+  }
+
+  private void overlap(NominalTime time, Instant dueAt) {
+    boolean isFree = live.isEmpty();
+    switch (schedule.overlap()) {
+      case ALLOW -> make(time, dueAt);
+      case SKIP -> makeIf(isFree, time, dueAt);
+      case QUEUE -> makeIf(live.size() <= 1, time, dueAt); // the other one is the one that runs
+      case CANCEL_PREVIOUS -> {
+        live.forEach(previous -> cancels.add(previous.task()));
+        live.clear();
+        make(time, dueAt);
+      }
+    }
+  }
+
+  private void makeIf(boolean hasRoom, NominalTime time, Instant dueAt) {
+    if (hasRoom) {
+      make(time, dueAt);
+    } else {
+      skip(time, SkipReason.OVERLAP);
+    }
+  }
+
+  private Duration jitter(Duration range, NominalTime time) {
+    return FireHash.within(range, state.id(), time.at());
+  }
+
+  private void make(NominalTime time, Instant dueAt) {
+    TaskId task = FireHash.taskId(state.id(), state.generation(), time.at(), dueAt);
+    fires.add(new FirePlan.Fire.Made(time, task, dueAt));
+    live.add(new Live(task, time.at()));
+    runs++;
+  }
+
+  private void skip(NominalTime time, SkipReason reason) {
+    fires.add(new FirePlan.Fire.Skipped(time, reason));
+  }
+
+  /**
+   * A schedule that fires rarely is looked at in between to see how its tasks ended, each time
+   * after twice as long.
+   */
+  private @Nullable Instant withSettling(@Nullable Instant next) {
+    if (live.isEmpty()) {
+      return next;
+    }
+    Duration age = Duration.between(live.getLast().at(), now);
+    Instant settleAt = now.plus(age.compareTo(SETTLE) > 0 ? age : SETTLE);
+    return next == null || settleAt.isBefore(next) ? settleAt : next;
+  }
+}

@@ -1,0 +1,17 @@
+package carillon.model;
+
+import java.time.Instant;
+import java.time.LocalDateTime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A fire of which nobody has noted yet how its task ended.
+ *
+ * @param state its task's state now; null if the task is no longer there
+ */
+public record OpenFire(Instant at, LocalDateTime local, TaskId task, @Nullable TaskState state) {
+
+  public boolean isLive() {
+    return state != null && state.isLive();
+  }
+}

@@ -1,0 +1,200 @@
+package carillon.store;
+
+import carillon.model.FirePlan;
+import carillon.model.OpenFire;
+import carillon.model.Settlement;
+import carillon.model.SkipReason;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Schedules of all tenants that the planner has to look at, and what it decides about them, written
+ * in the transaction that locked them.
+ */
+public final class Fires {
+
+  /** Of one schedule, oldest first; a schedule with more is late to note how they ended. */
+  private static final int MOST_OPEN = 200;
+
+  private final Db db;
+  private final Tasks tasks;
+
+  public Fires(Db db, Tasks tasks) {
+    this.db = db;
+    this.tasks = tasks;
+  }
+
+  /** A schedule to look at, under its lock, and its fires whose end nobody has noted. */
+  public record Due(StoredSchedule schedule, List<OpenFire> open) {
+    public Due {
+      open = List.copyOf(open);
+    }
+  }
+
+  /**
+   * What was decided about a schedule. If the settlement asks for a pause, it is paused, and then
+   * planned again as a paused one.
+   */
+  public record Planned(Due due, Settlement settlement, FirePlan plan) {}
+
+  /**
+   * What one step did.
+   *
+   * @param looked how many schedules were due; fewer than asked for means that these were all
+   * @param made tasks
+   * @param skipped nominal times, by why
+   */
+  public record Step(int looked, int made, Map<SkipReason, Integer> skipped, boolean isPlanning) {
+
+    /** Somebody else plans. */
+    public static final Step NONE = new Step(0, 0, Map.of(), false);
+
+    public Step {
+      skipped = Map.copyOf(skipped);
+    }
+  }
+
+  private static final String EARLIEST =
+      """
+      /* Fires.earliest */
+      SELECT plan_at
+      FROM carillon.schedule
+      WHERE plan_at IS NOT NULL
+      ORDER BY plan_at
+      LIMIT 1
+      """;
+
+  /** When the first schedule is to be looked at; the past if one is late. */
+  public Optional<Instant> earliest() {
+    return db.inTransaction(
+        tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
+  }
+
+  private static final String LEAD =
+      """
+      /* Fires.lead */
+      SELECT pg_try_advisory_xact_lock(hashtext('carillon.cron_planner')) AS leads
+      """;
+
+  /**
+   * Has the first schedules that are due decided, and writes what was decided, in one transaction.
+   * Does nothing while another node is at it.
+   *
+   * @param decide may leave out some, which stay due
+   */
+  public Step planDue(Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
+    return db.inTransaction(
+        tx ->
+            tx.query(LEAD, row -> row.getBoolean("leads")).getFirst()
+                ? plan(tx, now, limit, decide)
+                : Step.NONE);
+  }
+
+  private static final String DUE =
+      """
+      /* Fires.due */
+      SELECT id
+      FROM carillon.schedule
+      WHERE plan_at <= ?
+      ORDER BY plan_at, id
+      LIMIT ?
+      """;
+
+  // Not in one statement with the above: who waits for a lock must then look at the row as it is.
+  private static final String LOCK =
+      """
+      /* Fires.lock */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE id = ANY (?)
+        AND plan_at <= ?
+      ORDER BY id
+      FOR UPDATE
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  /** As {@link #planDue}, and harmless while somebody else does the same. */
+  Step plan(Tx tx, Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
+    List<Long> ids = tx.query(DUE, row -> row.getLong("id"), now, limit);
+    if (ids.isEmpty()) {
+      return new Step(0, 0, Map.of(), true);
+    }
+    List<StoredSchedule> locked =
+        tx.query(LOCK, ScheduleRows::read, Column.longs(ids, id -> id), now);
+    Map<Long, List<OpenFire>> open = open(tx, locked);
+    List<Planned> planned =
+        decide.apply(
+            locked.stream()
+                .map(each -> new Due(each, open.getOrDefault(each.id(), List.of())))
+                .toList());
+    Decisions written = Decisions.write(tx, tasks, now, planned);
+    return new Step(ids.size(), written.made(), written.skipped(), true);
+  }
+
+  // Through the parent table: the slot of a very old fire may be gone.
+  private static final String OPEN =
+      """
+      /* Fires.open */
+      SELECT f.schedule, f.at, f.local, f.task, t.state
+      FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
+      CROSS JOIN LATERAL (
+          SELECT schedule, at, local, task, slot
+          FROM carillon.schedule_fire
+          WHERE schedule = s.id
+            AND task IS NOT NULL
+            AND outcome IS NULL
+          ORDER BY at
+          LIMIT ?
+      ) f
+      LEFT JOIN LATERAL (
+          SELECT state
+          FROM carillon.task
+          WHERE tenant = s.tenant
+            AND id = f.task
+            AND slot = f.slot
+      ) t ON true
+      ORDER BY f.schedule, f.at, f.local
+      """;
+
+  private static Map<Long, List<OpenFire>> open(Tx tx, List<StoredSchedule> schedules) {
+    Map<Long, List<OpenFire>> open = new HashMap<>();
+    tx.query(
+        OPEN,
+        row -> {
+          String state = row.getString("state");
+          return open.computeIfAbsent(row.getLong("schedule"), _ -> new ArrayList<>())
+              .add(
+                  new OpenFire(
+                      Sql.requiredInstant(row, "at"),
+                      row.getObject("local", LocalDateTime.class),
+                      new TaskId(Sql.uuid(row, "task")),
+                      state == null ? null : TaskState.valueOf(state)));
+        },
+        Column.longs(schedules, StoredSchedule::id),
+        Column.ints(schedules, schedule -> schedule.tenant().value()),
+        MOST_OPEN);
+    return open;
+  }
+
+  private static final String POSTPONE =
+      """
+      /* Fires.postpone */
+      UPDATE carillon.schedule
+      SET plan_at = ?
+      WHERE id = (SELECT id FROM carillon.schedule WHERE plan_at <= ? ORDER BY plan_at, id LIMIT 1)
+        AND plan_at <= ?
+      """;
+
+  /** Puts off the first schedule that is due, which cannot be planned. */
+  public void postponeFirst(Instant now, Instant until) {
+    db.inTransaction(tx -> tx.update(POSTPONE, until, now, now));
+  }
+}

@@ -1,0 +1,53 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Very many schedules at once, by the clock of the database. */
+class CronBurstTest {
+
+  private static final int SCHEDULES = 10_000;
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  @Test
+  void ten_thousand_in_the_same_second_have_their_tasks_well_before_that() {
+    Instant began = world.clock.instant();
+    Instant due = began.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, target, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 's' || n, 3600000, 'UTC', 'SHIFT', 'FIRST', (ARRAY['SKIP', 'ALLOW', 'QUEUE'])[1 + n %% 3], 'LAST',
+               100, 604800000, 0, 't', '{"discard": {}}', now(), now(), '%1$s', timestamptz '%1$s' - interval '1 hour',
+               timestamptz '%1$s' - interval '30 s'
+        FROM generate_series(1, %2$d) AS n
+        """
+            .formatted(due, SCHEDULES));
+
+    new TestPlanner(world, began).planAt(due.minusSeconds(30));
+
+    Duration room = Duration.between(world.clock.instant(), due);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE due_at = '" + due + "'"))
+        .isEqualTo("" + SCHEDULES);
+    assertThat(room).as("time left when all were there").isGreaterThan(Duration.ofSeconds(10));
+  }
+}

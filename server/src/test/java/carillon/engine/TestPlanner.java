@@ -1,0 +1,54 @@
+package carillon.engine;
+
+import carillon.store.Fires;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The planner of one process, at the time that a test says. */
+final class TestPlanner implements InstantSource {
+
+  final List<EngineEvent> events = new ArrayList<>();
+  private final CronPlanner planner;
+  private Instant now;
+
+  TestPlanner(World world, Instant now) {
+    this.now = now;
+    this.planner =
+        new CronPlanner(new Fires(world.db, world.tasks), Timetables::read, this, events::add);
+  }
+
+  @Override
+  public Instant instant() {
+    return now;
+  }
+
+  /** Plans all that there is to plan at this time. */
+  TestPlanner planAt(Instant time) {
+    now = time;
+    while (planner.planOnce().isZero()) {
+      // There may be more.
+    }
+    return this;
+  }
+
+  /** Goes on to this time in steps, and plans at each. */
+  void planUntil(Instant end, Duration step) {
+    while (now.isBefore(end)) {
+      planAt(now.plus(step));
+    }
+  }
+
+  Duration lag() {
+    return planner.lag();
+  }
+
+  int missed() {
+    return events.stream()
+        .mapToInt(event -> event instanceof EngineEvent.FireMissed missed ? missed.times() : 0)
+        .sum();
+  }
+}

@@ -1,0 +1,208 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.FireHash;
+import carillon.model.FirePlan;
+import carillon.model.NominalTime;
+import carillon.model.Settlement;
+import carillon.model.Slot;
+import carillon.testkit.Postgres;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What the planner asks, beside 100,000 schedules that are not due and a million old fires, with
+ * statistics from when there was one of each.
+ */
+class SchedulePlansTest {
+
+  private static final int IDLE = 100_000;
+  private static final int OLD = 1_000_000;
+
+  private static final List<Class<?>> STORE =
+      List.of(Fires.class, Decisions.class, Withdrawals.class, TaskCancels.class);
+
+  private static World world;
+  private static Instant now;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    TestSchedule.every("first", Duration.ofHours(1)).insert(world, now.plusSeconds(7_200));
+    world.slots.ensure(Slot.of(now));
+    world.sql("ALTER TABLE carillon.schedule SET (autovacuum_enabled = false)");
+    world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
+    world.sql("ANALYZE carillon.schedule, carillon.schedule_fire");
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 'idle-' || n, 86400000, 'UTC', 'SHIFT', 'FIRST', 'SKIP', 'LAST', 100, 604800000, 0, 't', now(),
+               now(), now(), now(), timestamptz '%s' + interval '1 hour' + n * interval '1 ms'
+        FROM generate_series(1, %d) AS n
+        """
+            .formatted(now, IDLE));
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot, outcome)
+        SELECT 1 + n %% 1000, timestamptz '%1$s' - n * interval '1 s', timestamp '2027-01-01', 'NONE', 'SCHEDULED',
+               gen_random_uuid(), DATE '2027-01-01', 'COMPLETED'
+        FROM generate_series(1, %2$d) AS n
+        """
+            .formatted(now, OLD));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  static Stream<String> statements() {
+    return STORE.stream()
+        .flatMap(type -> Stream.of(type.getDeclaredFields()))
+        .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
+        .map(SchedulePlansTest::text)
+        .filter(sql -> sql.startsWith("/* "));
+  }
+
+  private static String text(Field field) {
+    try {
+      field.setAccessible(true);
+      return (String) field.get(null);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("statements")
+  void every_statement_of_the_planner_goes_through_an_index(String sql) {
+    String plan = explain("EXPLAIN (GENERIC_PLAN) " + numbered(Sql.forSlot(sql, Slot.of(now))));
+
+    assertThat(plan).doesNotContain("Seq Scan on");
+    if (Sql.name(sql).equals("Fires.due")) {
+      assertThat(plan).containsPattern("using schedule_plan .*\n +Index Cond: .*plan_at <=");
+    }
+  }
+
+  @Test
+  void all_of_them_were_found() {
+    assertThat(statements().map(Sql::name))
+        .contains(
+            "Fires.earliest",
+            "Fires.due",
+            "Fires.lock",
+            "Fires.open",
+            "Decisions.settle",
+            "Decisions.record",
+            "Decisions.advance",
+            "Withdrawals.planned",
+            "TaskCancels.cancelWaiting");
+  }
+
+  @Test
+  void a_pass_with_nothing_due_reads_one_entry_of_one_index() {
+    String statement =
+        statements().filter(sql -> sql.contains("earliest")).findFirst().orElseThrow();
+
+    String plan = explain("EXPLAIN (ANALYZE, BUFFERS) " + statement);
+
+    assertThat(plan).containsPattern("Index (Only )?Scan using schedule_plan .*rows=1[. ]");
+    assertThat(pages(plan)).isLessThan(10);
+  }
+
+  @Test
+  void what_one_schedule_costs_does_not_grow_with_those_that_are_idle_nor_with_old_fires() {
+    long id = TestSchedule.every("due", Duration.ofHours(1)).insert(world, now);
+    world.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+    world.value("SELECT pg_stat_statements_reset()");
+
+    Fires.Step step = new Fires(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
+
+    assertThat(step.made()).isEqualTo(1);
+    double pages =
+        Double.parseDouble(
+            world.value(
+                """
+                SELECT sum(shared_blks_hit + shared_blks_read)
+                FROM pg_stat_statements s
+                JOIN pg_database d ON d.oid = s.dbid
+                WHERE d.datname = current_database()
+                  AND s.query LIKE '%carillon.schedule%'
+                """));
+    assertThat(pages).isLessThan(150);
+  }
+
+  private static List<Fires.Planned> plan(List<Fires.Due> due, long id) {
+    assertThat(due).extracting(each -> each.schedule().id()).containsExactly(id);
+    Instant at = now.plusSeconds(20);
+    var time =
+        new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
+    var made = new FirePlan.Fire.Made(time, FireHash.taskId(id, 1, at, at), at);
+    return List.of(
+        new Fires.Planned(
+            due.getFirst(),
+            Settlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
+            new FirePlan(List.of(made), List.of(), at, at.plusSeconds(7_200), 0)));
+  }
+
+  private static int pages(String plan) {
+    Matcher found = Pattern.compile("Buffers: shared hit=(\\d+)( read=(\\d+))?").matcher(plan);
+    assertThat(found.find()).isTrue();
+    String read = found.group(3);
+    return Integer.parseInt(found.group(1)) + (read == null ? 0 : Integer.parseInt(read));
+  }
+
+  private static String numbered(String sql) {
+    Matcher marks = Pattern.compile("\\?").matcher(sql);
+    StringBuilder numbered = new StringBuilder();
+    for (int i = 1; marks.find(); i++) {
+      marks.appendReplacement(numbered, "\\$" + i);
+    }
+    return marks.appendTail(numbered).toString();
+  }
+
+  private static String explain(String sql) {
+    // Simple mode: the driver must not ask for the values that a generic plan does without.
+    var simple =
+        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
+    try (Connection connection = Postgres.connect(simple);
+        Statement statement = connection.createStatement()) {
+      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
+        statement.execute("SET " + off + " = off"); // as Db does
+      }
+      StringBuilder plan = new StringBuilder();
+      try (ResultSet rows = statement.executeQuery(sql)) {
+        while (rows.next()) {
+          plan.append(rows.getString(1)).append('\n');
+        }
+      }
+      return plan.toString();
+    } catch (SQLException e) {
+      throw new AssertionError(sql, e);
+    }
+  }
+}
