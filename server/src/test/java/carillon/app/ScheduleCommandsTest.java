@@ -172,6 +172,34 @@ class ScheduleCommandsTest {
   }
 
   @Test
+  void a_schedule_says_what_became_of_its_times() {
+    api.answering(
+        200,
+        """
+        {"name": "n", "counters": {"runs": 5, "completed": 4, "failed": 1, "cancelled": 0,
+          "skipped": {"overlap": 3, "paused": 0, "window": 1}},
+         "lastRun": {"at": "T", "outcome": "task", "status": "DEAD", "taskId": "7"}}
+        """);
+    api.answering(
+        200,
+        "{\"name\": \"n\", \"lastRun\": {\"at\": \"T\", \"outcome\": \"skipped\", \"reason\":"
+            + " \"overlap\"}}");
+
+    assertThat(type("show n")).isZero();
+    assertThat(type("show n")).isZero();
+
+    assertThat(terminal.out())
+        .isEqualTo(
+            """
+            name      n
+            counters  5 runs, 4 completed, 1 failed, 0 cancelled; skipped: 3 overlap, 1 window
+            last run  T DEAD, task 7
+            name      n
+            last run  T skipped: overlap
+            """);
+  }
+
+  @Test
   void a_schedule_that_fires_no_more_says_so() {
     api.answering(200, "{\"name\": \"n\", \"status\": \"FINISHED\", \"nextRuns\": []}");
 

@@ -57,6 +57,6 @@ final class PreviewCommand extends ApiCommand {
 
   @Override
   void show(JsonNode answer) {
-    new NextRuns(console).schedule(answer);
+    new ScheduleView(console).show(answer);
   }
 }

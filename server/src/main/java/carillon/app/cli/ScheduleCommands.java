@@ -46,7 +46,7 @@ public final class ScheduleCommands {
 
     @Override
     void show(JsonNode answer) {
-      new NextRuns(console).schedule(answer);
+      new ScheduleView(console).show(answer);
     }
   }
 

@@ -151,6 +151,6 @@ final class SchedulePut extends NamedCommand {
 
   @Override
   void show(JsonNode answer) {
-    new NextRuns(console).schedule(answer);
+    new ScheduleView(console).show(answer);
   }
 }
