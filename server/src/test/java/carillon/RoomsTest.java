@@ -76,13 +76,14 @@ class RoomsTest {
   }
 
   @Test
-  void the_model_knows_nothing_but_java() {
+  void the_model_knows_nothing_but_java_and_the_cron_parser() {
     classes()
         .that()
         .resideInAPackage("carillon.model..")
         .should()
         .onlyDependOnClassesThat()
-        .resideInAnyPackage("java..", "carillon.model..", "org.jspecify.annotations..")
+        .resideInAnyPackage(
+            "java..", "carillon.model..", "org.jspecify.annotations..", "com.cronutils..")
         .check(PROGRAM);
   }
 
@@ -104,6 +105,7 @@ class RoomsTest {
 
   @ParameterizedTest
   @CsvSource({
+    "model, com.cronutils..",
     "store, java.sql..",
     "store, javax.sql..",
     "store, org.postgresql..",

@@ -177,6 +177,8 @@ final class Wiring {
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
     new BacklogGauge(new Backlog(engineDb, catalog, slots), clock).register(metrics);
 
+    Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
+    schedules.whenChanged(upkeep::planNow);
     Stores stores =
         new Stores(
             apiDb,
@@ -190,7 +192,7 @@ final class Wiring {
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
             new Restores(catalog, slots),
-            new Schedules(apiDb, catalog, tasks, clock));
+            schedules);
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

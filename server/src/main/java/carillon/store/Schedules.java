@@ -1,20 +1,16 @@
 package carillon.store;
 
-import carillon.model.NewTask;
 import carillon.model.Schedule;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.time.LocalDateTime;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +21,7 @@ public final class Schedules {
 
   private final Db db;
   private final Tasks tasks;
+  private final Triggers triggers;
   private final TaskReader reader;
   private final InstantSource clock;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
@@ -32,6 +29,7 @@ public final class Schedules {
   public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
     this.db = db;
     this.tasks = tasks;
+    this.triggers = new Triggers(tasks);
     this.reader = new TaskReader(db, catalog);
     this.clock = clock;
   }
@@ -185,7 +183,7 @@ public final class Schedules {
       if (before != null) {
         return replace(tx, before, wanted, who, now);
       }
-      if (add(tx, tenant, wanted, who, now)) {
+      if (Definitions.add(tx, tenant, wanted, who, now)) {
         Audit.record(tx, tenant, who, "schedule.put", schedule.name(), null);
         return saved(tx, tenant, schedule.name(), true);
       }
@@ -202,77 +200,6 @@ public final class Schedules {
     StoredSchedule stored = find(tx, tenant, name).orElseThrow();
     return new Result.Saved(FireHistory.show(tx, stored, now()), created);
   }
-
-  private static final String DEFINITION =
-      """
-      cron, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit, catch_up_window_ms,
-      jitter_ms, start_at, end_at, max_runs, pause_after_failures, type, key, priority, payload, target, retry,
-      anchor\
-      """;
-
-  private static final String VALUES =
-      """
-      ?::text, ?::bigint, ?::text, ?::text, ?::text, ?::text, ?::text, ?::int, ?::bigint,
-      ?::bigint, ?::timestamptz, ?::timestamptz, ?::int, ?::int, ?::text, ?::text, ?::smallint, ?::text, ?::jsonb,
-      ?::jsonb, ?::timestamptz\
-      """;
-
-  private static List<@Nullable Object> values(Schedule schedule, Instant createdAt) {
-    Schedule.Made task = schedule.task();
-    List<@Nullable Object> values = new ArrayList<>();
-    values.add(schedule.cron());
-    values.add(schedule.every());
-    values.add(schedule.zone().getId());
-    values.add(schedule.dst().gap().name());
-    values.add(schedule.dst().overlap().name());
-    values.add(schedule.overlap().name());
-    values.add(schedule.catchUp().rule().name());
-    values.add(schedule.catchUp().limit());
-    values.add(schedule.catchUp().window());
-    values.add(schedule.jitter());
-    values.add(schedule.startAt());
-    values.add(schedule.endAt());
-    values.add(schedule.maxRuns());
-    values.add(schedule.pauseAfterFailures());
-    values.add(task.type());
-    values.add(task.key());
-    values.add(task.priority());
-    values.add(task.payload());
-    values.add(Sql.json(task.target()));
-    values.add(Sql.json(task.retry()));
-    Instant startAt = schedule.startAt();
-    values.add(startAt == null ? createdAt.truncatedTo(ChronoUnit.SECONDS) : startAt);
-    return values;
-  }
-
-  private static final String ADD =
-      """
-      /* Schedules.add */
-      INSERT INTO carillon.schedule (
-          %s, tenant, name, created_at, updated_at, cursor, plan_at, paused, paused_by, paused_at)
-      VALUES (%s, ?, ?, ?, ?, ?, ?, ?, ?::text, ?::timestamptz)
-      ON CONFLICT (tenant, name) DO NOTHING -- waits for another request that is making it
-      """
-          .formatted(DEFINITION, VALUES);
-
-  /** Whether it was made; what is before now never fires, whatever its start. */
-  private static boolean add(Tx tx, TenantId tenant, Wanted wanted, String who, Instant now) {
-    boolean paused = wanted.paused() != null && wanted.paused();
-    List<@Nullable Object> values = values(wanted.schedule(), now);
-    values.addAll(List.of(tenant, wanted.schedule().name(), now, now, now, now, paused));
-    values.add(paused ? who : null);
-    values.add(paused ? now : null);
-    return tx.update(ADD, values.toArray()) == 1;
-  }
-
-  private static final String REPLACE =
-      """
-      /* Schedules.replace */
-      UPDATE carillon.schedule
-      SET (%s) = (%s)
-      WHERE id = ?
-      """
-          .formatted(DEFINITION, VALUES);
 
   private static final String COUNT_VERSION =
       """
@@ -293,9 +220,7 @@ public final class Schedules {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
     if (isOther) {
-      List<@Nullable Object> values = values(schedule, before.createdAt());
-      values.add(before.id());
-      tx.update(REPLACE, values.toArray());
+      Definitions.replace(tx, before, schedule);
     }
     if (paused != before.isPaused()) {
       setPaused(tx, before, paused ? new StoredSchedule.Pause(null, who, now) : null);
@@ -415,22 +340,6 @@ public final class Schedules {
     return new Result.Deleted();
   }
 
-  private static final String RECORD_TRIGGER =
-      """
-      /* Schedules.recordTrigger */
-      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
-      VALUES (?, ?, ?, 'NONE', 'TRIGGER', ?, ?)
-      ON CONFLICT DO NOTHING
-      """;
-
-  private static final String LOOK_AGAIN =
-      """
-      /* Schedules.lookAgain */
-      UPDATE carillon.schedule
-      SET plan_at = least(plan_at, ?) -- also where it was never: somebody has to see how the task ends
-      WHERE id = ?
-      """;
-
   /**
    * Makes a task that is due now, whatever its rules say.
    *
@@ -441,51 +350,10 @@ public final class Schedules {
     if (found.isEmpty()) {
       return new Result.NotFound();
     }
-    StoredSchedule stored = found.get();
-    Instant at = beside(now());
-    TaskId id = TaskId.at(at, ThreadLocalRandom.current());
-    while (!isRecorded(tx, stored, at, id)) { // the microsecond has one already
-      at = at.plus(1, ChronoUnit.MICROS);
-    }
-    NewTask task = task(stored.schedule(), at, payload);
-    tasks.createFired(tx, List.of(new Tasks.Fired(tenant, id, name, at, task)));
-    tx.update(LOOK_AGAIN, at, stored.id());
-    Audit.record(
-        tx,
-        tenant,
-        who,
-        "schedule.trigger",
-        name,
-        Json.of(Map.of("task", id.toString())).toString());
+    TaskId id = triggers.fire(tx, found.get(), now(), payload);
+    String detail = Json.of(Map.of("task", id.toString())).toString();
+    Audit.record(tx, tenant, who, "schedule.trigger", name, detail);
     tellPlanner(tx);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
-  }
-
-  /** Nominal times are whole milliseconds: a trigger must never stand in the place of one. */
-  private static Instant beside(Instant now) {
-    return now.equals(now.truncatedTo(ChronoUnit.MILLIS)) ? now.plus(1, ChronoUnit.MICROS) : now;
-  }
-
-  private static boolean isRecorded(Tx tx, StoredSchedule stored, Instant at, TaskId id) {
-    LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
-    return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.slot()) == 1;
-  }
-
-  private static NewTask task(Schedule schedule, Instant dueAt, @Nullable String payload) {
-    Schedule.Made made = schedule.task();
-    return new NewTask(
-        made.type(),
-        made.key(),
-        dueAt,
-        null,
-        made.priority(),
-        payload == null ? made.payload() : payload,
-        made.target(),
-        made.retry(),
-        null,
-        null,
-        schedule.concurrencyKey(),
-        null,
-        Map.of());
   }
 }

@@ -26,6 +26,11 @@ class FuzzTest {
           "{\"results\":[{\"id\":\"0192f0c1-7d2a-7b3c-8d4e-5f6071829304\",\"token\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAA\",\"outcome\":\"failed\"}]}",
           "{\"target\":{\"pull\":{}},\"timeout\":\"10s\",\"paused\":false,\"slices\":2}",
           "{\"name\":\"n\",\"role\":\"viewer\"}",
+          "{\"type\":\"t\",\"cron\":\"*/5 1-3,H(0-9) L *"
+              + " MON#1\",\"timezone\":\"Europe/Berlin\",\"dst\":{\"gap\":\"skip\"}}",
+          "{\"type\":\"t\",\"every\":\"90s\",\"startAt\":\"2027-01-01T00:00:00Z\",\"overlap\":\"queue\",\"jitter\":\"1s\",\"maxRuns\":3}",
+          "{\"cron\":\"30 2 * *"
+              + " *\",\"timezone\":\"Europe/Berlin\",\"count\":100,\"from\":\"9999-12-30T00:00:00Z\"}",
           "{\"type\":\"t\",\"error\":\"x\",\"ids\":[],\"rate\":5}");
 
   private static final List<String> PATHS =
@@ -40,6 +45,12 @@ class FuzzTest {
           "/v1/types/t/pause",
           "/v1/keys",
           "/v1/tenants/t",
+          "/v1/schedules/s",
+          "/v1/schedules/s",
+          "/v1/schedules/preview",
+          "/v1/schedules/s/pause",
+          "/v1/schedules/s/trigger",
+          "/v1/schedules/s/fires?outcome=task&from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=5",
           "/v1/dead-letters/redrive",
           "/v1/dead-letters/purge",
           "/v1/redrives/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/stop",

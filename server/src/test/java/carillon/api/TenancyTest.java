@@ -147,6 +147,15 @@ class TenancyTest {
                 "GET /v1/tenants", Permission.TENANTS,
                 "GET /v1/limits", Permission.ANY));
     calls.put("GET /v1/audit", Permission.AUDIT);
+    calls.put("GET /v1/schedules", Permission.SCHEDULES_READ);
+    calls.put("GET /v1/schedules/n", Permission.SCHEDULES_READ);
+    calls.put("GET /v1/schedules/n/fires", Permission.SCHEDULES_READ);
+    calls.put("POST /v1/schedules/preview", Permission.SCHEDULES_READ);
+    calls.put("PUT /v1/schedules/n", Permission.SCHEDULES_CONFIGURE);
+    calls.put("DELETE /v1/schedules/n", Permission.SCHEDULES_CONFIGURE);
+    calls.put("POST /v1/schedules/n/pause", Permission.SCHEDULES_CONFIGURE);
+    calls.put("POST /v1/schedules/n/resume", Permission.SCHEDULES_CONFIGURE);
+    calls.put("POST /v1/schedules/n/trigger", Permission.SCHEDULES_CONFIGURE);
     calls.put("GET /v1/dead-letters", Permission.TASKS_READ);
     calls.put("GET /v1/dead-letters/groups", Permission.TASKS_READ);
     calls.put("POST /v1/dead-letters/purge", Permission.TASKS_OPERATE);
@@ -160,7 +169,8 @@ class TenancyTest {
       calls.forEach(
           (call, permission) -> {
             String[] parts = call.split(" ", -1);
-            String answer = send(key, parts[0], parts[1], parts[0].equals("GET") ? "" : "{}");
+            String answer =
+                send(key, parts[0], parts[1], parts[0].matches("GET|DELETE") ? "" : "{}");
             assertThat(answer.startsWith("403"))
                 .as(role + " " + call + " " + answer)
                 .isEqualTo(!role.may(permission));

@@ -52,6 +52,7 @@ class ReadmeTest {
                     "resize", "COMPLETED",
                     "invoice", "COMPLETED",
                     "told", "COMPLETED",
+                    "tick", "COMPLETED",
                     "carillon.callback", "COMPLETED"));
       }
       assertThat(output)
@@ -62,6 +63,8 @@ class ReadmeTest {
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
           .contains("/invoice attempt 1 {\"number\": 1}\n")
           .contains("/told attempt 1 {\"event\":\"task.completed\",")
+          .contains("02:30 does not exist on this day")
+          .contains("\"kind\": \"scheduled\"")
           .contains("fenced=0");
     }
   }
