@@ -81,7 +81,8 @@ final class ArchiveFields {
     Integer crashes = fields.integer("crashes", 0, MOST_CRASHES);
     String leasedBy = fields.text("leasedBy", NAME_CHARS);
     String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
-    String scheduleName = fields.text("scheduleName", NAME_CHARS);
+    String scheduleName = fields.typeName("scheduleName"); // it goes into a header
+    Instant fireAt = fields.time("fireAt");
     String progress = bounded(fields, "progress");
     String payload = payload(fields);
     ArchivedTask.Result last = result(fields);
@@ -125,6 +126,7 @@ final class ArchiveFields {
         json(callbacks.onDead()),
         concurrencyKey,
         scheduleName,
+        fireAt,
         progress,
         last,
         attempts,

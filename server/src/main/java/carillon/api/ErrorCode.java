@@ -42,9 +42,12 @@ public enum ErrorCode {
       405, "Method not allowed", "The path exists; the Allow header lists its methods."),
   REQUEST_TIMEOUT(408, "Request timeout", "The body did not arrive in time."),
   ALREADY_TERMINAL(409, "Already terminal", "The task has ended otherwise."),
-  WRONG_STATE(409, "Wrong state", "The task or redrive is not in a state that allows this."),
+  WRONG_STATE(
+      409, "Wrong state", "The task, redrive or backfill is not in a state that allows this."),
   TOO_MANY_REDRIVES(
       409, "Too many redrives", "The tenant has as many redrives under way as it may have."),
+  TOO_MANY_BACKFILLS(
+      409, "Too many backfills", "The tenant has as many backfills under way as it may have."),
   IDEMPOTENCY_PENDING(
       409, "Still running", "The first request with this Idempotency-Key has not ended yet."),
   TYPE_IN_USE(409, "Type in use", "The type still has live tasks."),

@@ -82,11 +82,13 @@ public final class HttpApi implements AutoCloseable {
       return new Endpoints(all);
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
+    all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
     all.addAll(
         new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)
             .endpoints());
     all.addAll(new RedriveRoutes(stores.redrives(), database, once, lists).endpoints());
+    all.addAll(new BackfillRoutes(stores.backfills(), database, once, lists).endpoints());
     all.addAll(new AuditRoutes(stores.audit(), database, lists).endpoints());
     all.addAll(
         new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), database, once)

@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
+import carillon.store.Backfills;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
@@ -26,4 +27,5 @@ public record Stores(
     Redrives redrives,
     Audit audit,
     Restores restores,
-    Schedules schedules) {}
+    Schedules schedules,
+    Backfills backfills) {}

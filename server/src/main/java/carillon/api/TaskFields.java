@@ -37,6 +37,7 @@ final class TaskFields {
           "output",
           "error",
           "scheduleName",
+          "fireAt",
           "cancelRequested",
           "leasedBy",
           "leaseUntil",

@@ -53,6 +53,7 @@ final class TaskJson {
         task.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.retry()));
     node.put("concurrencyKey", task.concurrencyKey());
     node.put("scheduleName", task.scheduleName());
+    node.put("fireAt", Times.formatOrNull(task.fireAt()));
     node.set("metadata", Json.of(task.metadata()));
     node.put("output", task.output());
     error(node, task.failure(), task.error(), task.status());
@@ -167,6 +168,8 @@ final class TaskJson {
     node.put("fence", task.lease().fence());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
     node.put("timeout", task.timeout().toString());
+    node.put("scheduleName", task.scheduleName());
+    node.put("fireAt", Times.formatOrNull(task.fireAt()));
     return withPayload(node, task.payload());
   }
 

@@ -14,31 +14,15 @@ import carillon.store.Tx;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Creates, shows and changes single tasks, lists them, and cancels many. */
+/** Creates, shows and changes single tasks, and cancels many. */
 final class TaskRoutes {
 
-  private static final int MAX_TEXT = 200;
-
-  private static final Set<String> FILTERS =
-      Set.of(
-          "type",
-          "status",
-          "key",
-          "schedule",
-          "dueAfter",
-          "dueBefore",
-          "error",
-          "metadata.",
-          "limit",
-          "cursor",
-          "view");
+  static final int MAX_TEXT = 200;
 
   private static final Set<String> PAGE = Set.of("limit", "cursor");
 
@@ -67,7 +51,6 @@ final class TaskRoutes {
   List<Endpoint> endpoints() {
     return List.of(
         Endpoint.post("/v1/tasks", Permission.TASKS_CREATE, this::create),
-        Endpoint.get("/v1/tasks", Permission.TASKS_READ, FILTERS, this::list),
         Endpoint.post("/v1/tasks/cancel", Permission.TASKS_CANCEL, this::cancelMatching),
         Endpoint.get("/v1/tasks/{id}", Permission.TASKS_READ, this::show),
         Endpoint.get("/v1/tasks/{id}/attempts", Permission.TASKS_READ, PAGE, this::attempts),
@@ -183,39 +166,6 @@ final class TaskRoutes {
         .use(() -> tasks.find(call.tenant(), id))
         .filter(task -> call.caller().mayTouch(task.type()))
         .orElseThrow(TaskRoutes::notFound);
-  }
-
-  private Answer list(Call call) {
-    Query query = call.query();
-    Map<String, String> metadata = query.startingWith("metadata.");
-    if (metadata.size() > Limits.METADATA_PAIRS) {
-      throw new ApiException(
-          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
-    }
-    TaskFilter filter =
-        new TaskFilter(
-            oneType(call.caller(), query.typeName("type")),
-            query.status("status"),
-            query.text("key", Limits.KEY_CHARS),
-            query.text("schedule", MAX_TEXT),
-            query.time("dueAfter"),
-            query.time("dueBefore"),
-            query.text("error", MAX_TEXT),
-            metadata);
-    int limit = query.limit();
-    boolean full = query.viewFull();
-    TaskId before = lists.start(call, TaskRoutes::position);
-    Page<TaskView, TaskId> page =
-        database.use(() -> tasks.list(call.tenant(), filter, limit, before, full));
-    Function<TaskView, ObjectNode> render = full ? TaskJson::of : TaskJson::withoutPayload;
-    return lists.answer(
-        call,
-        page.items().stream().map(render).toList(),
-        page.next() == null ? null : page.next().toString());
-  }
-
-  private static @Nullable TaskId position(String text) {
-    return TaskId.parse(text).orElse(null);
   }
 
   /** A key that is limited to types must say which one it looks at, unless it has only one. */

@@ -67,7 +67,7 @@ public record Config(
    * Where the tasks are kept.
    *
    * @param url an existing server; null means embedded. Default null.
-   * @param poolSize connections that the API and the engine share. Default 18.
+   * @param poolSize connections that the API and the engine share. Default 19.
    */
   public record Database(@Nullable DatabaseUrl url, int poolSize) {
     public boolean isEmbedded() {

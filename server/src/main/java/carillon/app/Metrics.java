@@ -47,6 +47,8 @@ final class Metrics implements Consumer<EngineEvent> {
           .description(OUTCOMES)
           .tag("outcome", "expired")
           .register(registry);
+  private final Counter backfilled =
+      counter("backfilled.tasks", "tasks made of past nominal times by this node");
   private final Counter archived = counter("archived.tasks", "dead letters moved to the archive");
   private final Counter archiveFailures =
       counter("archive.failures", "files of dead letters that could not be written");
@@ -158,6 +160,7 @@ final class Metrics implements Consumer<EngineEvent> {
       case EngineEvent.Ended(_, int lost) -> fenced.increment(lost);
       case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
       case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
+      case EngineEvent.Backfilled(int tasks) -> backfilled.increment(tasks);
       case EngineEvent.Archived(int tasks) -> archived.increment(tasks);
       case EngineEvent.ArchiveFailed() -> archiveFailures.increment();
       case EngineEvent.Fired(int tasks, var skipped) -> {

@@ -21,6 +21,8 @@ import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
+import carillon.store.BackfillSteps;
+import carillon.store.Backfills;
 import carillon.store.Backlog;
 import carillon.store.Catalog;
 import carillon.store.Claims;
@@ -33,12 +35,14 @@ import carillon.store.Endings;
 import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
+import carillon.store.OldFires;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
+import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -69,7 +73,7 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
-  private static final int ENGINE_CONNECTIONS = 12;
+  private static final int ENGINE_CONNECTIONS = 13;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -154,6 +158,9 @@ final class Wiring {
             new DeadLetters(engineDb, catalog),
             new Redrives(engineDb, agenda),
             new DeadLetterArchive(engineDb),
+            new Backfills(engineDb, StoredSchedule::timetable),
+            new BackfillSteps(engineDb, tasks, StoredSchedule::timetable),
+            new OldFires(engineDb),
             new Fires(engineDb, tasks));
     Upkeep upkeep =
         Upkeep.start(
@@ -192,7 +199,8 @@ final class Wiring {
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
             new Restores(catalog, slots),
-            schedules);
+            schedules,
+            new Backfills(apiDb, StoredSchedule::timetable));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

@@ -34,7 +34,9 @@ final class Requests {
           "Carillon-Task-Type",
           "Carillon-Attempt",
           "Carillon-Fence",
-          "Carillon-Due-At");
+          "Carillon-Due-At",
+          "Carillon-Schedule",
+          "Carillon-Fire-At");
 
   private final String userAgent;
 
@@ -104,6 +106,12 @@ final class Requests {
     request.setHeader("Carillon-Attempt", task.attempt());
     request.setHeader("Carillon-Fence", task.lease().fence());
     request.setHeader("Carillon-Due-At", MILLIS.format(task.dueAt()));
+    if (task.scheduleName() != null) {
+      request.setHeader("Carillon-Schedule", task.scheduleName());
+    }
+    if (task.fireAt() != null) {
+      request.setHeader("Carillon-Fire-At", MILLIS.format(task.fireAt()));
+    }
     request.setHeader("traceparent", traceparent(task));
     request.setHeader("Accept-Encoding", "identity");
   }

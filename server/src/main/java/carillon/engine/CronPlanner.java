@@ -31,16 +31,20 @@ final class CronPlanner {
   /** What cannot be planned is tried again then. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
 
-  /** As many schedules are locked at once. */
-  static final int MAX_BATCH = 1_000;
+  /** As many schedules are locked at once, */
+  private static final int MAX_BATCH = 1_000;
 
-  /** And about as many of their nominal times are decided, */
+  /** about as many of their nominal times are decided, */
   private static final int MAX_FIRES = 5_000;
 
-  /** of one schedule about so many. */
+  /** and about as many of one schedule. */
   private static final int MAX_FIRES_OF_ONE = 1_000;
 
   private static final int MAX_ALONE = 100;
+
+  /** After an outage all schedules have missed something. */
+  private static final int MAX_NAMED = 10;
+
   private static final int MAX_TIMETABLES = 20_000;
 
   private final Fires fires;
@@ -48,6 +52,7 @@ final class CronPlanner {
   private final InstantSource clock;
   private final Consumer<EngineEvent> events;
   private volatile @Nullable Instant earliest;
+  private int batch = MAX_BATCH;
   private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
 
   CronPlanner(
@@ -82,14 +87,19 @@ final class CronPlanner {
 
   private Fires.Step step(Instant now) {
     try {
-      Fires.Step step = fires.planDue(now, MAX_BATCH, due -> decide(due, now));
-      tell(step);
-      return step;
+      return plan(now, batch);
     } catch (RuntimeException e) {
       throwIfDatabase(e);
       log.warn("cannot plan schedules together error={}", e.toString());
       return alone(now);
     }
+  }
+
+  private Fires.Step plan(Instant now, int limit) {
+    missed = List.of(); // of a step that was rolled back nothing is told
+    Fires.Step step = fires.planDue(now, limit, due -> decide(due, now));
+    tell(step);
+    return step;
   }
 
   private static void throwIfDatabase(RuntimeException e) {
@@ -103,8 +113,7 @@ final class CronPlanner {
     Fires.Step step = Fires.Step.NONE;
     for (int i = 0; i < MAX_ALONE; i++) {
       try {
-        step = fires.planDue(now, 1, due -> decide(due, now));
-        tell(step);
+        step = plan(now, 1);
         if (step.looked() == 0) {
           break;
         }
@@ -135,6 +144,8 @@ final class CronPlanner {
                 schedule.tenant(), schedule.schedule().name(), one.plan().missed()));
       }
     }
+    // Who is locked and read in vain costs as much as who is planned.
+    batch = planned.size() < due.size() ? planned.size() : Math.min(MAX_BATCH, 2 * batch);
     return planned;
   }
 
@@ -146,9 +157,11 @@ final class CronPlanner {
       return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     try {
+      FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
+      boolean isMoreOpen = due.open().size() >= Fires.MOST_OPEN && !settlement.settled().isEmpty();
       return new Fires.Planned(
-          due, settlement, FirePlan.of(state(schedule, settlement), now, most));
-    } catch (RuntimeException e) { // such as a zone that this JDK does not know
+          due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
+    } catch (RuntimeException e) { // such as an expression that another version took
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
           schedule.tenant().value(),
@@ -176,14 +189,18 @@ final class CronPlanner {
     if (step.made() > 0 || !step.skipped().isEmpty()) {
       events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
     }
-    for (EngineEvent.FireMissed each : missed) {
-      log.warn(
-          "fires were missed tenant={} schedule={} times={}",
-          each.tenant().value(),
-          each.schedule(),
-          each.times());
-      events.accept(each);
+    missed.stream()
+        .limit(MAX_NAMED)
+        .forEach(
+            each ->
+                log.warn(
+                    "fires were missed tenant={} schedule={} times={}",
+                    each.tenant().value(),
+                    each.schedule(),
+                    each.times()));
+    if (missed.size() > MAX_NAMED) {
+      log.warn("fires were missed schedules={} not named", missed.size() - MAX_NAMED);
     }
-    missed = List.of();
+    missed.forEach(events);
   }
 }

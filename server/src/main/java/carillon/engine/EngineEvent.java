@@ -26,6 +26,9 @@ public sealed interface EngineEvent {
 
   record Expired(int tasks) implements EngineEvent {}
 
+  /** Past nominal times became tasks. */
+  record Backfilled(int tasks) implements EngineEvent {}
+
   /** Dead letters were moved to a file. */
   record Archived(int tasks) implements EngineEvent {}
 

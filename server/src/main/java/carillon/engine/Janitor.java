@@ -1,8 +1,10 @@
 package carillon.engine;
 
 import carillon.model.Slot;
+import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
+import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
@@ -24,26 +26,22 @@ final class Janitor {
   private static final int MAX_FORGOTTEN = 5_000;
 
   private final Slots slots;
-  private final Replies replies;
-  private final UniqueTasks uniqueTasks;
-  private final DeadLetters deadLetters;
-  private final Redrives redrives;
+  private final Litter litter;
   private final DbClock clock;
   private final Duration retention;
 
-  Janitor(
-      Slots slots,
+  /** What grows old and is forgotten. */
+  record Litter(
       Replies replies,
       UniqueTasks uniqueTasks,
       DeadLetters deadLetters,
       Redrives redrives,
-      DbClock clock,
-      Duration retention) {
+      Backfills backfills,
+      OldFires fires) {}
+
+  Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
     this.slots = slots;
-    this.replies = replies;
-    this.uniqueTasks = uniqueTasks;
-    this.deadLetters = deadLetters;
-    this.redrives = redrives;
+    this.litter = litter;
     this.clock = clock;
     this.retention = retention;
   }
@@ -60,11 +58,14 @@ final class Janitor {
     if (dropped > 0) {
       log.info("dropped slots={} older than {}", dropped, retention);
     }
-    boolean moreReplies = replies.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
-    boolean moreKeys = uniqueTasks.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
-    boolean moreGroups = deadLetters.forgetEmptyGroups(MAX_FORGOTTEN) == MAX_FORGOTTEN;
-    boolean moreRedriven = redrives.forgetOld(MAX_FORGOTTEN) == MAX_FORGOTTEN;
-    boolean isMore = moreReplies || moreKeys || moreGroups || moreRedriven;
-    return isMore ? Duration.ZERO : INTERVAL;
+    int mostForgotten = 0;
+    mostForgotten = Math.max(mostForgotten, litter.replies().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.uniqueTasks().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.deadLetters().forgetEmptyGroups(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.redrives().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
+    return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }
 }

@@ -1,14 +1,13 @@
 package carillon.engine;
 
-import carillon.model.NominalTime;
+import carillon.model.Every;
+import carillon.model.Recurrence;
+import carillon.model.Schedule;
 import carillon.model.Timetable;
 import carillon.store.StoredSchedule;
-import java.time.Duration;
-import java.time.Instant;
-import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 
 /** The timetables of the schedules that were planned last; for one thread. */
@@ -34,16 +33,18 @@ final class Timetables {
   }
 
   static Timetable read(StoredSchedule stored) {
-    Duration every = stored.schedule().every();
-    if (every == null) {
-      throw new IllegalArgumentException("cron expressions are not read yet");
+    Schedule schedule = stored.schedule();
+    return recurrence(schedule).timetable(schedule.zone(), schedule.dst(), stored.anchor());
+  }
+
+  private static Recurrence recurrence(Schedule schedule) {
+    if (schedule.every() != null) {
+      return new Every(schedule.every());
     }
-    Instant anchor = stored.anchor();
-    return after -> {
-      long passed = after.isBefore(anchor) ? -1 : Duration.between(anchor, after).dividedBy(every);
-      Instant at = anchor.plus(every.multipliedBy(passed + 1));
-      LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
-      return List.of(new NominalTime(at, local, NominalTime.Shift.NONE));
+    return switch (Recurrence.read(Objects.requireNonNull(schedule.cron()), schedule.name())) {
+      case Recurrence.Reading.Good(var recurrence) -> recurrence;
+      case Recurrence.Reading.Refused(_, var message) ->
+          throw new IllegalArgumentException(message);
     };
   }
 

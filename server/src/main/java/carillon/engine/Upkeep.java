@@ -1,12 +1,15 @@
 package carillon.engine;
 
 import carillon.model.NodeLease;
+import carillon.store.BackfillSteps;
+import carillon.store.Backfills;
 import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Fires;
 import carillon.store.Nodes;
+import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
@@ -41,6 +44,9 @@ public final class Upkeep implements AutoCloseable {
       DeadLetters deadLetters,
       Redrives redrives,
       DeadLetterArchive archive,
+      Backfills backfills,
+      BackfillSteps backfillSteps,
+      OldFires oldFires,
       Fires fires) {}
 
   /**
@@ -78,13 +84,17 @@ public final class Upkeep implements AutoCloseable {
     var janitor =
         new Janitor(
             store.slots(),
-            store.replies(),
-            store.uniqueTasks(),
-            store.deadLetters(),
-            store.redrives(),
+            new Janitor.Litter(
+                store.replies(),
+                store.uniqueTasks(),
+                store.deadLetters(),
+                store.redrives(),
+                store.backfills(),
+                store.oldFires()),
             store.clock(),
             keeping.retention());
     var redriver = new Redriver(store.redrives());
+    var backfiller = new Backfiller(store.backfillSteps(), events);
     var archiver =
         new Archiver(
             store.archive(),
@@ -103,6 +113,7 @@ public final class Upkeep implements AutoCloseable {
             new Loop("expirer", expirer::expireOnce, whenFailed).start(),
             new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
             new Loop("redriver", redriver::redriveOnce, whenFailed).start(),
+            new Loop("backfiller", backfiller::backfillOnce, whenFailed).start(),
             new Loop("archiver", archiver::archiveOnce, whenFailed).start()),
         planning,
         planner);

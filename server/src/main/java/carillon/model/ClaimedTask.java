@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param signingSecrets what deliveries are signed with, newest first; empty means unsigned
  * @param crashes nodes that died while they ran it, as far as it may be to blame
  * @param statuses what the answers of an HTTP target mean
+ * @param scheduleName the schedule that made it; null where none did
+ * @param fireAt the nominal time that it was made for, the same over all attempts
  */
 public record ClaimedTask(
     TenantId tenant,
@@ -39,7 +41,9 @@ public record ClaimedTask(
     Duration timeout,
     List<SigningSecret> signingSecrets,
     int crashes,
-    StatusRules statuses) {
+    StatusRules statuses,
+    @Nullable String scheduleName,
+    @Nullable Instant fireAt) {
 
   public ClaimedTask {
     signingSecrets = List.copyOf(signingSecrets);

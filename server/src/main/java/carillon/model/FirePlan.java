@@ -64,6 +64,13 @@ public record FirePlan(
     return new FirePlan(List.of(), List.of(), cursor, until, 0);
   }
 
+  /** The same, but there is more to settle by then. */
+  public FirePlan lookingBy(Instant time) {
+    return lookAt != null && lookAt.isBefore(time)
+        ? this
+        : new FirePlan(fires, cancels, cursor, time, missed);
+  }
+
   /**
    * Decides.
    *

@@ -29,7 +29,7 @@ final class FirePlanning {
   private @Nullable Instant lookAt;
   private @Nullable MadeUp madeUp; // not null exactly if something was missed
 
-  private record Live(TaskId task, Instant at) {}
+  private record Live(TaskId task, Instant recordedAt) {}
 
   FirePlanning(FirePlan.State state, Instant now, int most) {
     this.state = state;
@@ -38,7 +38,7 @@ final class FirePlanning {
     this.most = most;
     this.cursor = state.cursor();
     this.runs = state.runs();
-    state.live().forEach(fire -> live.add(new Live(fire.task(), fire.at())));
+    state.live().forEach(fire -> live.add(new Live(fire.task(), fire.recordedAt())));
   }
 
   FirePlan plan() {
@@ -64,7 +64,7 @@ final class FirePlanning {
     if (at.isAfter(now.plus(FirePlan.HORIZON))) {
       return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
     }
-    if (fires.isEmpty() && isOlderThanGrace(at)) {
+    if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
       madeUp = MadeUp.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
     if (fires.size() >= most && mayStopBefore(at)) {
@@ -175,7 +175,7 @@ final class FirePlanning {
   private void make(NominalTime time, Instant dueAt) {
     TaskId task = FireHash.taskId(state.id(), state.generation(), time.at(), dueAt);
     fires.add(new FirePlan.Fire.Made(time, task, dueAt));
-    live.add(new Live(task, time.at()));
+    live.add(new Live(task, now));
     runs++;
   }
 
@@ -191,7 +191,7 @@ final class FirePlanning {
     if (live.isEmpty()) {
       return next;
     }
-    Duration age = Duration.between(live.getLast().at(), now);
+    Duration age = Duration.between(live.getLast().recordedAt(), now);
     Instant settleAt = now.plus(age.compareTo(SETTLE) > 0 ? age : SETTLE);
     return next == null || settleAt.isBefore(next) ? settleAt : next;
   }

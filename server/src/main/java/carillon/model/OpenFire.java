@@ -7,9 +7,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A fire of which nobody has noted yet how its task ended.
  *
+ * @param recordedAt when its task was made
  * @param state its task's state now; null if the task is no longer there
  */
-public record OpenFire(Instant at, LocalDateTime local, TaskId task, @Nullable TaskState state) {
+public record OpenFire(
+    Instant at, LocalDateTime local, Instant recordedAt, TaskId task, @Nullable TaskState state) {
 
   public boolean isLive() {
     return state != null && state.isLive();

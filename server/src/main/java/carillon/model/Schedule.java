@@ -3,6 +3,7 @@ package carillon.model;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,8 +45,34 @@ public record Schedule(
       @Nullable Target target,
       @Nullable RetryPolicy retry) {}
 
+  /**
+   * All its nominal times, whether it has begun or ended.
+   *
+   * @param anchor what intervals count from
+   */
+  public Timetable timetable(Instant anchor) {
+    return recurrence().timetable(zone, dst, anchor);
+  }
+
+  private Recurrence recurrence() {
+    if (every != null) {
+      return new Every(every);
+    }
+    return switch (Recurrence.read(Objects.requireNonNull(cron), name)) {
+      case Recurrence.Reading.Good(var recurrence) -> recurrence;
+      // It was read before it was saved, maybe by another version.
+      case Recurrence.Reading.Refused(_, var message) ->
+          throw new IllegalStateException("schedule " + name + ": " + message);
+    };
+  }
+
   /** No two tasks with this key run at a time; null where they may. */
   public @Nullable String concurrencyKey() {
+    return concurrencyKey(overlap);
+  }
+
+  /** The same for tasks that another overlap rule than the schedule's own is meant for. */
+  public @Nullable String concurrencyKey(OverlapRule overlap) {
     return overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name;
   }
 }

@@ -46,6 +46,7 @@ public record ArchivedTask(
     @Nullable String onDead,
     @Nullable String concurrencyKey,
     @Nullable String scheduleName,
+    @Nullable Instant fireAt,
     @Nullable String progress,
     Result last,
     List<Attempt> attempts,
@@ -119,6 +120,7 @@ public record ArchivedTask(
         onDead,
         concurrencyKey,
         scheduleName,
+        fireAt,
         progress,
         last,
         attempts,
@@ -157,6 +159,7 @@ public record ArchivedTask(
     putRaw(node, "onDead", onDead);
     put(node, "concurrencyKey", concurrencyKey);
     put(node, "scheduleName", scheduleName);
+    put(node, "fireAt", fireAt);
     put(node, "progress", progress);
     put(node, last);
     if (payload != null && hasLineBreak(payload)) {

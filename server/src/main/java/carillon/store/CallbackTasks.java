@@ -127,6 +127,8 @@ final class CallbackTasks {
     told.put("dueAt", time(task.dueAt()));
     told.put("startedAt", time(task.startedAt()));
     told.put("finishedAt", time(task.finishedAt()));
+    told.put("scheduleName", task.scheduleName());
+    told.put("fireAt", time(task.fireAt()));
     told.put("output", task.output());
     told.put("error", task.error());
     told.put("failure", task.failure() == null ? null : task.failure().label());

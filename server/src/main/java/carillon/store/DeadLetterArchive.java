@@ -135,7 +135,7 @@ public final class DeadLetterArchive {
       SELECT n.name AS tenant_name, l.type, l.priority, l.slice, d.died_at, t.tenant, t.id, t.key, t.due_at,
              t.created_at, t.started_at, t.finished_at, t.expires_at, t.attempt, t.fence, t.version, t.crashes,
              t.cancel_requested, t.leased_by, t.payload, t.target, t.retry, t.metadata, t.on_complete, t.on_dead,
-             t.concurrency_key, t.schedule, t.progress, t.failure, t.status, t.error, t.output, t.request
+             t.concurrency_key, t.schedule, t.fire_at, t.progress, t.failure, t.status, t.error, t.output, t.request
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
       CROSS JOIN LATERAL (
           SELECT *
@@ -281,6 +281,7 @@ public final class DeadLetterArchive {
             row.getString("on_dead"),
             row.getString("concurrency_key"),
             row.getString("schedule"),
+            Sql.instant(row, "fire_at"),
             row.getString("progress"),
             result(row),
             List.of(),

@@ -21,8 +21,8 @@ import java.util.function.Function;
  */
 public final class Fires {
 
-  /** Of one schedule, oldest first; a schedule with more is late to note how they ended. */
-  private static final int MOST_OPEN = 200;
+  /** Open fires of one schedule, oldest first; of one that has more, the others come later. */
+  public static final int MOST_OPEN = 200;
 
   private final Db db;
   private final Tasks tasks;
@@ -143,10 +143,10 @@ public final class Fires {
   private static final String OPEN =
       """
       /* Fires.open */
-      SELECT f.schedule, f.at, f.local, f.task, t.state
+      SELECT f.schedule, f.at, f.local, f.recorded_at, f.task, t.state
       FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
       CROSS JOIN LATERAL (
-          SELECT schedule, at, local, task, slot
+          SELECT schedule, at, local, recorded_at, task, slot
           FROM carillon.schedule_fire
           WHERE schedule = s.id
             AND task IS NOT NULL
@@ -175,6 +175,7 @@ public final class Fires {
                   new OpenFire(
                       Sql.requiredInstant(row, "at"),
                       row.getObject("local", LocalDateTime.class),
+                      Sql.requiredInstant(row, "recorded_at"),
                       new TaskId(Sql.uuid(row, "task")),
                       state == null ? null : TaskState.valueOf(state)));
         },

@@ -77,18 +77,18 @@ public final class Restores {
       INSERT INTO carillon.task (
           tenant, state, id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
           version, crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
-          concurrency_key, schedule, progress, key, failure, status, error, output, request)
+          concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
       SELECT ?, 'DEAD', id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
              version, crashes, cancel_requested, leased_by, payload, target::jsonb, retry::jsonb, metadata::jsonb,
-             on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, progress, key, failure, status, error,
-             output, request
+             on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, fire_at, progress, key, failure, status,
+             error, output, request
       FROM unnest(?::uuid[], ?::date[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
                   ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::smallint[], ?::boolean[],
                   ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
-                  ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
+                  ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
            AS n (id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
                  crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
-                 concurrency_key, schedule, progress, key, failure, status, error, output, request)
+                 concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
       ON CONFLICT DO NOTHING
       RETURNING id
       """;
@@ -142,6 +142,7 @@ public final class Restores {
         Column.texts(tasks, ArchivedTask::onDead),
         Column.texts(tasks, ArchivedTask::concurrencyKey),
         Column.texts(tasks, ArchivedTask::scheduleName),
+        Column.instants(tasks, ArchivedTask::fireAt),
         Column.texts(tasks, ArchivedTask::progress),
         Column.texts(tasks, ArchivedTask::key),
         Column.texts(tasks, task -> failure(task.last())),

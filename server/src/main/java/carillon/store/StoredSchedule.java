@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.Schedule;
 import carillon.model.SkipReason;
 import carillon.model.TenantId;
+import carillon.model.Timetable;
 import java.time.Instant;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,11 @@ public record StoredSchedule(
     public Counters {
       skipped = Map.copyOf(skipped);
     }
+  }
+
+  /** All its nominal times. */
+  public Timetable timetable() {
+    return schedule.timetable(anchor);
   }
 
   public boolean isPaused() {

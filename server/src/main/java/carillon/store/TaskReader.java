@@ -35,7 +35,7 @@ final class TaskReader {
       """
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
       t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
-      t.concurrency_key, t.schedule, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
+      t.concurrency_key, t.schedule, t.fire_at, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
       t.request, t.crashes, t.on_complete, t.on_dead
       """;
 
@@ -421,6 +421,7 @@ final class TaskReader {
         ownRetry,
         row.getString("concurrency_key"),
         row.getString("schedule"),
+        Sql.instant(row, "fire_at"),
         Json.pairs(row.getString("metadata")),
         Sql.integer(row, "status"),
         failure(row),

@@ -59,6 +59,7 @@ record TaskRow(
         asked.retry(),
         asked.concurrencyKey(),
         schedule,
+        fireAt,
         asked.metadata(),
         null,
         null,

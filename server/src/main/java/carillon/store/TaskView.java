@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param payload null where it was not asked for, and where there is none
  * @param target the task's own; null where it follows its type
  * @param retry the task's own; null where it follows its type
+ * @param scheduleName the schedule that made it
+ * @param fireAt the nominal time that the schedule made it for
  * @param failure why the last attempt failed, if it did
  * @param request what the last attempt sent, as JSON without secrets; null if nothing
  * @param crashes nodes that died while they ran it, as far as it may be to blame
@@ -50,6 +52,7 @@ public record TaskView(
     @Nullable RetryPolicy retry,
     @Nullable String concurrencyKey,
     @Nullable String scheduleName,
+    @Nullable Instant fireAt,
     Map<String, String> metadata,
     @Nullable Integer status,
     @Nullable FailureKind failure,

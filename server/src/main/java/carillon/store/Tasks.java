@@ -34,6 +34,7 @@ public final class Tasks {
   private final DbClock clock;
   private final Agenda agenda;
   private final TaskReader reader;
+  private final FiredTasks fired;
   private final TaskChanges changes;
   private final Combiner<TaskRow> combiner;
   private final LongAdder created = new LongAdder();
@@ -44,6 +45,7 @@ public final class Tasks {
     this.clock = clock;
     this.agenda = agenda;
     this.reader = new TaskReader(db, catalog);
+    this.fired = new FiredTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, agenda);
     this.combiner =
         new Combiner<>(
@@ -405,6 +407,19 @@ public final class Tasks {
   public Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return reader.list(tenant, filter, limit, before, withPayload);
+  }
+
+  /**
+   * Those that a schedule made, latest nominal time first; empty if there is no schedule with that
+   * name. {@code before} is where the page before ended.
+   */
+  public Optional<Page<TaskView, RecordedFire.Moment>> listOfSchedule(
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      RecordedFire.@Nullable Moment before,
+      boolean withPayload) {
+    return fired.list(tenant, filter, limit, before, withPayload);
   }
 
   /**

@@ -197,7 +197,7 @@ public final class WorkQueue {
             AND (due.crashes IS NULL OR due.suspects <= ?) -- and as can be run apart
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
           RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key, t.payload,
-                    t.target, t.retry, t.slot, t.crashes, due.ready_at
+                    t.target, t.retry, t.slot, t.crashes, t.schedule, t.fire_at, due.ready_at
       ), claimed AS (
           INSERT INTO carillon.claim (id, node, lease_until, slot, tenants, tasks)
           SELECT ?, ?, max(lease_until), slot, array_agg(tenant), array_agg(id)
@@ -207,15 +207,16 @@ public final class WorkQueue {
       SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
              NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
              NULL::timestamptz AS due_at, NULL::timestamptz AS ready_at, NULL::text AS key, NULL::text AS payload,
-             NULL::jsonb AS target, NULL::jsonb AS retry, NULL::smallint AS crashes
+             NULL::jsonb AS target, NULL::jsonb AS retry, NULL::smallint AS crashes, NULL::text AS schedule,
+             NULL::timestamptz AS fire_at
       FROM next
       UNION ALL -- not joined: lanes x tasks would be compared one by one
       SELECT 'taken', lane, NULL, tenant, id, attempt, fence, started_at, lease_until, due_at, ready_at, key, payload,
-             target, retry, crashes
+             target, retry, crashes, schedule, fire_at
       FROM taken
       UNION ALL
       SELECT CASE WHEN id IN (SELECT task FROM keyed) THEN 'keyed' ELSE 'left' END, lane, NULL, tenant, id, NULL, NULL,
-             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL, NULL
+             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
       FROM due
       WHERE concurrency_key IS NOT NULL OR bytes > ? OR (crashes IS NOT NULL AND suspects > ?)
       """;
@@ -356,7 +357,9 @@ public final class WorkQueue {
         type.timeout(),
         type.signingSecrets(),
         row.getInt("crashes"),
-        type.statuses());
+        type.statuses(),
+        row.getString("schedule"),
+        Sql.instant(row, "fire_at"));
   }
 
   private static final String EXPIRE =

@@ -92,10 +92,13 @@ CREATE TABLE carillon.backfill (
     existing    int NOT NULL DEFAULT 0, -- that had a task already
     skipped     int NOT NULL DEFAULT 0, -- that do not exist because of a change of the clocks
     cursor      timestamptz NOT NULL, -- all up to and including it are dealt with
+    due_at      timestamptz NOT NULL, -- its next task is due then at the earliest, so that they run in order
+    stepped_at  timestamptz, -- when it last had its turn
     created_at  timestamptz NOT NULL,
     created_by  text NOT NULL,
     finished_at timestamptz
 );
 
-CREATE INDEX backfill_open ON carillon.backfill (created_at) WHERE state = 'RUNNING';
+CREATE INDEX backfill_open ON carillon.backfill (stepped_at NULLS FIRST, created_at) WHERE state = 'RUNNING';
 CREATE INDEX backfill_schedule ON carillon.backfill (schedule, created_at, id);
+CREATE INDEX backfill_age ON carillon.backfill (finished_at) WHERE finished_at IS NOT NULL;

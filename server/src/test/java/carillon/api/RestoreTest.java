@@ -130,9 +130,9 @@ class RestoreTest {
     String id = dead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
-            + " 'nightly', on_complete = '{\"http\": {\"url\": \"https://example.com/c\","
-            + " \"method\": \"POST\"}}', on_dead = '{\"http\": {\"url\": \"https://example.com/d\","
-            + " \"method\": \"PUT\"}}'");
+            + " 'nightly', fire_at = '2027-03-28T01:00:00.123456Z', on_complete = '{\"http\":"
+            + " {\"url\": \"https://example.com/c\", \"method\": \"POST\"}}', on_dead = '{\"http\":"
+            + " {\"url\": \"https://example.com/d\", \"method\": \"PUT\"}}'");
     api.world.sql("UPDATE carillon.attempt SET request = '{\"method\": \"GET\"}'");
     JsonNode story = show(id);
     String row = everything(id);

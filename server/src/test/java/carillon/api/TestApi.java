@@ -81,7 +81,8 @@ final class TestApi implements AutoCloseable {
         world.redrives,
         world.audit,
         world.restores,
-        world.schedules);
+        world.schedules,
+        world.backfills);
   }
 
   int port() {

@@ -60,7 +60,7 @@ class ConfigLoaderTest {
             "alert-url = null",
             "alert-deaths = 10",
             "alert-within = 5m",
-            "pool-size = 18",
+            "pool-size = 19",
             "log-format = text",
             "log-level = info");
   }
@@ -81,7 +81,7 @@ class ConfigLoaderTest {
                     Duration.ofSeconds(10),
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
-                new Config.Database(null, 18),
+                new Config.Database(null, 19),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),

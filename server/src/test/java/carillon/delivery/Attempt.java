@@ -47,6 +47,8 @@ final class Attempt {
   private TenantId tenant = TenantId.DEFAULT;
   private List<SigningSecret> secrets = List.of();
   private StatusRules statuses = StatusRules.DEFAULT;
+  private @Nullable String schedule;
+  private @Nullable Instant fireAt;
 
   private Attempt(String url) {
     this.url = url;
@@ -120,6 +122,12 @@ final class Attempt {
     return this;
   }
 
+  Attempt firedBy(String schedule, Instant fireAt) {
+    this.schedule = schedule;
+    this.fireAt = fireAt;
+    return this;
+  }
+
   ClaimedTask task() {
     return new ClaimedTask(
         tenant,
@@ -141,7 +149,9 @@ final class Attempt {
         timeout,
         secrets,
         0,
-        statuses);
+        statuses,
+        schedule,
+        fireAt);
   }
 
   /** Starts the attempt as the engine does, on a virtual thread. */

@@ -231,7 +231,9 @@ class ClassificationTest {
         task.timeout(),
         task.signingSecrets(),
         task.crashes(),
-        task.statuses());
+        task.statuses(),
+        task.scheduleName(),
+        task.fireAt());
   }
 
   private static String named(Outcome outcome) {

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
@@ -69,6 +70,21 @@ class HttpRequestTest {
             "carillon-attempt",
             "carillon-fence",
             "carillon-due-at");
+  }
+
+  @Test
+  void the_task_of_a_schedule_says_which_and_for_when_the_same_over_all_attempts() {
+    Instant nominal = Instant.parse("2027-03-28T01:00:00Z");
+
+    var first = sent(at("/").firedBy("nightly.report", nominal));
+    var second = sent(at("/").firedBy("nightly.report", nominal).number(2));
+
+    assertThat(List.of(first, second))
+        .allSatisfy(
+            request ->
+                assertThat(request.headers())
+                    .containsEntry("carillon-schedule", "nightly.report")
+                    .containsEntry("carillon-fire-at", "2027-03-28T01:00:00.000Z"));
   }
 
   @Test

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.FireHash;
 import carillon.model.TaskId;
-import carillon.model.Timetable;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.Db;
@@ -12,7 +11,6 @@ import carillon.store.DbClock;
 import carillon.store.Fires;
 import carillon.store.Slots;
 import carillon.store.StoreException;
-import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.testkit.OwnPostgres;
 import carillon.testkit.Postgres;
@@ -78,7 +76,7 @@ class CronFaultsTest {
       catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
       Tasks tasks = new Tasks(db, catalog, new Slots(catalogDb), clock, new Agenda());
-      planner = new CronPlanner(new Fires(db, tasks), CronFaultsTest::timetable, this, _ -> {});
+      planner = new CronPlanner(new Fires(db, tasks), Timetables::read, this, _ -> {});
     }
 
     @Override
@@ -103,10 +101,6 @@ class CronFaultsTest {
       db.close();
       catalogDb.close();
     }
-  }
-
-  private static Timetable timetable(StoredSchedule schedule) {
-    return Timetables.read(schedule);
   }
 
   @ParameterizedTest
@@ -186,14 +180,14 @@ class CronFaultsTest {
     Instant latest = start;
     int round = 0;
     for (Duration gone = Duration.ZERO; gone.compareTo(RUN) < 0; round++) {
-      Duration step = Duration.ofMillis(500 + random.nextInt(6_000));
+      Duration step = Duration.ofMillis(1_000 + random.nextInt(8_000));
       gone = gone.plus(step);
       now = now.plus(step);
       fault(postgres, random, round);
       latest = now.isAfter(latest) ? now : latest;
       List<Future<?>> passes = new ArrayList<>();
       nodes.forEach(node -> passes.add(threads.submit(node::plan)));
-      if (round % 50 == 25) { // in the middle of their passes
+      if (round % 40 == 20) { // in the middle of their passes
         faults++;
         postgres.restart(random.nextBoolean() ? OwnPostgres.Stop.FAST : OwnPostgres.Stop.IMMEDIATE);
       } else if (random.nextInt(8) == 0) {

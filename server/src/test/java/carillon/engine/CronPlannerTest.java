@@ -201,13 +201,12 @@ class CronPlannerTest {
 
   @Test
   void a_local_time_that_does_not_exist_is_recorded_as_skipped() {
-    Instant before = Instant.parse("2026-03-29T00:00:00Z"); // an hour before Berlin's clocks jump
-    start = before;
+    start = Instant.parse("2026-03-29T00:00:00Z"); // an hour before Berlin's clocks jump
     TestSchedule.cron("s", "30 2 * * *", "Europe/Berlin")
         .with("dst_gap", "SKIP")
-        .insert(world, before);
+        .insert(world, start);
 
-    planner.planAt(before).planAt(at(3_600)).planAt(at(86_400));
+    planner.planAt(start).planAt(at(3_600)).planAt(at(88_170));
 
     assertThat(fires()).isEqualTo("3600 DST_GAP, 88200 PENDING");
     assertThat(world.value("SELECT local FROM carillon.schedule_fire ORDER BY at LIMIT 1"))
@@ -262,10 +261,28 @@ class CronPlannerTest {
   }
 
   @Test
+  void very_many_ends_are_noted_a_part_at_a_time() {
+    TestSchedule.every("s", Duration.ofSeconds(1))
+        .with("catch_up", "ALL")
+        .with("catch_up_limit", 500)
+        .with("end_at", at(500))
+        .insert(world, start);
+    planner.planAt(at(600));
+    world.sql("UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL");
+
+    planner.planAt(at(1_200));
+    assertThat(row("completed")).isEqualTo("200");
+    planner.planUntil(at(1_205), Duration.ofSeconds(1));
+
+    assertThat(row("completed")).isEqualTo("500");
+  }
+
+  @Test
   void the_lag_is_how_long_the_first_has_waited() {
     TestSchedule.every("s", Duration.ofHours(1)).insert(world, start);
     planner.planAt(start);
 
     assertThat(planner.lag()).isZero();
+    assertThat(planner.standAt(at(3_600)).lag()).isEqualTo(Duration.ofSeconds(30));
   }
 }

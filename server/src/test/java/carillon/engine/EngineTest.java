@@ -334,10 +334,13 @@ class EngineTest {
     var janitor =
         new Janitor(
             world.slots,
-            world.replies,
-            new UniqueTasks(world.db),
-            world.deadLetters,
-            world.redrives,
+            new Janitor.Litter(
+                world.replies,
+                new UniqueTasks(world.db),
+                world.deadLetters,
+                world.redrives,
+                world.backfills,
+                world.oldFires),
             world.clock,
             Duration.ofDays(30));
 

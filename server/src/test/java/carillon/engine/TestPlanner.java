@@ -26,6 +26,12 @@ final class TestPlanner implements InstantSource {
     return now;
   }
 
+  /** Time goes on, and nobody plans. */
+  TestPlanner standAt(Instant time) {
+    now = time;
+    return this;
+  }
+
   /** Plans all that there is to plan at this time. */
   TestPlanner planAt(Instant time) {
     now = time;

@@ -97,7 +97,8 @@ class FirePlanPropertyTest {
         if (fire instanceof FirePlan.Fire.Made made) {
           assertThat(tasks.add(made.task())).as("a task of its own").isTrue();
           live.add(
-              new OpenFire(made.time().at(), made.time().local(), made.task(), TaskState.PENDING));
+              new OpenFire(
+                  made.time().at(), made.time().local(), now, made.task(), TaskState.PENDING));
         }
       }
       cursor = plan.cursor();

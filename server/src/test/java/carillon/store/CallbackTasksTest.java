@@ -142,7 +142,8 @@ class CallbackTasksTest {
             Json.MAPPER.readTree(
                 """
                 {"id": "%s", "type": "t", "key": "order-1", "status": "COMPLETED", "attempt": 1,
-                 "dueAt": "%s", "startedAt": "%s", "finishedAt": "%s", "output": "ok", "error": null,
+                 "dueAt": "%s", "startedAt": "%s", "finishedAt": "%s", "scheduleName": null,
+                 "fireAt": null, "output": "ok", "error": null,
                  "failure": null, "metadata": {"team": "a"}}
                 """
                     .formatted(

@@ -45,6 +45,7 @@ class HotPlansTest {
           Redrives.class,
           RedriveUndo.class,
           Slots.class,
+          TaskCancels.class,
           TaskChanges.class,
           TaskReader.class,
           Tasks.class,

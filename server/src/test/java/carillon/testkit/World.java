@@ -13,6 +13,8 @@ import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
+import carillon.store.BackfillSteps;
+import carillon.store.Backfills;
 import carillon.store.Catalog;
 import carillon.store.ChangeResult;
 import carillon.store.Claims;
@@ -23,12 +25,14 @@ import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
 import carillon.store.Nodes;
+import carillon.store.OldFires;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
+import carillon.store.StoredSchedule;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -79,6 +83,9 @@ public final class World implements AutoCloseable {
   public final DeadLetterArchive archive;
   public final Restores restores;
   public final Schedules schedules;
+  public final Backfills backfills;
+  public final BackfillSteps backfillSteps;
+  public final OldFires oldFires;
 
   private final Connection beside;
 
@@ -108,6 +115,9 @@ public final class World implements AutoCloseable {
     this.archive = new DeadLetterArchive(db);
     this.restores = new Restores(catalog, slots);
     this.schedules = new Schedules(db, catalog, tasks, clock);
+    this.backfills = new Backfills(db, StoredSchedule::timetable);
+    this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
+    this.oldFires = new OldFires(db);
   }
 
   /** On a new database. */

@@ -190,6 +190,8 @@ public final class Raw {
         Duration.ofSeconds(30),
         List.of(),
         0,
-        StatusRules.DEFAULT);
+        StatusRules.DEFAULT,
+        null,
+        null);
   }
 }

@@ -1,0 +1,224 @@
+package carillon.api;
+
+import carillon.model.Echo;
+import carillon.model.OverlapRule;
+import carillon.store.Backfills;
+import carillon.store.Backfills.Backfill;
+import carillon.store.Page;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Starts backfills of schedules, shows how far they have come, and stops them. */
+final class BackfillRoutes {
+
+  private static final String SCHEDULE = "/v1/schedules/{name}";
+
+  // UUID.fromString accepts "1-1-1-1-1".
+  private static final Pattern CANONICAL =
+      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
+
+  private final Backfills backfills;
+  private final DatabaseGate database;
+  private final Once once;
+  private final Lists lists;
+
+  BackfillRoutes(Backfills backfills, DatabaseGate database, Once once, Lists lists) {
+    this.backfills = backfills;
+    this.database = database;
+    this.once = once;
+    this.lists = lists;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.post(SCHEDULE + "/backfill", Permission.SCHEDULES_CONFIGURE, this::start),
+        Endpoint.get(
+            SCHEDULE + "/backfills",
+            Permission.SCHEDULES_READ,
+            Set.of("limit", "cursor"),
+            this::list),
+        Endpoint.get(SCHEDULE + "/backfills/{id}", Permission.SCHEDULES_READ, this::show),
+        Endpoint.post(
+            SCHEDULE + "/backfills/{id}/stop", Permission.SCHEDULES_CONFIGURE, this::stop));
+  }
+
+  private Answer start(Call call) {
+    String name = name(call);
+    Fields fields = call.fields();
+    Instant from = fields.required("from", fields.time("from"));
+    Instant to = fields.required("to", fields.time("to"));
+    OverlapRule overlap = overlap(fields);
+    boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    fields.done();
+    if (from != null && to != null && from.isAfter(to)) {
+      fields.wrong("to", ErrorCode.INVALID_VALUE, "is before from");
+    }
+    fields.mistakes().refuse();
+    if (from == null || to == null) {
+      throw new IllegalStateException("refused above");
+    }
+    var asked = new Backfills.Asked(from, to, overlap);
+    return once.run(
+        call,
+        tx ->
+            answer(
+                isDryRun
+                    ? backfills.dryRun(tx, call.tenant(), name, asked)
+                    : backfills.start(tx, call.tenant(), name, asked, call.caller().who())));
+  }
+
+  private static OverlapRule overlap(Fields fields) {
+    String label = fields.string("overlap");
+    if (label == null) {
+      return OverlapRule.QUEUE;
+    }
+    OverlapRule rule = OverlapRule.labelled(label).orElse(null);
+    if (rule != OverlapRule.QUEUE && rule != OverlapRule.ALLOW) {
+      fields.wrong("overlap", ErrorCode.INVALID_VALUE, "must be one of queue, allow");
+      return OverlapRule.QUEUE;
+    }
+    return rule;
+  }
+
+  private Answer list(Call call) {
+    String name = name(call);
+    int limit = call.query().limit();
+    Backfills.Started before = lists.start(call, BackfillRoutes::position);
+    Page<Backfill, Backfills.Started> page =
+        database
+            .use(() -> backfills.list(call.tenant(), name, limit, before))
+            .orElseThrow(BackfillRoutes::noSchedule);
+    if (page.items().stream().anyMatch(each -> !call.caller().mayTouch(each.type()))) {
+      throw noSchedule();
+    }
+    Backfills.Started next = page.next();
+    return lists.answer(
+        call,
+        page.items().stream().map(BackfillRoutes::json).toList(),
+        next == null ? null : next.at() + " " + next.id());
+  }
+
+  private static Backfills.@Nullable Started position(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 2
+        ? new Backfills.Started(Instant.parse(parts[0]), UUID.fromString(parts[1]))
+        : null;
+  }
+
+  private Answer show(Call call) {
+    String name = name(call);
+    UUID id = id(call);
+    Backfill backfill =
+        database
+            .use(() -> backfills.find(call.tenant(), name, id))
+            .filter(found -> call.caller().mayTouch(found.type()))
+            .orElseThrow(BackfillRoutes::notFound);
+    return Answer.json(200, json(backfill));
+  }
+
+  private Answer stop(Call call) {
+    String name = name(call);
+    UUID id = id(call);
+    call.noFields();
+    return once.run(
+        call,
+        tx ->
+            switch (backfills.stop(tx, call.tenant(), name, id, call.caller().who())) {
+              case Backfills.Result.NotFound() -> throw notFound();
+              case Backfills.Result.Saved(var backfill) -> Answer.json(200, json(backfill));
+              case Backfills.Result other -> answer(other);
+            });
+  }
+
+  private static Answer answer(Backfills.Result result) {
+    return switch (result) {
+      case Backfills.Result.Saved(var backfill) ->
+          Answer.json(202, json(backfill))
+              .with(
+                  "Location",
+                  "/v1/schedules/" + backfill.schedule() + "/backfills/" + backfill.id());
+      case Backfills.Result.Counted(int times, int existing) ->
+          Answer.json(
+              200,
+              JsonNodeFactory.instance.objectNode().put("times", times).put("existing", existing));
+      case Backfills.Result.NotFound() -> throw noSchedule();
+      case Backfills.Result.WrongState(var backfill) ->
+          throw new ApiException(
+              ErrorCode.WRONG_STATE,
+              "the backfill is " + backfill.state() + "; only RUNNING ones can be stopped");
+      case Backfills.Result.NotPast(var now) ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/to",
+                  ErrorCode.OUT_OF_RANGE.code(),
+                  "must be past, and it is "
+                      + Times.format(now)
+                      + "; later times are fired by the schedule itself"));
+      case Backfills.Result.TooManyTimes() ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/from",
+                  ErrorCode.TOO_MANY.code(),
+                  "the schedule fires more than "
+                      + Backfills.MOST_TIMES
+                      + " times from here to "
+                      + "\"to\", or too often to be counted; start several of shorter ranges"));
+      case Backfills.Result.TooManyOpen() ->
+          throw new ApiException(
+              ErrorCode.TOO_MANY_BACKFILLS,
+              "this tenant has "
+                  + Backfills.MOST_OPEN
+                  + " backfills under way; stop one, or wait for one to end");
+    };
+  }
+
+  private static String name(Call call) {
+    String name = call.parameter("name");
+    if (!Fields.TYPE_NAME.matcher(name).matches()) {
+      throw noSchedule();
+    }
+    return name;
+  }
+
+  private static UUID id(Call call) {
+    String id = call.parameter("id");
+    if (!CANONICAL.matcher(id).matches()) {
+      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a backfill");
+    }
+    return UUID.fromString(id);
+  }
+
+  private static ApiException noSchedule() {
+    return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
+  }
+
+  private static ApiException notFound() {
+    return new ApiException(
+        ErrorCode.NOT_FOUND,
+        "there is no such backfill of this schedule, or it ended more than 7 days ago");
+  }
+
+  private static ObjectNode json(Backfill backfill) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("id", backfill.id().toString());
+    node.put("schedule", backfill.schedule());
+    node.put("state", backfill.state().name());
+    node.put("from", Times.format(backfill.from()));
+    node.put("to", Times.format(backfill.to()));
+    node.put("overlap", backfill.overlap().label());
+    node.put("times", backfill.times());
+    node.put("made", backfill.made());
+    node.put("existing", backfill.existing());
+    node.put("skipped", backfill.skipped());
+    node.put("createdAt", Times.format(backfill.createdAt()));
+    node.put("createdBy", backfill.createdBy());
+    node.put("finishedAt", Times.formatOrNull(backfill.finishedAt()));
+    return node;
+  }
+}

@@ -1,0 +1,129 @@
+package carillon.api;
+
+import carillon.model.TaskId;
+import carillon.store.Page;
+import carillon.store.RecordedFire;
+import carillon.store.TaskFilter;
+import carillon.store.TaskView;
+import carillon.store.Tasks;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Lists tasks: by when they were due, or those of one schedule by their nominal times. */
+final class TaskListRoutes {
+
+  private static final Set<String> FILTERS =
+      Set.of(
+          "type",
+          "status",
+          "key",
+          "schedule",
+          "dueAfter",
+          "dueBefore",
+          "error",
+          "metadata.",
+          "limit",
+          "cursor",
+          "view");
+
+  private final Tasks tasks;
+  private final DatabaseGate database;
+  private final Lists lists;
+
+  TaskListRoutes(Tasks tasks, DatabaseGate database, Lists lists) {
+    this.tasks = tasks;
+    this.database = database;
+    this.lists = lists;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(Endpoint.get("/v1/tasks", Permission.TASKS_READ, FILTERS, this::list));
+  }
+
+  private Answer list(Call call) {
+    TaskFilter filter = filter(call);
+    Place start = lists.start(call, Place::parse);
+    // Few tasks have one key, so that is the shorter way where both are asked for.
+    boolean isOfSchedule =
+        filter.schedule() != null
+            && filter.key() == null
+            && (start == null || start.fire() != null);
+    return (isOfSchedule ? ofSchedule(call, filter, start) : Optional.<Answer>empty())
+        .orElseGet(() -> byDueTime(call, filter, start));
+  }
+
+  /** Where a page starts, in the one order or in the other. */
+  private record Place(@Nullable TaskId task, RecordedFire.@Nullable Moment fire) {
+
+    static @Nullable Place parse(String text) {
+      String[] parts = text.split(" ", 2);
+      if (parts.length == 2) {
+        return new Place(
+            null, new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1])));
+      }
+      return TaskId.parse(text).map(id -> new Place(id, null)).orElse(null);
+    }
+  }
+
+  private static TaskFilter filter(Call call) {
+    Query query = call.query();
+    Map<String, String> metadata = query.startingWith("metadata.");
+    if (metadata.size() > Limits.METADATA_PAIRS) {
+      throw new ApiException(
+          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
+    }
+    return new TaskFilter(
+        TaskRoutes.oneType(call.caller(), query.typeName("type")),
+        query.status("status"),
+        query.text("key", Limits.KEY_CHARS),
+        query.text("schedule", TaskRoutes.MAX_TEXT),
+        query.time("dueAfter"),
+        query.time("dueBefore"),
+        query.text("error", TaskRoutes.MAX_TEXT),
+        metadata);
+  }
+
+  private Answer byDueTime(Call call, TaskFilter filter, @Nullable Place start) {
+    if (start != null && start.task() == null) {
+      throw Cursors.invalid(); // the schedule was deleted while its tasks were listed
+    }
+    int limit = call.query().limit();
+    boolean full = call.query().viewFull();
+    Page<TaskView, TaskId> page =
+        database.use(
+            () ->
+                tasks.list(
+                    call.tenant(), filter, limit, start == null ? null : start.task(), full));
+    return lists.answer(
+        call, json(page.items(), full), page.next() == null ? null : page.next().toString());
+  }
+
+  /** Empty if the schedule does not exist, or no longer: what it made may be there all the same. */
+  private Optional<Answer> ofSchedule(Call call, TaskFilter filter, @Nullable Place start) {
+    int limit = call.query().limit();
+    boolean full = call.query().viewFull();
+    RecordedFire.Moment before = start == null ? null : start.fire();
+    return database
+        .use(() -> tasks.listOfSchedule(call.tenant(), filter, limit, before, full))
+        .map(
+            page -> {
+              RecordedFire.Moment next = page.next();
+              return lists.answer(
+                  call,
+                  json(page.items(), full),
+                  next == null ? null : next.at() + " " + next.local());
+            });
+  }
+
+  private static List<ObjectNode> json(List<TaskView> tasks, boolean full) {
+    Function<TaskView, ObjectNode> render = full ? TaskJson::of : TaskJson::withoutPayload;
+    return tasks.stream().map(render).toList();
+  }
+}

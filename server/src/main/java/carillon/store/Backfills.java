@@ -1,0 +1,373 @@
+package carillon.store;
+
+import carillon.model.OverlapRule;
+import carillon.model.TenantId;
+import carillon.model.Timetable;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * Past nominal times of schedules on their way to become tasks after all. A backfill is a row that
+ * says how far it has come; {@link BackfillSteps} takes it further.
+ */
+public final class Backfills {
+
+  /** One backfill has at most so many nominal times. */
+  public static final int MOST_TIMES = 100_000;
+
+  /** A tenant has about this many under way at most, so that the others' steps come in time. */
+  public static final int MOST_OPEN = 20;
+
+  /** How long a request may count nominal times. */
+  private static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
+
+  private static final Duration KEPT = Duration.ofDays(7);
+
+  private final Db db;
+  private final Function<StoredSchedule, Timetable> timetables;
+
+  public Backfills(Db db, Function<StoredSchedule, Timetable> timetables) {
+    this.db = db;
+    this.timetables = timetables;
+  }
+
+  /** Where a backfill stands. */
+  public enum State {
+    RUNNING,
+    DONE,
+    STOPPED
+  }
+
+  /**
+   * A backfill, for showing.
+   *
+   * @param type of the tasks that its schedule makes now
+   * @param times nominal times that there were in its range when it was started
+   * @param existing those that had a task already
+   * @param skipped those that do not exist because of a change of the clocks
+   */
+  public record Backfill(
+      UUID id,
+      String schedule,
+      String type,
+      State state,
+      Instant from,
+      Instant to,
+      OverlapRule overlap,
+      int times,
+      int made,
+      int existing,
+      int skipped,
+      Instant createdAt,
+      String createdBy,
+      @Nullable Instant finishedAt) {}
+
+  /**
+   * What is asked for.
+   *
+   * @param overlap QUEUE: no two of its tasks run at a time; ALLOW: they may
+   */
+  public record Asked(Instant from, Instant to, OverlapRule overlap) {}
+
+  /** What became of a wish. */
+  public sealed interface Result {
+    /** Started, or changed. */
+    record Saved(Backfill backfill) implements Result {}
+
+    /** Nothing was started: what it would have found. */
+    record Counted(int times, int existing) implements Result {}
+
+    record NotFound() implements Result {}
+
+    /** It is over, and cannot be stopped. */
+    record WrongState(Backfill backfill) implements Result {}
+
+    /** Nominal times that are not over are the planner's. */
+    record NotPast(Instant now) implements Result {}
+
+    record TooManyTimes() implements Result {}
+
+    record TooManyOpen() implements Result {}
+  }
+
+  private static final String SCHEDULE =
+      """
+      /* Backfills.schedule */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND name = ?
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  private static final String START =
+      """
+      /* Backfills.start */
+      INSERT INTO carillon.backfill (
+          id, tenant, schedule, state, from_at, to_at, overlap, times, cursor, due_at, created_at, created_by)
+      VALUES (?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?)
+      """;
+
+  private static final String OPEN_OF_TENANT =
+      """
+      /* Backfills.openOfTenant */
+      SELECT count(*) AS open
+      FROM carillon.backfill
+      WHERE tenant = ?
+        AND state = 'RUNNING'
+      """;
+
+  /** Starts one; whoever looks after backfills takes its steps. */
+  public Result start(Tx tx, TenantId tenant, String schedule, Asked asked, String who) {
+    Optional<StoredSchedule> found = tx.queryOne(SCHEDULE, ScheduleRows::read, tenant, schedule);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    Instant now = now(tx);
+    if (asked.to().isAfter(now)) {
+      return new Result.NotPast(now);
+    }
+    Optional<Count> count = count(tx, found.get(), asked, false);
+    if (count.isEmpty()) {
+      return new Result.TooManyTimes();
+    }
+    if (tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
+      return new Result.TooManyOpen();
+    }
+    UUID id = UUID.randomUUID();
+    tx.update(
+        START,
+        id,
+        tenant,
+        found.get().id(),
+        asked.from(),
+        asked.to(),
+        asked.overlap().name(),
+        count.get().times(),
+        before(asked.from()),
+        now,
+        now,
+        who);
+    ObjectNode detail =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("id", id.toString())
+            .put("from", asked.from().toString())
+            .put("to", asked.to().toString())
+            .put("overlap", asked.overlap().label())
+            .put("times", count.get().times());
+    Audit.record(tx, tenant, who, "schedule.backfill", schedule, detail.toString());
+    return new Result.Saved(find(tx, tenant, schedule, id).orElseThrow());
+  }
+
+  /** Says what a backfill would find, and starts none. */
+  public Result dryRun(Tx tx, TenantId tenant, String schedule, Asked asked) {
+    Optional<StoredSchedule> found = tx.queryOne(SCHEDULE, ScheduleRows::read, tenant, schedule);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    Instant now = now(tx);
+    if (asked.to().isAfter(now)) {
+      return new Result.NotPast(now);
+    }
+    Optional<Count> count = count(tx, found.get(), asked, true);
+    return count.isEmpty()
+        ? new Result.TooManyTimes()
+        : new Result.Counted(count.get().times(), count.get().existing());
+  }
+
+  /** What is in a range; {@code existing} only where it was asked for. */
+  private record Count(int times, int existing) {}
+
+  /** Empty if there are more than a backfill may have, or too many to be counted in time. */
+  private Optional<Count> count(Tx tx, StoredSchedule schedule, Asked asked, boolean withExisting) {
+    Timetable timetable = timetables.apply(schedule);
+    long begun = System.nanoTime();
+    Instant after = before(asked.from());
+    int times = 0;
+    int existing = 0;
+    while (true) {
+      Duration left = COUNT_PATIENCE.minusNanos(System.nanoTime() - begun);
+      NominalTimes some =
+          NominalTimes.of(
+              schedule.schedule(),
+              timetable,
+              after,
+              asked.to(),
+              BackfillSteps.BATCH,
+              left.isNegative() ? Duration.ZERO : left);
+      times += some.times().size();
+      existing += withExisting ? BackfillSteps.taken(tx, schedule, some.times()).size() : 0;
+      if (times > MOST_TIMES || (left.isNegative() && !some.isOver())) {
+        return Optional.empty();
+      }
+      if (some.isOver()) {
+        return Optional.of(new Count(times, existing));
+      }
+      after = some.upTo();
+    }
+  }
+
+  /** The last moment before it that the database can tell from it. */
+  private static Instant before(Instant from) {
+    return from.minusNanos(1).truncatedTo(ChronoUnit.MICROS);
+  }
+
+  private static final String NOW =
+      """
+      /* Backfills.now */
+      SELECT clock_timestamp() AS now
+      """;
+
+  static Instant now(Tx tx) {
+    return tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+  }
+
+  private static final String COLUMNS =
+      """
+      b.id, s.name, s.type, b.state, b.from_at, b.to_at, b.overlap, b.times, b.made, b.existing, b.skipped,
+      b.created_at, b.created_by, b.finished_at
+      """;
+
+  private static Backfill backfill(ResultSet row) throws SQLException {
+    return new Backfill(
+        Sql.uuid(row, "id"),
+        row.getString("name"),
+        row.getString("type"),
+        State.valueOf(row.getString("state")),
+        Sql.requiredInstant(row, "from_at"),
+        Sql.requiredInstant(row, "to_at"),
+        OverlapRule.valueOf(row.getString("overlap")),
+        row.getInt("times"),
+        row.getInt("made"),
+        row.getInt("existing"),
+        row.getInt("skipped"),
+        Sql.requiredInstant(row, "created_at"),
+        row.getString("created_by"),
+        Sql.instant(row, "finished_at"));
+  }
+
+  private static final String FIND =
+      """
+      /* Backfills.find */
+      SELECT %s
+      FROM carillon.backfill b
+      JOIN carillon.schedule s ON s.id = b.schedule
+      WHERE b.id = ?
+        AND b.tenant = ?
+        AND s.name = ?
+      """
+          .formatted(COLUMNS);
+
+  public Optional<Backfill> find(TenantId tenant, String schedule, UUID id) {
+    return db.inTransaction(tx -> find(tx, tenant, schedule, id));
+  }
+
+  private static Optional<Backfill> find(Tx tx, TenantId tenant, String schedule, UUID id) {
+    return tx.queryOne(FIND, Backfills::backfill, id, tenant, schedule);
+  }
+
+  private static final String LOCK = FIND + "FOR UPDATE OF b\n";
+
+  private static final String STOP =
+      """
+      /* Backfills.stop */
+      UPDATE carillon.backfill
+      SET state = 'STOPPED',
+          finished_at = clock_timestamp()
+      WHERE id = ?
+        AND state = 'RUNNING'
+      """;
+
+  /** No further nominal time becomes a task; those that did stay. */
+  public Result stop(Tx tx, TenantId tenant, String schedule, UUID id, String who) {
+    Optional<Backfill> found = tx.queryOne(LOCK, Backfills::backfill, id, tenant, schedule);
+    if (found.isEmpty()) {
+      return new Result.NotFound();
+    }
+    if (found.get().state() != State.RUNNING) {
+      return new Result.WrongState(found.get());
+    }
+    stop(tx, id);
+    ObjectNode detail =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("id", id.toString())
+            .put("made", found.get().made());
+    Audit.record(tx, tenant, who, "schedule.backfill.stop", schedule, detail.toString());
+    return new Result.Saved(find(tx, tenant, schedule, id).orElseThrow());
+  }
+
+  static void stop(Tx tx, UUID id) {
+    tx.update(STOP, id);
+  }
+
+  /** Where a page of backfills ended. */
+  public record Started(Instant at, UUID id) {}
+
+  private static final String LIST =
+      """
+      /* Backfills.list */
+      SELECT %s
+      FROM carillon.schedule s
+      JOIN carillon.backfill b ON b.schedule = s.id
+      WHERE s.tenant = ?
+        AND s.name = ?
+        AND (b.created_at, b.id) < (?, ?)
+      ORDER BY b.created_at DESC, b.id DESC
+      LIMIT ?
+      """
+          .formatted(COLUMNS);
+
+  private static final Started NOT_YET =
+      new Started(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
+
+  /** Newest first; empty if there is no such schedule. */
+  public Optional<Page<Backfill, Started>> list(
+      TenantId tenant, String schedule, int limit, @Nullable Started before) {
+    return db.inTransaction(
+        tx ->
+            tx.queryOne(SCHEDULE, row -> row.getLong("id"), tenant, schedule)
+                .map(_ -> list(tx, tenant, schedule, limit, before == null ? NOT_YET : before)));
+  }
+
+  private static Page<Backfill, Started> list(
+      Tx tx, TenantId tenant, String schedule, int limit, Started from) {
+    List<Backfill> found =
+        new ArrayList<>(
+            tx.query(LIST, Backfills::backfill, tenant, schedule, from.at(), from.id(), limit + 1));
+    if (found.size() <= limit) {
+      return new Page<>(found, null);
+    }
+    Backfill last = found.get(limit - 1);
+    return new Page<>(found.subList(0, limit), new Started(last.createdAt(), last.id()));
+  }
+
+  private static final String FORGET =
+      """
+      /* Backfills.forgetOld */
+      DELETE FROM carillon.backfill
+      WHERE id = ANY (ARRAY(
+          SELECT id
+          FROM carillon.backfill
+          WHERE finished_at < (SELECT clock_timestamp() - make_interval(secs => ?))
+          ORDER BY finished_at
+          LIMIT ?))
+      """;
+
+  /** Forgets what ended long ago; says how many. */
+  public int forgetOld(int limit) {
+    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit));
+  }
+}

@@ -1,0 +1,342 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.OverlapRule;
+import carillon.model.TaskState;
+import carillon.model.TenantId;
+import carillon.store.Backfills.Asked;
+import carillon.store.Backfills.Backfill;
+import carillon.store.Backfills.Result;
+import carillon.store.Backfills.State;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class BackfillsTest {
+
+  private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
+  private static final Asked TEN_MINUTES = new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE);
+
+  private World world;
+  private Scheduled scheduled;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    scheduled = new Scheduled(world);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Result start(String schedule, Asked asked) {
+    return world.db.inTransaction(
+        tx -> world.backfills.start(tx, World.TENANT, schedule, asked, "me"));
+  }
+
+  private Backfill started(String schedule, Asked asked) {
+    return ((Result.Saved) start(schedule, asked)).backfill();
+  }
+
+  private Backfill find(Backfill backfill) {
+    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+  }
+
+  /** Takes all its steps. */
+  private Backfill run(Backfill backfill) {
+    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+      assertThat(find(backfill).state()).isEqualTo(State.RUNNING);
+    }
+    return find(backfill);
+  }
+
+  private List<TaskView> tasks(String schedule) {
+    TaskFilter filter = new TaskFilter(null, null, null, schedule, null, null, null, Map.of());
+    return world
+        .tasks
+        .listOfSchedule(World.TENANT, filter, 1_000, null, true)
+        .orElseThrow()
+        .items()
+        .reversed();
+  }
+
+  @Test
+  void every_nominal_time_of_the_range_becomes_a_task_both_ends_included() {
+    long id = scheduled.every("s", 300);
+
+    Backfill done = run(started("s", TEN_MINUTES));
+
+    assertThat(done.state()).isEqualTo(State.DONE);
+    assertThat(done.finishedAt()).isNotNull();
+    assertThat(List.of(done.times(), done.made(), done.existing(), done.skipped()))
+        .containsExactly(3, 3, 0, 0);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("10:00:00 BACKFILL task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
+    assertThat(tasks("s"))
+        .extracting(TaskView::fireAt)
+        .containsExactly(TEN, TEN.plusSeconds(300), TEN.plusSeconds(600));
+    assertThat(tasks("s"))
+        .allSatisfy(
+            task -> {
+              assertThat(task.scheduleName()).isEqualTo("s");
+              assertThat(task.state()).isEqualTo(TaskState.PENDING);
+              assertThat(task.type()).isEqualTo("report");
+              assertThat(task.key()).isEqualTo("k");
+              assertThat(task.priority()).isEqualTo(7);
+              assertThat(task.payload()).isEqualTo("{\"n\": 1}");
+              assertThat(task.dueAt()).isAfter(done.createdAt());
+            });
+  }
+
+  @ParameterizedTest
+  @CsvSource({"QUEUE, carillon.schedule.s", "ALLOW,"})
+  void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
+    scheduled.every("s", 300);
+
+    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap)));
+
+    assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
+  }
+
+  @Test
+  void what_has_a_task_keeps_it_and_what_was_skipped_becomes_one() {
+    long id = scheduled.every("s", 300);
+    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
+    world.sql("UPDATE carillon.schedule_fire SET recorded_at = '2025-10-01'");
+
+    Backfill done = run(started("s", TEN_MINUTES));
+
+    assertThat(List.of(done.times(), done.made(), done.existing())).containsExactly(3, 2, 1);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("10:00:00 SCHEDULED task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.schedule_fire WHERE recorded_at > '2025-10-02'"))
+        .isEqualTo("2");
+  }
+
+  @Test
+  void an_instant_that_has_a_task_is_taken_also_where_clocks_show_another_time_now() {
+    long id = scheduled.cron("s", "0 * * * *", "UTC");
+    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its zone of before
+
+    assertThat(run(started("s", TEN_MINUTES)).existing()).isEqualTo(1);
+    assertThat(scheduled.fires(id)).isEqualTo("10:00:00 SCHEDULED task");
+  }
+
+  @Test
+  void what_a_change_of_the_clocks_skips_is_recorded_as_that() {
+    long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
+    Instant one = Instant.parse("2025-03-30T00:00:00Z");
+
+    Backfill done = run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE)));
+
+    assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("00:30:00 BACKFILL task, 01:00:00 BACKFILL DST_GAP, 01:30:00 BACKFILL task");
+  }
+
+  @Test
+  void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
+    long id = scheduled.every("s", 1);
+    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE));
+
+    assertThat(world.backfillSteps.take(backfill.id()))
+        .isEqualTo(new BackfillSteps.Step(1_000, false));
+    assertThat(find(backfill)).extracting(Backfill::made, Backfill::times).contains(1_000, 2_500);
+    Backfill done = run(backfill);
+
+    assertThat(done.made()).isEqualTo(2_500);
+    assertThat(scheduled.wrong(id)).isEqualTo("0");
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM (SELECT ready_at - lag(ready_at) OVER (ORDER BY fire_at) AS gap FROM carillon.task) AS t
+                WHERE gap <= interval '0'
+                """))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void the_definition_at_the_time_of_a_step_is_what_counts() {
+    long id = scheduled.every("s", 1);
+    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE));
+    world.backfillSteps.take(backfill.id());
+
+    world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
+    Backfill done = run(backfill);
+
+    assertThat(done.made()).isEqualTo(1_002); // and at 1,000 s and 1,500 s
+    assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire WHERE schedule = " + id))
+        .isEqualTo("1002");
+    assertThat(tasks("s").getLast().type()).isEqualTo("other");
+  }
+
+  @Test
+  void what_is_before_the_start_or_after_the_end_of_the_schedule_is_no_nominal_time() {
+    long id = scheduled.every("s", 60);
+    world.sql(
+        "UPDATE carillon.schedule SET start_at = '2025-10-01T10:02:00Z', end_at ="
+            + " '2025-10-01T10:04:00Z'");
+
+    assertThat(run(started("s", TEN_MINUTES)).times()).isEqualTo(3);
+    assertThat(scheduled.fires(id)).startsWith("10:02:00").contains("10:03:00", "10:04:00");
+  }
+
+  @Test
+  void a_schedule_that_nobody_will_plan_again_is_looked_at_for_what_became_of_its_tasks() {
+    scheduled.every("s", 300);
+    assertThat(world.value("SELECT plan_at FROM carillon.schedule")).isEqualTo("null");
+
+    run(started("s", TEN_MINUTES));
+
+    assertThat(world.value("SELECT plan_at > now() + interval '50 s' FROM carillon.schedule"))
+        .isEqualTo("t");
+  }
+
+  @Test
+  void a_range_without_nominal_times_is_done_with_nothing() {
+    scheduled.every("s", 300);
+
+    Backfill done =
+        run(started("s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE)));
+
+    assertThat(done.state()).isEqualTo(State.DONE);
+    assertThat(done.times()).isZero();
+  }
+
+  @Test
+  void what_is_not_past_or_too_much_is_refused_and_nothing_is_started() {
+    scheduled.every("s", 1);
+    Instant soon = world.clock.instant().plusSeconds(60);
+
+    assertThat(start("s", new Asked(TEN, soon, OverlapRule.QUEUE)))
+        .isInstanceOf(Result.NotPast.class);
+    assertThat(start("s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE)))
+        .isEqualTo(new Result.TooManyTimes());
+    assertThat(start("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
+    assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
+    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE)).times())
+        .isEqualTo(100_000);
+  }
+
+  @Test
+  void a_tenant_has_at_most_20_under_way() {
+    scheduled.every("s", 300);
+    for (int i = 0; i < Backfills.MOST_OPEN; i++) {
+      started("s", TEN_MINUTES);
+    }
+
+    assertThat(start("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
+    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    assertThat(start("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
+  }
+
+  @Test
+  void a_dry_run_counts_and_starts_nothing() {
+    long id = scheduled.every("s", 300);
+    scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
+
+    Result counted =
+        world.db.inTransaction(tx -> world.backfills.dryRun(tx, World.TENANT, "s", TEN_MINUTES));
+
+    assertThat(counted).isEqualTo(new Result.Counted(3, 1));
+    assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.audit")).isEqualTo("0");
+  }
+
+  @Test
+  void one_that_is_stopped_makes_no_further_task() {
+    scheduled.every("s", 1);
+    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE));
+    world.backfillSteps.take(backfill.id());
+
+    Result stopped =
+        world.db.inTransaction(
+            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+    Result again =
+        world.db.inTransaction(
+            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+
+    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
+    assertThat(again).isInstanceOf(Result.WrongState.class);
+    assertThat(find(backfill))
+        .extracting(Backfill::made, Backfill::state)
+        .containsExactly(1_000, State.STOPPED);
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1000");
+    assertThat(world.value("SELECT string_agg(action, ' ' ORDER BY id) FROM carillon.audit"))
+        .isEqualTo("schedule.backfill schedule.backfill.stop");
+  }
+
+  @Test
+  void a_deleted_schedule_stops_its_backfills() {
+    scheduled.every("s", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+    world.sql("DELETE FROM carillon.schedule");
+
+    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
+    assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
+    assertThat(world.value("SELECT who FROM carillon.audit WHERE action LIKE '%stop'"))
+        .isEqualTo("carillon");
+  }
+
+  @Test
+  void backfills_are_found_in_their_tenant_and_schedule_only() {
+    scheduled.every("s", 300);
+    scheduled.every("other", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+
+    assertThat(find(backfill)).isEqualTo(backfill);
+    assertThat(world.backfills.find(new TenantId(99), "s", backfill.id())).isEmpty();
+    assertThat(world.backfills.find(World.TENANT, "other", backfill.id())).isEmpty();
+    assertThat(world.backfills.list(new TenantId(99), "s", 10, null)).isEmpty();
+    assertThat(world.backfills.list(World.TENANT, "other", 10, null).orElseThrow().items())
+        .isEmpty();
+  }
+
+  @Test
+  void a_list_goes_on_from_page_to_page_newest_first() {
+    scheduled.every("s", 300);
+    List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
+
+    var first = world.backfills.list(World.TENANT, "s", 1, null).orElseThrow();
+    var second = world.backfills.list(World.TENANT, "s", 1, first.next()).orElseThrow();
+
+    assertThat(first.items()).containsExactly(all.get(1));
+    assertThat(second.items()).containsExactly(all.get(0));
+    assertThat(second.next()).isNull();
+  }
+
+  @Test
+  void what_ended_a_week_ago_is_forgotten_and_nothing_else() {
+    scheduled.every("s", 300);
+    Backfill old = run(started("s", TEN_MINUTES));
+    Backfill recent = run(started("s", TEN_MINUTES));
+    Backfill open = started("s", TEN_MINUTES);
+    world.sql(
+        "UPDATE carillon.backfill SET finished_at = now() - interval '8 days' WHERE id = '%s'"
+            .formatted(old.id()));
+    world.sql("UPDATE carillon.backfill SET created_at = now() - interval '30 days'");
+
+    assertThat(world.backfills.forgetOld(10)).isEqualTo(1);
+    assertThat(List.of(old, recent, open))
+        .extracting(each -> world.backfills.find(World.TENANT, "s", each.id()))
+        .extracting(Optional::isPresent)
+        .containsExactly(false, true, true);
+  }
+}

@@ -1,0 +1,94 @@
+package carillon.testkit;
+
+import carillon.model.TaskId;
+
+/** Schedules in a world, written beside the program, and what became of their nominal times. */
+public final class Scheduled {
+
+  private final World world;
+
+  public Scheduled(World world) {
+    this.world = world;
+  }
+
+  /** One that fires every so many seconds from the year 2025 on, and will not be planned. */
+  public long every(String name, int seconds) {
+    return add(name, "NULL", String.valueOf(seconds * 1_000L), "UTC");
+  }
+
+  public long cron(String name, String cron, String zone) {
+    return add(name, "'" + cron + "'", "NULL", zone);
+  }
+
+  private long add(String name, String cron, String millis, String zone) {
+    return Long.parseLong(
+        world.value(
+            """
+            INSERT INTO carillon.schedule (
+                tenant, name, cron, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+                catch_up_window_ms, jitter_ms, type, key, priority, payload, target, created_at, updated_at, anchor,
+                cursor)
+            VALUES (1, '%s', %s, %s, '%s', 'SKIP', 'FIRST', 'SKIP', 'LAST', 100, 604800000, 0, 'report', 'k', 7,
+                    '{"n": 1}', '{"discard": {}}', now(), now(), '2025-01-01T00:00:00Z', now())
+            RETURNING id
+            """
+                .formatted(name, cron, millis, zone)));
+  }
+
+  /** Records that a nominal time was skipped. */
+  public void skipped(long schedule, String at, String reason) {
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
+        VALUES (%d, '%s', timestamptz '%s' AT TIME ZONE 'UTC', 'NONE', 'SCHEDULED', '%s')
+        """
+            .formatted(schedule, at, at, reason));
+  }
+
+  /** Records a task that somebody else made for a nominal time, as clocks in this zone show it. */
+  public TaskId made(long schedule, String at, String zone) {
+    TaskId task = world.discard();
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+        VALUES (%d, '%s', timestamptz '%s' AT TIME ZONE '%s', 'NONE', 'SCHEDULED', '%s', '%s')
+        """
+            .formatted(schedule, at, at, zone, task, task.slot().day()));
+    return task;
+  }
+
+  /** The fires of a schedule in order: when, of which kind, and what became of each. */
+  public String fires(long schedule) {
+    return world.value(
+        """
+        SELECT coalesce(string_agg(
+                   to_char(at AT TIME ZONE 'UTC', 'HH24:MI:SS') || ' ' || kind || ' ' || coalesce(skipped, 'task'),
+                   ', ' ORDER BY at, local), '')
+        FROM carillon.schedule_fire
+        WHERE schedule = %d
+        """
+            .formatted(schedule));
+  }
+
+  /** How many nominal times have not exactly one task of their own. */
+  public String wrong(long schedule) {
+    return world.value(
+        """
+        SELECT count(*)
+        FROM (
+            SELECT f.at
+            FROM carillon.schedule_fire f
+            FULL JOIN carillon.task t ON t.id = f.task AND t.fire_at = f.at
+            WHERE f.schedule IS NULL AND t.schedule IS NOT NULL
+               OR f.schedule = %d AND t.id IS NULL
+            UNION ALL
+            SELECT fire_at
+            FROM carillon.task
+            WHERE schedule IS NOT NULL
+            GROUP BY fire_at, schedule
+            HAVING count(*) > 1
+        ) AS wrong
+        """
+            .formatted(schedule));
+  }
+}
