@@ -128,6 +128,17 @@ public final class Carillon implements AutoCloseable {
     return json(send(request("PUT", path, body, "application/json")));
   }
 
+  /**
+   * Replaces the thing at the path if it still has this version; the server answers 412 or 404
+   * otherwise, and has changed nothing.
+   */
+  public JsonNode put(String path, Object body, int version) {
+    return json(
+        send(
+            request("PUT", path, body, "application/json")
+                .header("If-Match", "\"" + version + "\"")));
+  }
+
   /** Changes the given fields of the thing at the path. */
   public JsonNode patch(String path, Object body) {
     return json(send(request("PATCH", path, body, "application/json")));

@@ -38,6 +38,9 @@ public final class CarillonException extends RuntimeException {
   private static String line(String detail, List<Problem> errors) {
     StringBuilder line = new StringBuilder(detail);
     for (Problem error : errors) {
+      if (detail.contains(error.message())) {
+        continue; // one mistake alone is the detail, too
+      }
       line.append("; ").append(error.pointer()).append(' ').append(error.message());
     }
     return line.toString();

@@ -6,6 +6,7 @@ import carillon.app.cli.Console;
 import carillon.app.cli.DeadLetterCommands;
 import carillon.app.cli.KeyCommands;
 import carillon.app.cli.RedriveCommands;
+import carillon.app.cli.ScheduleCommands;
 import carillon.app.cli.TaskCommands;
 import carillon.app.cli.Text;
 import carillon.app.cli.TopCommand;
@@ -50,6 +51,7 @@ public final class Main {
     commands.put("migrate", () -> MigrateCommand.of(console));
     commands.put("task", () -> TaskCommands.of(console));
     commands.put("type", () -> TypeCommands.of(console));
+    commands.put("schedule", () -> ScheduleCommands.of(console));
     commands.put("dead-letter", () -> DeadLetterCommands.of(console));
     commands.put("redrive", () -> RedriveCommands.of(console));
     commands.put("key", () -> KeyCommands.of(console));

@@ -87,7 +87,7 @@ public final class SentRequest {
   }
 
   /** The URL without user info, and without the values of parameters whose name looks secret. */
-  static String withoutSecrets(String url) {
+  public static String withoutSecrets(String url) {
     int query = url.indexOf('?');
     String place = query < 0 ? url : url.substring(0, query);
     int host = place.indexOf("://") + 3;

@@ -348,6 +348,18 @@ class CommandsTest {
   }
 
   @Test
+  void one_mistake_is_told_once() {
+    api.answering(
+        422,
+        "{\"detail\": \"/a: is bad\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is"
+            + " bad\"}]}");
+
+    assertThat(type("task get 1")).isEqualTo(2);
+
+    assertThat(err()).isEqualTo("carillon: /a: is bad\n");
+  }
+
+  @Test
   void a_server_that_is_not_there_is_one_line() {
     api.close();
 

@@ -16,7 +16,12 @@ import org.jspecify.annotations.Nullable;
 final class FakeApi implements AutoCloseable {
 
   /** One request as it came. */
-  record Asked(String line, String body, @Nullable String key, @Nullable String tenant) {}
+  record Asked(
+      String line,
+      String body,
+      @Nullable String key,
+      @Nullable String tenant,
+      @Nullable String ifMatch) {}
 
   private record Answer(int status, String body) {}
 
@@ -59,7 +64,8 @@ final class FakeApi implements AutoCloseable {
               exchange.getRequestMethod() + " " + exchange.getRequestURI(),
               body,
               exchange.getRequestHeaders().getFirst("Authorization"),
-              exchange.getRequestHeaders().getFirst("Carillon-Tenant")));
+              exchange.getRequestHeaders().getFirst("Carillon-Tenant"),
+              exchange.getRequestHeaders().getFirst("If-Match")));
       answer = answers.size() == 1 ? answers.element() : answers.remove();
     }
     byte[] bytes = answer.body().getBytes(StandardCharsets.UTF_8);

@@ -11,6 +11,10 @@ import tools.jackson.databind.JsonNode;
 final class Table {
 
   private static final int WIDEST_CELL = 60;
+
+  /** This column stands last, and half of what it says would say nothing. */
+  private static final String SENTENCE = "note";
+
   private static final Pattern CAMEL = Pattern.compile("(?<=[a-z])(?=[A-Z])");
 
   private final Console console;
@@ -66,7 +70,7 @@ final class Table {
     }
     List<List<String>> rows = new ArrayList<>();
     for (JsonNode item : items) {
-      rows.add(columns.stream().map(column -> shortened(cell(item.path(column)))).toList());
+      rows.add(columns.stream().map(column -> shortened(column, cell(item.path(column)))).toList());
     }
     int[] widths = new int[columns.size()];
     for (int column = 0; column < widths.length; column++) {
@@ -127,8 +131,10 @@ final class Table {
     return Text.visible(CAMEL.matcher(name).replaceAll(" ").toLowerCase(Locale.ROOT));
   }
 
-  private static String shortened(String text) {
-    return text.length() <= WIDEST_CELL ? text : text.substring(0, WIDEST_CELL - 1) + "…";
+  private static String shortened(String column, String text) {
+    return text.length() <= WIDEST_CELL || column.equals(SENTENCE)
+        ? text
+        : text.substring(0, WIDEST_CELL - 1) + "…";
   }
 
   private static String padded(String text, int width) {

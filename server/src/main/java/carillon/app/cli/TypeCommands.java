@@ -29,26 +29,11 @@ public final class TypeCommands {
         .addSubcommand(new Resume(console));
   }
 
-  /** A command about one type. */
-  abstract static class OfOne extends ApiCommand {
-
-    @Parameters(paramLabel = "NAME", index = "0")
-    private String name = "";
-
-    OfOne(Console console) {
-      super(console);
-    }
-
-    final String path(String suffix) {
-      return path(TYPES + "/", name, suffix);
-    }
-  }
-
   @Command(name = "get", description = "Show a type")
-  static final class Get extends OfOne {
+  static final class Get extends NamedCommand {
 
     Get(Console console) {
-      super(console);
+      super(console, TYPES);
     }
 
     @Override
@@ -78,7 +63,7 @@ public final class TypeCommands {
   }
 
   @Command(name = "put", description = "Make a type, or replace its settings")
-  static final class Put extends OfOne {
+  static final class Put extends NamedCommand {
 
     @Parameters(
         paramLabel = "JSON|@FILE|-",
@@ -103,7 +88,7 @@ public final class TypeCommands {
     private @Nullable String onDead;
 
     Put(Console console) {
-      super(console);
+      super(console, TYPES);
     }
 
     @Override
@@ -121,10 +106,10 @@ public final class TypeCommands {
   }
 
   @Command(name = "delete", description = "Delete a type that has no live tasks")
-  static final class Delete extends OfOne {
+  static final class Delete extends NamedCommand {
 
     Delete(Console console) {
-      super(console);
+      super(console, TYPES);
     }
 
     @Override
@@ -134,10 +119,10 @@ public final class TypeCommands {
   }
 
   @Command(name = "pause", description = "Start no more of its tasks")
-  static final class Pause extends OfOne {
+  static final class Pause extends NamedCommand {
 
     Pause(Console console) {
-      super(console);
+      super(console, TYPES);
     }
 
     @Override
@@ -147,10 +132,10 @@ public final class TypeCommands {
   }
 
   @Command(name = "resume", description = "Start its tasks again")
-  static final class Resume extends OfOne {
+  static final class Resume extends NamedCommand {
 
     Resume(Console console) {
-      super(console);
+      super(console, TYPES);
     }
 
     @Override

@@ -1,0 +1,225 @@
+package carillon.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code carillon schedule apply} against answers that a server would give only now and then. */
+class ApplyCommandTest {
+
+  private static final String NONE = "{\"detail\": \"there is no such schedule\"}";
+  private static final String STALE = "{\"detail\": \"has another version\"}";
+  private static final String TWO =
+      """
+      schedules:
+        - {name: a, every: 1m, type: t}
+        - name: b
+          cron: "@hourly"
+          type: t
+      """;
+
+  @TempDir Path directory;
+
+  private FakeApi api;
+  private Terminal terminal;
+
+  @BeforeEach
+  void start() throws IOException {
+    api = new FakeApi();
+    terminal = new Terminal(directory, api.url(), "k");
+    Files.writeString(directory.resolve("f.yaml"), TWO);
+  }
+
+  @AfterEach
+  void stop() {
+    api.close();
+  }
+
+  private static String present(String fields) {
+    return "{\"type\":\"t\",\"timezone\":\"UTC\",\"version\":3," + fields + "}";
+  }
+
+  private int apply(String... more) {
+    String[] args = new String[more.length + 4];
+    System.arraycopy(new String[] {"schedule", "apply", "-f", "f.yaml"}, 0, args, 0, 4);
+    System.arraycopy(more, 0, args, 4, more.length);
+    return terminal.run(args);
+  }
+
+  @Test
+  void a_schedule_is_compared_checked_and_put_if_nobody_changed_it_meanwhile() {
+    api.answering(404, NONE)
+        .answering(200, present("\"cron\":\"@daily\""))
+        .answering(412, STALE)
+        .answering(412, STALE)
+        .answering(201, "{\"version\": 1}")
+        .answering(200, "{\"version\": 4}");
+
+    assertThat(apply()).as(terminal.err()).isZero();
+
+    assertThat(api.asked())
+        .extracting(asked -> asked.line() + " " + asked.ifMatch())
+        .containsExactly(
+            "GET /v1/schedules/a null",
+            "GET /v1/schedules/b null",
+            "PUT /v1/schedules/a \"0\"",
+            "PUT /v1/schedules/b \"0\"",
+            "PUT /v1/schedules/a null",
+            "PUT /v1/schedules/b \"3\"");
+    assertThat(terminal.out())
+        .isEqualTo(
+            """
+            + a  created
+            ~ b  changed: cron "@daily" → "@hourly"
+            1 created, 1 changed, 0 unchanged, 0 removed
+            """);
+  }
+
+  @Test
+  void the_server_has_the_last_word_on_what_a_change_is() {
+    api.answering(200, present("\"every\":\"PT1M\""))
+        .answering(200, present("\"cron\":\"0 * * * *\""))
+        .answering(412, STALE)
+        .answering(200, "{\"version\": 3}");
+
+    assertThat(apply()).as(terminal.err()).isZero();
+
+    assertThat(terminal.out()).contains("= b  unchanged\n0 created, 0 changed, 2 unchanged");
+  }
+
+  @Test
+  void a_failure_half_way_says_what_was_done_and_what_was_not() {
+    api.answering(404, NONE)
+        .answering(404, NONE)
+        .answering(404, NONE)
+        .answering(404, NONE)
+        .answering(201, "{\"version\": 1}")
+        .answering(503, "{\"detail\": \"not now\"}");
+
+    assertThat(apply()).isEqualTo(2);
+
+    assertThat(terminal.err())
+        .isEqualTo("carillon: b: not now; done: a; not done: b; run it again to go on\n");
+    assertThat(terminal.out()).isEmpty();
+  }
+
+  @Test
+  void what_the_server_would_refuse_is_told_by_its_line_before_anything_is_changed() {
+    api.answering(404, NONE)
+        .answering(404, NONE)
+        .answering(
+            422,
+            "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/every\", \"message\": \"is"
+                + " bad\"}]}")
+        .answering(
+            422,
+            "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/cron\", \"message\": \"is"
+                + " worse\"}]}");
+
+    assertThat(apply()).isEqualTo(2);
+
+    assertThat(terminal.err())
+        .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; and refused too: b\n");
+    assertThat(api.asked()).hasSize(4).noneMatch(asked -> "null".equals(asked.ifMatch()));
+  }
+
+  @Test
+  void who_may_not_is_told_so_once() {
+    api.answering(404, NONE).answering(404, NONE).answering(403, "{\"detail\": \"no\"}");
+
+    assertThat(apply("--dry-run")).isEqualTo(2);
+
+    assertThat(terminal.err()).isEqualTo("carillon: no\n");
+  }
+
+  @Test
+  void the_same_name_twice_is_refused_in_one_file_and_across_two() throws IOException {
+    Files.writeString(directory.resolve("g.yaml"), "schedules: [{name: b, every: 1s, type: t}]");
+    assertThat(apply("-f", "g.yaml")).isEqualTo(2);
+    assertThat(terminal.err())
+        .isEqualTo("carillon: g.yaml: line 1: b: is there twice: also in line 3 of f.yaml\n");
+
+    Files.writeString(directory.resolve("f.yaml"), TWO + TWO.replace("schedules:\n", ""));
+    assertThat(apply()).isEqualTo(2);
+    assertThat(terminal.err())
+        .isEqualTo("carillon: f.yaml: line 6: a: is there twice: also in line 2 of f.yaml\n");
+
+    assertThat(api.asked()).isEmpty();
+  }
+
+  @Test
+  void an_empty_file_prunes_nothing_unless_that_is_meant() throws IOException {
+    Files.writeString(directory.resolve("f.yaml"), "schedules: []");
+    api.answering(200, "{\"items\": [{\"name\": \"x\"}], \"nextCursor\": \"c\"}")
+        .answering(200, "{\"items\": [{\"name\": \"y\"}]}")
+        .answering(204, "")
+        .answering(404, NONE);
+
+    assertThat(apply("--prune")).isEqualTo(2);
+    assertThat(terminal.err())
+        .isEqualTo(
+            "carillon: f.yaml: has no schedules, and --prune would delete all; add --allow-empty if"
+                + " that is meant\n");
+    assertThat(api.asked()).isEmpty();
+
+    assertThat(apply("--prune", "--allow-empty")).isZero();
+    assertThat(terminal.out())
+        .isEqualTo(
+            """
+            - x  removed
+            - y  removed
+            0 created, 0 changed, 0 unchanged, 2 removed
+            """);
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::line)
+        .containsExactly(
+            "GET /v1/schedules?limit=1000",
+            "GET /v1/schedules?limit=1000&cursor=c",
+            "DELETE /v1/schedules/x",
+            "DELETE /v1/schedules/y");
+  }
+
+  @Test
+  void a_file_that_is_too_large_or_no_text_is_refused() throws IOException {
+    Files.writeString(directory.resolve("f.yaml"), "#".repeat(3 << 20));
+    assertThat(apply()).isEqualTo(2);
+    assertThat(terminal.err()).contains("f.yaml: has more than 2097152 bytes; divide it");
+
+    Files.write(directory.resolve("f.yaml"), new byte[] {'a', (byte) 0xff});
+    assertThat(apply()).isEqualTo(2);
+    assertThat(terminal.err()).isEqualTo("carillon: f.yaml: is not UTF-8 text\n");
+  }
+
+  @Test
+  void json_has_the_steps_and_hides_the_values_of_headers() throws IOException {
+    Files.writeString(
+        directory.resolve("f.yaml"),
+        """
+        schedules:
+          - name: a
+            every: 1m
+            type: t
+            target: {http: {url: "http://x", headers: {x-key: secret}}}
+        """);
+    api.answering(
+            200,
+            present(
+                "\"every\":\"PT2M\",\"target\":{\"http\":{\"url\":\"http://x\",\"method\":\"POST\"}}"))
+        .answering(412, STALE);
+
+    assertThat(apply("--dry-run", "--json")).as(terminal.err()).isZero();
+
+    assertThat(terminal.out())
+        .isEqualTo(
+            "{\"dryRun\":true,\"created\":0,\"changed\":1,\"unchanged\":0,\"removed\":0,"
+                + "\"schedules\":[{\"name\":\"a\",\"change\":\"changed\",\"fields\":["
+                + "{\"field\":\"every\",\"from\":\"PT2M\",\"to\":\"PT1M\"},"
+                + "{\"field\":\"target.http.headers\",\"hidden\":true}]}]}\n");
+  }
+}
