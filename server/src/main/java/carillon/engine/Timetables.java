@@ -1,13 +1,9 @@
 package carillon.engine;
 
-import carillon.model.Every;
-import carillon.model.Recurrence;
-import carillon.model.Schedule;
 import carillon.model.Timetable;
 import carillon.store.StoredSchedule;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Function;
 
 /** The timetables of the schedules that were planned last; for one thread. */
@@ -30,22 +26,6 @@ final class Timetables {
             return size() > most;
           }
         };
-  }
-
-  static Timetable read(StoredSchedule stored) {
-    Schedule schedule = stored.schedule();
-    return recurrence(schedule).timetable(schedule.zone(), schedule.dst(), stored.anchor());
-  }
-
-  private static Recurrence recurrence(Schedule schedule) {
-    if (schedule.every() != null) {
-      return new Every(schedule.every());
-    }
-    return switch (Recurrence.read(Objects.requireNonNull(schedule.cron()), schedule.name())) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence;
-      case Recurrence.Reading.Refused(_, var message) ->
-          throw new IllegalArgumentException(message);
-    };
   }
 
   Timetable of(StoredSchedule schedule) {

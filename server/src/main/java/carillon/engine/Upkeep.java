@@ -13,6 +13,7 @@ import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
+import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.nio.file.Path;
@@ -103,7 +104,7 @@ public final class Upkeep implements AutoCloseable {
             store.clock(),
             node,
             events);
-    var planner = new CronPlanner(store.fires(), Timetables::read, store.clock(), events);
+    var planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
     Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
     Loop planning = new Loop("cron-planner", planner::planOnce, whenFailed).start();
     return new Upkeep(

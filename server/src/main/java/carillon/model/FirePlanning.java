@@ -50,16 +50,13 @@ final class FirePlanning {
 
   /** Decides what is next; false if that has time, or there is nothing. */
   private boolean decideNext() {
-    if (schedule.maxRuns() != null && runs >= schedule.maxRuns()) {
-      return false;
-    }
     List<NominalTime> times = state.timetable().next(after());
     if (times.isEmpty()) {
       return false;
     }
     Instant at = times.getFirst().at();
-    if (schedule.endAt() != null && at.isAfter(schedule.endAt())) {
-      return false;
+    if (isEnded(at)) {
+      return end(times.getFirst());
     }
     if (at.isAfter(now.plus(FirePlan.HORIZON))) {
       return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
@@ -79,6 +76,27 @@ final class FirePlanning {
    */
   private boolean mayStopBefore(Instant at) {
     return madeUp == null || at.isAfter(now) || (isOlderThanGrace(at) && !madeUp.has(at));
+  }
+
+  private boolean isEnded(Instant at) {
+    return (schedule.maxRuns() != null && runs >= schedule.maxRuns())
+        || (schedule.endAt() != null && at.isAfter(schedule.endAt()));
+  }
+
+  /**
+   * The first nominal time after the end is recorded, to say why it did not fire; after that nobody
+   * looks again. So it waits until all others are settled.
+   */
+  private boolean end(NominalTime time) {
+    if (!live.isEmpty()) {
+      return false;
+    }
+    if (time.at().isAfter(now)) {
+      return lookAgain(time.at());
+    }
+    skip(time, SkipReason.ENDED);
+    cursor = time.at();
+    return false;
   }
 
   private Instant after() {

@@ -3,6 +3,7 @@ package carillon.model;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -66,13 +67,26 @@ public record Schedule(
     };
   }
 
-  /** No two tasks with this key run at a time; null where they may. */
-  public @Nullable String concurrencyKey() {
-    return concurrencyKey(overlap);
+  /** A task of this schedule. */
+  public NewTask taskDue(Instant dueAt) {
+    return taskDue(dueAt, overlap, task.payload());
   }
 
-  /** The same for tasks that another overlap rule than the schedule's own is meant for. */
-  public @Nullable String concurrencyKey(OverlapRule overlap) {
-    return overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name;
+  /** The same, but not by the schedule's own rule, or with something else to do. */
+  public NewTask taskDue(Instant dueAt, OverlapRule overlap, @Nullable String payload) {
+    return new NewTask(
+        task.type(),
+        task.key(),
+        dueAt,
+        null,
+        task.priority(),
+        payload,
+        task.target(),
+        task.retry(),
+        null,
+        null,
+        overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name,
+        null,
+        Map.of());
   }
 }

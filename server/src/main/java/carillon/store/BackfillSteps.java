@@ -1,9 +1,7 @@
 package carillon.store;
 
-import carillon.model.NewTask;
 import carillon.model.NominalTime;
 import carillon.model.OverlapRule;
-import carillon.model.Schedule;
 import carillon.model.SkipReason;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -16,7 +14,6 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -178,7 +175,7 @@ public final class BackfillSteps {
    *
    * @param task null where a change of the clocks skips it
    */
-  private record Fire(NominalTime time, @Nullable TaskId task, @Nullable Instant dueAt) {}
+  private record Fire(NominalTime time, @Nullable TaskId task, Instant dueAt) {}
 
   private static final String ADVANCE =
       """
@@ -213,7 +210,7 @@ public final class BackfillSteps {
     int skipped = 0;
     for (NominalTime time : some.times()) {
       if (!time.fires()) {
-        fires.add(new Fire(time, null, null));
+        fires.add(new Fire(time, null, dueAt));
         skipped++;
       } else if (!taken.contains(time.at())) {
         fires.add(new Fire(time, TaskId.at(dueAt, ThreadLocalRandom.current()), dueAt));
@@ -316,28 +313,12 @@ public final class BackfillSteps {
                 fire.task(),
                 schedule.schedule().name(),
                 fire.time().at(),
-                task(schedule.schedule(), row.overlap(), fire.dueAt())));
+                schedule
+                    .schedule()
+                    .taskDue(fire.dueAt(), row.overlap(), schedule.schedule().task().payload())));
       }
     }
     tasks.createFired(tx, fired);
     return fired.size();
-  }
-
-  private static NewTask task(Schedule schedule, OverlapRule overlap, @Nullable Instant dueAt) {
-    Schedule.Made made = schedule.task();
-    return new NewTask(
-        made.type(),
-        made.key(),
-        dueAt,
-        null,
-        made.priority(),
-        made.payload(),
-        made.target(),
-        made.retry(),
-        null,
-        null,
-        schedule.concurrencyKey(overlap),
-        null,
-        Map.of());
   }
 }

@@ -1,7 +1,6 @@
 package carillon.store;
 
 import carillon.model.FirePlan;
-import carillon.model.NewTask;
 import carillon.model.NominalTime;
 import carillon.model.Schedule;
 import carillon.model.Settlement;
@@ -191,30 +190,12 @@ final class Decisions {
                 made.task(),
                 schedule.name(),
                 row.time().at(),
-                task(schedule, made.dueAt())));
+                schedule.taskDue(made.dueAt())));
       }
     }
     if (!fired.isEmpty()) {
       tasks.createFired(tx, fired);
     }
-  }
-
-  private static NewTask task(Schedule schedule, Instant dueAt) {
-    Schedule.Made made = schedule.task();
-    return new NewTask(
-        made.type(),
-        made.key(),
-        dueAt,
-        null,
-        made.priority(),
-        made.payload(),
-        made.target(),
-        made.retry(),
-        null,
-        null,
-        schedule.concurrencyKey(),
-        null,
-        Map.of());
   }
 
   private static void cancelPrevious(Tx tx, List<Fires.Planned> planned) {
@@ -245,11 +226,12 @@ final class Decisions {
           skipped_overlap = s.skipped_overlap + n.skipped_overlap,
           skipped_paused = s.skipped_paused + n.skipped_paused,
           skipped_window = s.skipped_window + n.skipped_window,
-          skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap
+          skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap,
+          skipped_ended = s.skipped_ended + n.skipped_ended
       FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
-                  ?::int[], ?::int[], ?::int[], ?::int[])
+                  ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
            AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
-                 skipped_paused, skipped_window, skipped_dst_gap)
+                 skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
       WHERE s.id = n.id
       """;
 
@@ -270,7 +252,8 @@ final class Decisions {
         Column.ints(planned, each -> skipped(each, SkipReason.OVERLAP)),
         Column.ints(planned, each -> skipped(each, SkipReason.PAUSED)),
         Column.ints(planned, each -> skipped(each, SkipReason.WINDOW)),
-        Column.ints(planned, each -> skipped(each, SkipReason.DST_GAP)));
+        Column.ints(planned, each -> skipped(each, SkipReason.DST_GAP)),
+        Column.ints(planned, each -> skipped(each, SkipReason.ENDED)));
   }
 
   private static long id(Fires.Planned planned) {

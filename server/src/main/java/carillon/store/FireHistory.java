@@ -143,7 +143,9 @@ final class FireHistory {
           .replace("{status}", "coalesce(t.state::text, f.outcome)")
           .replace("{wanted}", "f.task IS NOT NULL");
 
-  // What was redriven had ended before, and is what it was until it ends again.
+  // What was redriven had ended before, and is what it was until it ends again. That a schedule has
+  // come to its end is
+  // no outcome of its tasks.
   static final String PREVIOUS =
       LATEST
           .replace("{method}", "previousOutcome")
@@ -154,7 +156,7 @@ final class FireHistory {
                   + " ELSE coalesce(t.state::text, f.outcome) END")
           .replace(
               "{wanted}",
-              "f.skipped IS NOT NULL OR f.outcome <> 'GONE'"
+              "f.skipped <> 'ENDED' OR f.outcome <> 'GONE'"
                   + " OR t.state NOT IN ('PENDING', 'RUNNING')");
 
   /** The schedule with the latest fires that are due by now. */

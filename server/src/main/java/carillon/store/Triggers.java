@@ -7,7 +7,6 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -48,7 +47,9 @@ final class Triggers {
     while (!isRecorded(tx, stored, at, id)) { // the microsecond has one already
       at = at.plus(1, ChronoUnit.MICROS);
     }
-    NewTask task = task(schedule, at, payload);
+    NewTask task =
+        schedule.taskDue(
+            at, schedule.overlap(), payload == null ? schedule.task().payload() : payload);
     tasks.createFired(tx, List.of(new Tasks.Fired(stored.tenant(), id, schedule.name(), at, task)));
     tx.update(LOOK_AGAIN, at, stored.id());
     return id;
@@ -62,23 +63,5 @@ final class Triggers {
   private static boolean isRecorded(Tx tx, StoredSchedule stored, Instant at, TaskId id) {
     LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
     return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.slot()) == 1;
-  }
-
-  private static NewTask task(Schedule schedule, Instant dueAt, @Nullable String payload) {
-    Schedule.Made made = schedule.task();
-    return new NewTask(
-        made.type(),
-        made.key(),
-        dueAt,
-        null,
-        made.priority(),
-        payload == null ? made.payload() : payload,
-        made.target(),
-        made.retry(),
-        null,
-        null,
-        schedule.concurrencyKey(),
-        null,
-        Map.of());
   }
 }

@@ -11,6 +11,7 @@ import carillon.store.DbClock;
 import carillon.store.Fires;
 import carillon.store.Slots;
 import carillon.store.StoreException;
+import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.testkit.OwnPostgres;
 import carillon.testkit.Postgres;
@@ -76,7 +77,7 @@ class CronFaultsTest {
       catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
       Tasks tasks = new Tasks(db, catalog, new Slots(catalogDb), clock, new Agenda());
-      planner = new CronPlanner(new Fires(db, tasks), Timetables::read, this, _ -> {});
+      planner = new CronPlanner(new Fires(db, tasks), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override

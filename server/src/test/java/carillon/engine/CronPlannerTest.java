@@ -163,8 +163,9 @@ class CronPlannerTest {
     end(120, "COMPLETED");
     planner.planUntil(at(900), Duration.ofSeconds(10));
 
-    assertThat(fires()).isEqualTo("60 COMPLETED, 120 COMPLETED");
-    assertThat(row("runs, completed, coalesce(plan_at::text, 'never')")).isEqualTo("2 2 never");
+    assertThat(fires()).isEqualTo("60 COMPLETED, 120 COMPLETED, 180 ENDED");
+    assertThat(row("runs, completed, skipped_ended, coalesce(plan_at::text, 'never')"))
+        .isEqualTo("2 2 1 never");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.store.Fires;
+import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,7 +19,8 @@ final class TestPlanner implements InstantSource {
   TestPlanner(World world, Instant now) {
     this.now = now;
     this.planner =
-        new CronPlanner(new Fires(world.db, world.tasks), Timetables::read, this, events::add);
+        new CronPlanner(
+            new Fires(world.db, world.tasks), StoredSchedule::timetable, this, events::add);
   }
 
   @Override

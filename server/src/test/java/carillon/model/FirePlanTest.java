@@ -273,18 +273,17 @@ class FirePlanTest {
     List<String> all = new ArrayList<>();
     Instant cursor = at(0);
     FirePlan plan = FirePlan.nothing(cursor, at(0));
-    for (int now = 0; now <= 600; now += 10) {
-      plan = FirePlan.of(state(bounded, MINUTES, cursor), at(now), MOST);
+    while (plan.lookAt() != null) {
+      plan = FirePlan.of(state(bounded, MINUTES, cursor), plan.lookAt(), MOST);
       all.addAll(said(plan));
       cursor = plan.cursor();
     }
 
-    assertThat(all).containsExactly("120 task", "180 task", "240 task");
-    assertThat(plan.lookAt()).isNull();
+    assertThat(all).containsExactly("120 task", "180 task", "240 task", "300 ended");
   }
 
   @Test
-  void after_its_last_run_nothing_more_is_recorded_but_how_its_tasks_end_is_looked_for() {
+  void after_its_last_run_one_more_time_says_why_and_only_once_all_others_are_settled() {
     Schedule twice = schedule(OverlapRule.ALLOW, LAST, Duration.ZERO, null, null, 2);
     Timetable tens = TestTimetable.every(NOON, Duration.ofSeconds(10));
 
@@ -292,9 +291,15 @@ class FirePlanTest {
 
     assertThat(said(plan)).containsExactly("10 task", "20 task");
     assertThat(plan.lookAt()).isEqualTo(at(60));
+    var running =
+        new FirePlan.State(
+            7, 1, twice, tens, at(20), 2, false, List.of(live(at(20), TaskState.RUNNING)));
+    assertThat(said(FirePlan.of(running, at(60), MOST))).isEmpty();
     var done = new FirePlan.State(7, 1, twice, tens, at(20), 2, false, List.of());
-    assertThat(FirePlan.of(done, at(60), MOST))
-        .isEqualTo(new FirePlan(List.of(), List.of(), at(20), null, 0));
+    assertThat(FirePlan.of(done, at(25), MOST).lookAt()).isEqualTo(at(30));
+    FirePlan end = FirePlan.of(done, at(60), MOST);
+    assertThat(said(end)).containsExactly("30 ended");
+    assertThat(end.lookAt()).isNull();
   }
 
   @Test
