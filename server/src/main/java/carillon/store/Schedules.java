@@ -237,18 +237,23 @@ public final class Schedules {
     if (isOther || paused) {
       withdraw(tx, before, now, who, isOther ? "changed" : "paused");
     }
-    // What had come to its end has no nominal times between then and now to be made up for.
-    tx.update(COUNT_VERSION, now, hasEnded(before, now) ? now : null, now, before.id());
+    tx.update(COUNT_VERSION, now, decided(before, isOther, now), now, before.id());
     Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), null);
     return saved(tx, before.tenant(), schedule.name(), false);
   }
 
+  /** Up to when there is nothing left to decide; null if that is as far as the cursor says. */
+  private static @Nullable Instant decided(StoredSchedule before, boolean isOther, Instant now) {
+    if (isOther) {
+      return before.decidedUpTo(now);
+    }
+    // What had come to its end has no nominal times between then and now to be made up for.
+    return hasEnded(before, now) ? now : null;
+  }
+
   private static boolean hasEnded(StoredSchedule schedule, Instant now) {
     Instant planAt = schedule.planAt();
-    Integer maxRuns = schedule.schedule().maxRuns();
-    boolean isAtItsEnd =
-        isOver(schedule.schedule().endAt(), now)
-            || (maxRuns != null && schedule.counters().runs() >= maxRuns);
+    boolean isAtItsEnd = isOver(schedule.schedule().endAt(), now) || schedule.hasAllRuns();
     return planAt == null || (isAtItsEnd && planAt.isAfter(now));
   }
 
