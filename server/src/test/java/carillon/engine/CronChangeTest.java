@@ -11,6 +11,7 @@ import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -50,11 +51,16 @@ class CronChangeTest {
         isInterval ? null : parts[0],
         isInterval ? Duration.parse(parts[0]) : null,
         ZoneId.of(zone),
+        Duration.ZERO,
         parts.length == 1 ? null : clock(Integer.parseInt(parts[1]), 0));
   }
 
   private static Schedule schedule(
-      @Nullable String cron, @Nullable Duration every, ZoneId zone, @Nullable Instant startAt) {
+      @Nullable String cron,
+      @Nullable Duration every,
+      ZoneId zone,
+      Duration jitter,
+      @Nullable Instant startAt) {
     return new Schedule(
         "s",
         cron,
@@ -63,7 +69,7 @@ class CronChangeTest {
         DstRule.DEFAULT,
         OverlapRule.ALLOW,
         new CatchUp(CatchUp.Rule.ALL, 100, Duration.ofDays(7)),
-        Duration.ZERO,
+        jitter,
         startAt,
         null,
         null,
@@ -141,6 +147,64 @@ class CronChangeTest {
 
     assertThat(fires()).isEqualTo("null");
     assertThat(planner.missed()).isZero();
+  }
+
+  /** One whose nominal time has come and whose task is due in some hours. */
+  private void spread() {
+    put(midnight, schedule("0 1 * * *", null, ZoneOffset.UTC, Duration.ofHours(24), null));
+    planner.planAt(midnight).planAt(clock(1, 0)).standAt(clock(1, 0).plusMillis(1));
+    assertThat(task()).isEqualTo("PENDING");
+  }
+
+  private String task() {
+    return world.value("SELECT state FROM carillon.task WHERE fire_at = '" + clock(1, 0) + "'");
+  }
+
+  @Test
+  void what_is_not_due_yet_because_of_jitter_is_cancelled_by_a_pause() {
+    spread();
+
+    world.db.inTransaction(tx -> schedules.pause(tx, World.TENANT, "s", null, "me"));
+    planner.planAt(clock(1, 1));
+
+    assertThat(task()).isEqualTo("CANCELLED");
+    assertThat(
+            world.value("SELECT concat_ws(' ', at > now(), outcome) FROM carillon.schedule_fire"))
+        .isEqualTo("f CANCELLED");
+    assertThat(world.value("SELECT concat_ws(' ', runs, cancelled) FROM carillon.schedule"))
+        .isEqualTo("1 1");
+  }
+
+  @Test
+  void and_by_a_put_that_pauses() {
+    spread();
+    Schedule same = schedules.find(World.TENANT, "s").orElseThrow().schedule();
+
+    world.db.inTransaction(
+        tx ->
+            schedules.put(
+                tx, World.TENANT, new Schedules.Wanted(same, true), "me", Schedules.Expected.ANY));
+
+    assertThat(task()).isEqualTo("CANCELLED");
+  }
+
+  @Test
+  void and_by_a_delete() {
+    spread();
+
+    world.db.inTransaction(
+        tx -> schedules.delete(tx, World.TENANT, "s", "me", Schedules.Expected.ANY));
+
+    assertThat(task()).isEqualTo("CANCELLED");
+  }
+
+  @Test
+  void and_stays_after_a_change() {
+    spread();
+
+    put(clock(1, 0).plusMillis(1), rule("0 5 * * *", "UTC"));
+
+    assertThat(task()).isEqualTo("PENDING");
   }
 
   @Test
