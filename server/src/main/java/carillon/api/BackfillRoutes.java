@@ -54,6 +54,7 @@ final class BackfillRoutes {
     Instant from = fields.required("from", fields.time("from"));
     Instant to = fields.required("to", fields.time("to"));
     OverlapRule overlap = overlap(fields);
+    boolean again = Boolean.TRUE.equals(fields.bool("again"));
     boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
     fields.done();
     if (from != null && to != null && from.isAfter(to)) {
@@ -63,7 +64,7 @@ final class BackfillRoutes {
     if (from == null || to == null) {
       throw new IllegalStateException("refused above");
     }
-    var asked = new Backfills.Asked(from, to, overlap);
+    var asked = new Backfills.Asked(from, to, overlap, again);
     return once.run(
         call,
         tx ->
@@ -160,6 +161,15 @@ final class BackfillRoutes {
                   "must be past, and it is "
                       + Times.format(now)
                       + "; later times are fired by the schedule itself"));
+      case Backfills.Result.Forgotten(var known) ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/from",
+                  ErrorCode.OUT_OF_RANGE.code(),
+                  "what became of times before "
+                      + Times.format(known)
+                      + " is forgotten; start there, or say \"again\": true, and they may run a"
+                      + " second time"));
       case Backfills.Result.TooManyTimes() ->
           throw Mistakes.one(
               new FieldError(

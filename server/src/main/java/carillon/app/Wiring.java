@@ -158,7 +158,7 @@ final class Wiring {
             new DeadLetters(engineDb, catalog),
             new Redrives(engineDb, agenda),
             new DeadLetterArchive(engineDb),
-            new Backfills(engineDb, StoredSchedule::timetable),
+            new Backfills(engineDb, StoredSchedule::timetable, config.engine().retention()),
             new BackfillSteps(engineDb, tasks, StoredSchedule::timetable),
             new OldFires(engineDb),
             new Fires(engineDb, tasks));
@@ -200,7 +200,7 @@ final class Wiring {
             new Audit(apiDb),
             new Restores(catalog, slots),
             schedules,
-            new Backfills(apiDb, StoredSchedule::timetable));
+            new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

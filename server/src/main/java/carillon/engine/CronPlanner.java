@@ -158,7 +158,7 @@ final class CronPlanner {
     }
     try {
       FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
-      boolean isMoreOpen = due.open().size() >= Fires.MOST_OPEN && !settlement.settled().isEmpty();
+      boolean isMoreOpen = due.mayHaveMore() && !settlement.settled().isEmpty();
       return new Fires.Planned(
           due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // such as an expression that another version took

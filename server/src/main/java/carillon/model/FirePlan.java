@@ -42,7 +42,8 @@ public record FirePlan(
    * A schedule as the planner finds it.
    *
    * @param runs nominal times that became tasks so far
-   * @param live its fires whose tasks have not ended, oldest first
+   * @param live its fires whose tasks have not ended, oldest first; backfilled ones count for
+   *     nothing but that they are to be settled
    */
   public record State(
       long id,

@@ -23,6 +23,7 @@ final class FirePlanning {
   private final List<FirePlan.Fire> fires = new ArrayList<>();
   private final List<TaskId> cancels = new ArrayList<>();
   private final List<Live> live = new ArrayList<>();
+  private final List<Live> backfilled = new ArrayList<>(); // only to be settled
   private Instant cursor;
   private long runs;
   private int missed;
@@ -38,7 +39,9 @@ final class FirePlanning {
     this.most = most;
     this.cursor = state.cursor();
     this.runs = state.runs();
-    state.live().forEach(fire -> live.add(new Live(fire.task(), fire.recordedAt())));
+    for (OpenFire fire : state.live()) {
+      (fire.isBackfilled() ? backfilled : live).add(new Live(fire.task(), fire.recordedAt()));
+    }
   }
 
   FirePlan plan() {
@@ -88,7 +91,7 @@ final class FirePlanning {
    * looks again. So it waits until all others are settled.
    */
   private boolean end(NominalTime time) {
-    if (!live.isEmpty()) {
+    if (!live.isEmpty() || !backfilled.isEmpty()) {
       return false;
     }
     if (time.at().isAfter(now)) {
@@ -206,11 +209,18 @@ final class FirePlanning {
    * after twice as long.
    */
   private @Nullable Instant withSettling(@Nullable Instant next) {
-    if (live.isEmpty()) {
-      return next;
+    return earlier(earlier(next, settleAt(live)), settleAt(backfilled));
+  }
+
+  private @Nullable Instant settleAt(List<Live> open) {
+    if (open.isEmpty()) {
+      return null;
     }
-    Duration age = Duration.between(live.getLast().recordedAt(), now);
-    Instant settleAt = now.plus(age.compareTo(SETTLE) > 0 ? age : SETTLE);
-    return next == null || settleAt.isBefore(next) ? settleAt : next;
+    Duration age = Duration.between(open.getLast().recordedAt(), now);
+    return now.plus(age.compareTo(SETTLE) > 0 ? age : SETTLE);
+  }
+
+  private static @Nullable Instant earlier(@Nullable Instant one, @Nullable Instant other) {
+    return one == null || (other != null && other.isBefore(one)) ? other : one;
   }
 }

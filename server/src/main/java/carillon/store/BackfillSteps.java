@@ -12,8 +12,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -95,6 +97,7 @@ public final class BackfillSteps {
       UUID id,
       TenantId tenant,
       long schedule,
+      String name,
       Backfills.State state,
       Instant to,
       OverlapRule overlap,
@@ -106,6 +109,7 @@ public final class BackfillSteps {
         Sql.uuid(row, "id"),
         new TenantId(row.getInt("tenant")),
         row.getLong("schedule"),
+        row.getString("name"),
         Backfills.State.valueOf(row.getString("state")),
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
@@ -116,7 +120,7 @@ public final class BackfillSteps {
   private static final String LOCK =
       """
       /* BackfillSteps.lock */
-      SELECT id, tenant, schedule, state, to_at, overlap, cursor, due_at
+      SELECT id, tenant, schedule, name, state, to_at, overlap, cursor, due_at
       FROM carillon.backfill
       WHERE id = ?
       FOR UPDATE
@@ -162,7 +166,7 @@ public final class BackfillSteps {
         row.tenant(),
         WHO,
         "schedule.backfill.stop",
-        row.id().toString(),
+        row.name(),
         JsonNodeFactory.instance
             .objectNode()
             .put("id", row.id().toString())
@@ -286,11 +290,47 @@ public final class BackfillSteps {
       RETURNING f.task
       """;
 
+  // Only what the schedule itself has skipped was counted. Its lock keeps it as it is until we
+  // record.
+  private static final String SKIPPED =
+      """
+      /* BackfillSteps.skipped */
+      SELECT f.skipped, n.task
+      FROM unnest(?::timestamptz[], ?::timestamptz[], ?::uuid[]) AS n (at, local, task)
+      CROSS JOIN LATERAL (
+          SELECT f.skipped
+          FROM carillon.schedule_fire f
+          WHERE f.schedule = ?
+            AND f.at = n.at
+            AND f.local = n.local AT TIME ZONE 'UTC'
+            AND f.skipped IS NOT NULL
+            AND f.kind = 'SCHEDULED'
+          LIMIT 1 -- looked up one by one: a join could be turned round into a walk over all fires
+      ) f
+      WHERE n.task IS NOT NULL
+      """;
+
+  /** Why those of them were skipped that were, by the task that each gets now. */
+  private static Map<UUID, SkipReason> skipped(Tx tx, StoredSchedule schedule, List<Fire> fires) {
+    Map<UUID, SkipReason> skipped = new HashMap<>();
+    tx.query(
+        SKIPPED,
+        row ->
+            skipped.put(Sql.uuid(row, "task"), SkipReason.valueOf(row.getString("skipped")))
+                == null,
+        Column.instants(fires, fire -> fire.time().at()),
+        Column.instants(fires, fire -> fire.time().local().toInstant(ZoneOffset.UTC)),
+        Column.uuids(fires, fire -> fire.task() == null ? null : fire.task().value()),
+        schedule.id());
+    return skipped;
+  }
+
   /** Only what is recorded as ours gets its task. */
   private int write(Tx tx, Row row, StoredSchedule schedule, List<Fire> fires) {
     if (fires.isEmpty()) {
       return 0;
     }
+    Map<UUID, SkipReason> skipped = skipped(tx, schedule, fires);
     Set<UUID> recorded =
         new HashSet<>(
             tx.query(
@@ -319,6 +359,8 @@ public final class BackfillSteps {
       }
     }
     tasks.createFired(tx, fired);
+    skipped.keySet().retainAll(recorded);
+    SkipCounters.takeBack(tx, schedule.id(), skipped.values());
     return fired.size();
   }
 }

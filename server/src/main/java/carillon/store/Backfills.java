@@ -35,11 +35,22 @@ public final class Backfills {
   private static final Duration KEPT = Duration.ofDays(7);
 
   private final Db db;
-  private final Function<StoredSchedule, Timetable> timetables;
 
-  public Backfills(Db db, Function<StoredSchedule, Timetable> timetables) {
+  /** Fires are recorded a little ahead of their time, and forgotten while a backfill goes on. */
+  private static final Duration MARGIN = Duration.ofHours(1);
+
+  private final Function<StoredSchedule, Timetable> timetables;
+  private final Duration retention;
+
+  /**
+   * On this database.
+   *
+   * @param retention how long fires are remembered
+   */
+  public Backfills(Db db, Function<StoredSchedule, Timetable> timetables, Duration retention) {
     this.db = db;
     this.timetables = timetables;
+    this.retention = retention;
   }
 
   /** Where a backfill stands. */
@@ -77,8 +88,9 @@ public final class Backfills {
    * What is asked for.
    *
    * @param overlap QUEUE: no two of its tasks run at a time; ALLOW: they may
+   * @param again also times whose fires are forgotten, which may have had their tasks
    */
-  public record Asked(Instant from, Instant to, OverlapRule overlap) {}
+  public record Asked(Instant from, Instant to, OverlapRule overlap, boolean again) {}
 
   /** What became of a wish. */
   public sealed interface Result {
@@ -95,6 +107,13 @@ public final class Backfills {
 
     /** Nominal times that are not over are the planner's. */
     record NotPast(Instant now) implements Result {}
+
+    /**
+     * Whether some of its times had their tasks is not remembered.
+     *
+     * @param known the earliest time of which it is
+     */
+    record Forgotten(Instant known) implements Result {}
 
     record TooManyTimes() implements Result {}
 
@@ -115,8 +134,8 @@ public final class Backfills {
       """
       /* Backfills.start */
       INSERT INTO carillon.backfill (
-          id, tenant, schedule, state, from_at, to_at, overlap, times, cursor, due_at, created_at, created_by)
-      VALUES (?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?)
+          id, tenant, schedule, name, state, from_at, to_at, overlap, times, cursor, due_at, created_at, created_by)
+      VALUES (?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?)
       """;
 
   private static final String OPEN_OF_TENANT =
@@ -138,6 +157,10 @@ public final class Backfills {
     if (asked.to().isAfter(now)) {
       return new Result.NotPast(now);
     }
+    Instant known = known(now);
+    if (isForgotten(found.get(), asked, known)) {
+      return new Result.Forgotten(known);
+    }
     Optional<Count> count = count(tx, found.get(), asked, false);
     if (count.isEmpty()) {
       return new Result.TooManyTimes();
@@ -151,6 +174,7 @@ public final class Backfills {
         id,
         tenant,
         found.get().id(),
+        schedule,
         asked.from(),
         asked.to(),
         asked.overlap().name(),
@@ -166,6 +190,7 @@ public final class Backfills {
             .put("from", asked.from().toString())
             .put("to", asked.to().toString())
             .put("overlap", asked.overlap().label())
+            .put("again", asked.again())
             .put("times", count.get().times());
     Audit.record(tx, tenant, who, "schedule.backfill", schedule, detail.toString());
     return new Result.Saved(find(tx, tenant, schedule, id).orElseThrow());
@@ -181,10 +206,28 @@ public final class Backfills {
     if (asked.to().isAfter(now)) {
       return new Result.NotPast(now);
     }
+    Instant known = known(now);
+    if (isForgotten(found.get(), asked, known)) {
+      return new Result.Forgotten(known);
+    }
     Optional<Count> count = count(tx, found.get(), asked, true);
     return count.isEmpty()
         ? new Result.TooManyTimes()
         : new Result.Counted(count.get().times(), count.get().existing());
+  }
+
+  /** The earliest time whose fire is remembered for sure, in whole minutes. */
+  private Instant known(Instant now) {
+    return now.minus(retention).plus(MARGIN).truncatedTo(ChronoUnit.MINUTES);
+  }
+
+  /** Before it was made a schedule has fired nothing. */
+  private static boolean isForgotten(StoredSchedule schedule, Asked asked, Instant known) {
+    Instant made = schedule.createdAt();
+    return !asked.again()
+        && made.isBefore(known)
+        && asked.from().isBefore(known)
+        && !asked.to().isBefore(made);
   }
 
   /** What is in a range; {@code existing} only where it was asked for. */

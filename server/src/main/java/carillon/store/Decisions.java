@@ -280,7 +280,9 @@ final class Decisions {
   private static void pause(Tx tx, Instant now, StoredSchedule schedule, String reason) {
     tx.update(PAUSE, reason, WHO, now, now, schedule.id());
     Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), null);
-    Withdrawals.withdraw(
-        tx, schedule.id(), schedule.tenant(), now, WHO, "its schedule was paused: " + reason);
+    String why = "its schedule was paused: " + reason;
+    Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
+    Withdrawals.cancelLate(
+        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(WHO, why));
   }
 }

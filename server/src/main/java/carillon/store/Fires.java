@@ -21,7 +21,10 @@ import java.util.function.Function;
  */
 public final class Fires {
 
-  /** Open fires of one schedule, oldest first; of one that has more, the others come later. */
+  /**
+   * Open fires of one schedule, oldest first, and as many again that backfills made; of one that
+   * has more, the others come later.
+   */
   public static final int MOST_OPEN = 200;
 
   private final Db db;
@@ -36,6 +39,12 @@ public final class Fires {
   public record Due(StoredSchedule schedule, List<OpenFire> open) {
     public Due {
       open = List.copyOf(open);
+    }
+
+    /** Whether it may have more open fires than were read. */
+    public boolean mayHaveMore() {
+      long backfilled = open.stream().filter(OpenFire::isBackfilled).count();
+      return backfilled >= MOST_OPEN || open.size() - backfilled >= MOST_OPEN;
     }
   }
 
@@ -139,20 +148,31 @@ public final class Fires {
     return new Step(ids.size(), written.made(), written.skipped(), true);
   }
 
-  // Through the parent table: the slot of a very old fire may be gone.
+  // Through the parent table: the slot of a very old fire may be gone. In two parts, for which
+  // there are two indexes: however many a backfill has made, they hide none of the schedule's own.
   private static final String OPEN =
       """
       /* Fires.open */
-      SELECT f.schedule, f.at, f.local, f.recorded_at, f.task, t.state
+      SELECT f.schedule, f.at, f.local, f.kind = 'BACKFILL' AS backfilled, f.recorded_at, f.task, t.state
       FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
       CROSS JOIN LATERAL (
-          SELECT schedule, at, local, recorded_at, task, slot
-          FROM carillon.schedule_fire
-          WHERE schedule = s.id
-            AND task IS NOT NULL
-            AND outcome IS NULL
-          ORDER BY at
-          LIMIT ?
+          (SELECT schedule, at, local, kind, recorded_at, task, slot
+           FROM carillon.schedule_fire
+           WHERE schedule = s.id
+             AND task IS NOT NULL
+             AND outcome IS NULL
+             AND kind <> 'BACKFILL'
+           ORDER BY at
+           LIMIT ?)
+          UNION ALL
+          (SELECT schedule, at, local, kind, recorded_at, task, slot
+           FROM carillon.schedule_fire
+           WHERE schedule = s.id
+             AND task IS NOT NULL
+             AND outcome IS NULL
+             AND kind = 'BACKFILL'
+           ORDER BY at
+           LIMIT ?)
       ) f
       LEFT JOIN LATERAL (
           SELECT state
@@ -175,12 +195,14 @@ public final class Fires {
                   new OpenFire(
                       Sql.requiredInstant(row, "at"),
                       row.getObject("local", LocalDateTime.class),
+                      row.getBoolean("backfilled"),
                       Sql.requiredInstant(row, "recorded_at"),
                       new TaskId(Sql.uuid(row, "task")),
                       state == null ? null : TaskState.valueOf(state)));
         },
         Column.longs(schedules, StoredSchedule::id),
         Column.ints(schedules, schedule -> schedule.tenant().value()),
+        MOST_OPEN,
         MOST_OPEN);
     return open;
   }

@@ -237,30 +237,43 @@ public final class Schedules {
     if (isOther || paused) {
       withdraw(tx, before, now, who, isOther ? "changed" : "paused");
     }
-    // What had come to its end has no nominal times between then and now to be made up for.
-    tx.update(COUNT_VERSION, now, hasEnded(before, now) ? now : null, now, before.id());
+    if (paused && !before.isPaused()) {
+      cancelLate(tx, before, now, who, "paused");
+    }
+    tx.update(COUNT_VERSION, now, decided(before, isOther, now), now, before.id());
     Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), null);
     return saved(tx, before.tenant(), schedule.name(), false);
   }
 
+  /** Up to when there is nothing left to decide; null if that is as far as the cursor says. */
+  private static @Nullable Instant decided(StoredSchedule before, boolean isOther, Instant now) {
+    if (isOther) {
+      return before.decidedUpTo(now);
+    }
+    // What had come to its end has no nominal times between then and now to be made up for.
+    return hasEnded(before, now) ? now : null;
+  }
+
   private static boolean hasEnded(StoredSchedule schedule, Instant now) {
     Instant planAt = schedule.planAt();
-    Integer maxRuns = schedule.schedule().maxRuns();
-    boolean isAtItsEnd =
-        isOver(schedule.schedule().endAt(), now)
-            || (maxRuns != null && schedule.counters().runs() >= maxRuns);
+    boolean isAtItsEnd = isOver(schedule.schedule().endAt(), now) || schedule.hasAllRuns();
     return planAt == null || (isAtItsEnd && planAt.isAfter(now));
   }
 
   private static void withdraw(
       Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
-    Withdrawals.withdraw(
-        tx,
-        schedule.id(),
-        schedule.tenant(),
-        now,
-        who,
-        "schedule " + schedule.schedule().name() + " was " + what);
+    String reason = reason(schedule, what);
+    Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, who, reason);
+  }
+
+  private static void cancelLate(
+      Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
+    var because = new TaskCancels.Because(who, reason(schedule, what));
+    Withdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
+  }
+
+  private static String reason(StoredSchedule schedule, String what) {
+    return "schedule " + schedule.schedule().name() + " was " + what;
   }
 
   private static final String SET_PAUSED =
@@ -302,6 +315,7 @@ public final class Schedules {
     setPaused(tx, before, new StoredSchedule.Pause(reason, who, now));
     if (pause == null) {
       withdraw(tx, before, now, who, "paused");
+      cancelLate(tx, before, now, who, "paused");
     }
     tx.update(COUNT_VERSION, now, null, now, before.id());
     String detail = reason == null ? null : Json.of(Map.of("reason", reason)).toString();
@@ -343,7 +357,9 @@ public final class Schedules {
     if (!expected.isMetBy(before)) {
       return new Result.StaleVersion(before.version());
     }
-    withdraw(tx, before, now(), who, "deleted");
+    Instant now = now();
+    withdraw(tx, before, now, who, "deleted");
+    cancelLate(tx, before, now, who, "deleted");
     tx.update(DELETE, before.id());
     Audit.record(tx, tenant, who, "schedule.delete", name, null);
     return new Result.Deleted();

@@ -1,11 +1,14 @@
 package carillon.store;
 
+import carillon.model.NominalTime;
 import carillon.model.Schedule;
 import carillon.model.SkipReason;
 import carillon.model.TenantId;
 import carillon.model.Timetable;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +58,42 @@ public record StoredSchedule(
   /** All its nominal times. */
   public Timetable timetable() {
     return schedule.timetable(anchor);
+  }
+
+  /**
+   * Up to when nothing is left to decide by the rule that it has. Whoever changes the rule goes on
+   * from there, so that the new one is not applied to a past that the old one has dealt with.
+   */
+  Instant decidedUpTo(Instant now) {
+    Instant first = planAt;
+    Instant late = firstLate(now).orElse(null);
+    if (first != null && late != null && late.isBefore(first)) {
+      first = late; // somebody has put off the look, or it is worked off in several
+    }
+    return first == null || first.isAfter(now) ? now : first.minus(1, ChronoUnit.MICROS);
+  }
+
+  /** The first nominal time up to now that nobody has decided. */
+  private Optional<Instant> firstLate(Instant now) {
+    Instant startAt = schedule.startAt();
+    Instant endAt = schedule.endAt();
+    Instant after = startAt != null && startAt.isAfter(cursor) ? startAt.minusNanos(1) : cursor;
+    if (hasAllRuns() || !after.isBefore(now)) {
+      return Optional.empty();
+    }
+    try {
+      return timetable().next(after).stream()
+          .map(NominalTime::at)
+          .filter(at -> !at.isAfter(now) && (endAt == null || !at.isAfter(endAt)))
+          .findFirst();
+    } catch (IllegalStateException _) { // an expression that only another version could read
+      return Optional.empty();
+    }
+  }
+
+  /** Whether as many nominal times have become tasks as may. */
+  boolean hasAllRuns() {
+    return schedule.maxRuns() != null && counters.runs() >= schedule.maxRuns();
   }
 
   public boolean isPaused() {

@@ -4,10 +4,10 @@ import carillon.model.SkipReason;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.time.Instant;
-import java.util.EnumMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,12 +52,7 @@ final class Withdrawals {
       SET cursor = least(cursor, ?),
           generation = generation + 1,
           plan_at = ?,
-          runs = runs - ?,
-          skipped_overlap = skipped_overlap - ?,
-          skipped_paused = skipped_paused - ?,
-          skipped_window = skipped_window - ?,
-          skipped_dst_gap = skipped_dst_gap - ?,
-          skipped_ended = skipped_ended - ?
+          runs = runs - ?
       WHERE id = ?
       """;
 
@@ -91,26 +86,57 @@ final class Withdrawals {
     return cancelled.size();
   }
 
+  // Of what is open only little is late; its id, which begins with when it was to be due, tells it
+  // without a look at the task of each.
+  private static final String LATE =
+      """
+      /* Withdrawals.late */
+      SELECT f.task
+      FROM carillon.schedule_fire f
+      CROSS JOIN LATERAL (
+          SELECT
+          FROM carillon.task t
+          WHERE t.tenant = ?
+            AND t.id = f.task
+            AND t.slot = f.slot
+            AND t.due_at > ?
+          LIMIT 1 -- looked up one by one
+      ) t
+      WHERE f.schedule = ?
+        AND f.at <= ?
+        AND f.kind = 'SCHEDULED'
+        AND f.task >= ?
+        AND f.task IS NOT NULL
+        AND f.outcome IS NULL
+      """;
+
+  /**
+   * Cancels the tasks of nominal times up to {@code now} that are due later, because of jitter or
+   * because they are made up for, and have not started. Their fires stay: their time has come.
+   */
+  static void cancelLate(
+      Tx tx, long schedule, TenantId tenant, Instant now, TaskCancels.Because because) {
+    UUID first = new UUID(now.toEpochMilli() << 16, 0);
+    List<TaskCancels.Task> tasks =
+        tx.query(
+            LATE,
+            row -> new TaskCancels.Task(tenant, new TaskId(Sql.uuid(row, "task"))),
+            tenant,
+            now,
+            schedule,
+            now,
+            first);
+    TaskCancels.cancelUnstarted(tx, tasks, because);
+  }
+
   private static void goBack(Tx tx, long schedule, Instant now, List<Planned> forgotten) {
-    int runs = 0;
-    Map<SkipReason, Integer> skipped = new EnumMap<>(SkipReason.class);
+    List<SkipReason> skipped = new ArrayList<>();
     for (Planned fire : forgotten) {
-      if (fire.skipped() == null) {
-        runs++;
-      } else {
-        skipped.merge(fire.skipped(), 1, Integer::sum);
+      if (fire.skipped() != null) {
+        skipped.add(fire.skipped());
       }
     }
-    tx.update(
-        GO_BACK,
-        now,
-        now,
-        runs,
-        skipped.getOrDefault(SkipReason.OVERLAP, 0),
-        skipped.getOrDefault(SkipReason.PAUSED, 0),
-        skipped.getOrDefault(SkipReason.WINDOW, 0),
-        skipped.getOrDefault(SkipReason.DST_GAP, 0),
-        skipped.getOrDefault(SkipReason.ENDED, 0),
-        schedule);
+    tx.update(GO_BACK, now, now, forgotten.size() - skipped.size(), schedule);
+    SkipCounters.takeBack(tx, schedule, skipped);
   }
 }

@@ -74,8 +74,11 @@ CREATE TABLE carillon.schedule_fire (
     CONSTRAINT task_or_skipped CHECK ((task IS NULL) <> (skipped IS NULL) AND (task IS NULL) = (slot IS NULL))
 );
 
--- Those whose task may still be alive.
-CREATE INDEX schedule_fire_open ON carillon.schedule_fire (schedule, at) WHERE task IS NOT NULL AND outcome IS NULL;
+-- Those whose task may still be alive; a backfill may have made very many, which stand in nobody's way.
+CREATE INDEX schedule_fire_open ON carillon.schedule_fire (schedule, at)
+    WHERE task IS NOT NULL AND outcome IS NULL AND kind <> 'BACKFILL';
+CREATE INDEX schedule_fire_backfilled ON carillon.schedule_fire (schedule, at)
+    WHERE task IS NOT NULL AND outcome IS NULL AND kind = 'BACKFILL';
 CREATE INDEX schedule_fire_age ON carillon.schedule_fire (recorded_at);
 
 -- Past nominal times on their way to become tasks after all; its lock decides who takes the next step.
@@ -83,6 +86,7 @@ CREATE TABLE carillon.backfill (
     id          uuid PRIMARY KEY,
     tenant      int NOT NULL REFERENCES carillon.tenant (id),
     schedule    bigint NOT NULL,
+    name        text NOT NULL, -- the schedule's, which may be gone by then
     state       text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED')),
     from_at     timestamptz NOT NULL,
     to_at       timestamptz NOT NULL,

@@ -93,6 +93,21 @@ class BackfillApiTest {
   }
 
   @Test
+  void times_that_may_have_run_and_are_forgotten_need_a_word_more() {
+    scheduled.every("nightly", 300);
+    api.world.sql("UPDATE carillon.schedule SET created_at = '2025-09-01'");
+
+    TestApi.Reply refused = backfill("nightly", RANGE + "}").send().expect(422);
+    backfill("nightly", RANGE + ", \"again\": 1}").send().expect(422);
+    backfill("nightly", RANGE + ", \"again\": true}").send().expect(202);
+
+    assertThat(refused.json().at("/errors/0/pointer").asString()).isEqualTo("/from");
+    assertThat(refused.json().at("/errors/0/code").asString()).isEqualTo("out_of_range");
+    assertThat(refused.json().at("/errors/0/message").asString())
+        .contains("is forgotten", "\"again\": true");
+  }
+
+  @Test
   void the_same_idempotency_key_starts_one_backfill() {
     scheduled.every("nightly", 300);
 

@@ -38,7 +38,7 @@ class BackfillerTest {
   }
 
   private Backfill start(String schedule, int times) {
-    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW);
+    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
     return ((Backfills.Result.Saved)
             world.db.inTransaction(
                 tx -> world.backfills.start(tx, World.TENANT, schedule, asked, "me")))
@@ -76,8 +76,8 @@ class BackfillerTest {
     world.sql(
         """
         INSERT INTO carillon.backfill (
-            id, tenant, schedule, state, from_at, to_at, overlap, times, cursor, due_at, created_at, created_by)
-        SELECT gen_random_uuid(), 1, id, 'RUNNING', '2025-10-01', '2025-10-02', 'ALLOW', 1, '2025-09-30', now(),
+            id, tenant, schedule, name, state, from_at, to_at, overlap, times, cursor, due_at, created_at, created_by)
+        SELECT gen_random_uuid(), 1, id, name, 'RUNNING', '2025-10-01', '2025-10-02', 'ALLOW', 1, '2025-09-30', now(),
                now() - interval '1 hour', 'others'
         FROM carillon.schedule, generate_series(1, 150)
         WHERE name = 'broken'

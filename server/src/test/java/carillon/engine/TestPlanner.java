@@ -43,6 +43,11 @@ final class TestPlanner implements InstantSource {
     return this;
   }
 
+  /** Takes one look. */
+  void planOnce() {
+    planner.planOnce();
+  }
+
   /** Goes on to this time in steps, and plans at each. */
   void planUntil(Instant end, Duration step) {
     while (now.isBefore(end)) {

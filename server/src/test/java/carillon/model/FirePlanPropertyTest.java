@@ -98,7 +98,12 @@ class FirePlanPropertyTest {
           assertThat(tasks.add(made.task())).as("a task of its own").isTrue();
           live.add(
               new OpenFire(
-                  made.time().at(), made.time().local(), now, made.task(), TaskState.PENDING));
+                  made.time().at(),
+                  made.time().local(),
+                  false,
+                  now,
+                  made.task(),
+                  TaskState.PENDING));
         }
       }
       cursor = plan.cursor();

@@ -62,7 +62,12 @@ class FirePlanTest {
 
   private static OpenFire live(Instant at, TaskState state) {
     return new OpenFire(
-        at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), at, FireHash.taskId(7, 1, at, at), state);
+        at,
+        LocalDateTime.ofInstant(at, ZoneOffset.UTC),
+        false,
+        at,
+        FireHash.taskId(7, 1, at, at),
+        state);
   }
 
   /** Seconds from noon, and what became of it. */

@@ -42,6 +42,7 @@ class SettlementTest {
           new OpenFire(
               at,
               LocalDateTime.ofInstant(at, ZoneOffset.UTC),
+              false,
               at,
               FireHash.taskId(1, 1, at, at),
               state.equals("GONE") ? null : TaskState.valueOf(state)));

@@ -11,7 +11,9 @@ import carillon.store.Backfills.Result;
 import carillon.store.Backfills.State;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
+import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,7 +26,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BackfillsTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
-  private static final Asked TEN_MINUTES = new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE);
+  private static final Asked TEN_MINUTES =
+      new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
 
   private World world;
   private Scheduled scheduled;
@@ -104,7 +107,7 @@ class BackfillsTest {
   void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
     scheduled.every("s", 300);
 
-    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap)));
+    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap, false)));
 
     assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
   }
@@ -115,8 +118,14 @@ class BackfillsTest {
     scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
     scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = '2025-10-01'");
+    world.sql("UPDATE carillon.schedule SET skipped_overlap = 5, skipped_paused = 5");
 
     Backfill done = run(started("s", TEN_MINUTES));
+
+    assertThat(
+            world.value(
+                "SELECT concat_ws(' ', skipped_overlap, skipped_paused) FROM carillon.schedule"))
+        .isEqualTo("4 5");
 
     assertThat(List.of(done.times(), done.made(), done.existing())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
@@ -141,7 +150,8 @@ class BackfillsTest {
     long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
 
-    Backfill done = run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE)));
+    Backfill done =
+        run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
 
     assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
@@ -149,9 +159,52 @@ class BackfillsTest {
   }
 
   @Test
+  void what_only_a_backfill_has_skipped_was_never_counted() {
+    scheduled.cron("s", "30 * * * *", "Europe/Berlin");
+    Instant one = Instant.parse("2025-03-30T00:00:00Z");
+    var asked = new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
+    run(started("s", asked));
+
+    world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
+    Backfill again = run(started("s", asked));
+
+    assertThat(List.of(again.made(), again.existing())).containsExactly(1, 2);
+    assertThat(world.value("SELECT skipped_dst_gap FROM carillon.schedule")).isEqualTo("0");
+  }
+
+  @Test
+  void what_may_have_run_and_is_forgotten_is_refused_unless_it_may_run_again() {
+    long id = scheduled.every("s", 86_400);
+    world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
+    Instant now = world.clock.instant();
+    Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
+    scheduled.made(id, old.toString(), "UTC");
+    Asked asked = new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
+    world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
+    assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
+
+    Instant known = ((Result.Forgotten) start("s", asked)).known();
+
+    assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
+    Result counted =
+        world.db.inTransaction(tx -> world.backfills.dryRun(tx, World.TENANT, "s", asked));
+    assertThat(counted).isInstanceOf(Result.Forgotten.class);
+    assertThat(start("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
+        .isInstanceOf(Result.Forgotten.class);
+    assertThat(started("s", new Asked(known, now, OverlapRule.QUEUE, false)).times())
+        .isBetween(29, 30);
+    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
+        .as("before it was made")
+        .isZero();
+    Backfill again = started("s", new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
+    assertThat(run(again).made()).isEqualTo(1);
+  }
+
+  @Test
   void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
     long id = scheduled.every("s", 1);
-    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE));
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
     assertThat(world.backfillSteps.take(backfill.id()))
         .isEqualTo(new BackfillSteps.Step(1_000, false));
@@ -173,7 +226,8 @@ class BackfillsTest {
   @Test
   void the_definition_at_the_time_of_a_step_is_what_counts() {
     long id = scheduled.every("s", 1);
-    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE));
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
     world.backfillSteps.take(backfill.id());
 
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
@@ -212,7 +266,9 @@ class BackfillsTest {
     scheduled.every("s", 300);
 
     Backfill done =
-        run(started("s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE)));
+        run(
+            started(
+                "s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
 
     assertThat(done.state()).isEqualTo(State.DONE);
     assertThat(done.times()).isZero();
@@ -223,13 +279,14 @@ class BackfillsTest {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
-    assertThat(start("s", new Asked(TEN, soon, OverlapRule.QUEUE)))
+    assertThat(start("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.NotPast.class);
-    assertThat(start("s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE)))
+    assertThat(start("s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
         .isEqualTo(new Result.TooManyTimes());
     assertThat(start("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
-    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE)).times())
+    assertThat(
+            started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
         .isEqualTo(100_000);
   }
 
@@ -261,7 +318,8 @@ class BackfillsTest {
   @Test
   void one_that_is_stopped_makes_no_further_task() {
     scheduled.every("s", 1);
-    Backfill backfill = started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE));
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
     world.backfillSteps.take(backfill.id());
 
     Result stopped =
@@ -291,8 +349,10 @@ class BackfillsTest {
     assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
-    assertThat(world.value("SELECT who FROM carillon.audit WHERE action LIKE '%stop'"))
-        .isEqualTo("carillon");
+    assertThat(
+            world.value(
+                "SELECT who || ' ' || subject FROM carillon.audit WHERE action LIKE '%stop'"))
+        .isEqualTo("carillon s");
   }
 
   @Test

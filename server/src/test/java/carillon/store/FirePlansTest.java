@@ -64,6 +64,8 @@ class FirePlansTest {
   @ParameterizedTest
   @CsvSource({
     "BackfillSteps, TAKEN, schedule_fire_pkey, schedule =.*at =",
+    "BackfillSteps, SKIPPED, schedule_fire_pkey, schedule =.*at =",
+    "Withdrawals, LATE, schedule_fire_open, schedule =.*at <=",
     "FiredTasks, FIRES, schedule_fire_pkey, schedule = .*ROW",
     "FiredTasks, TASKS, task_, id =",
     "OldFires, FORGET, schedule_fire_age, recorded_at <",
@@ -95,7 +97,7 @@ class FirePlansTest {
   @Test
   void a_step_a_page_and_a_pass_of_the_janitor_touch_some_pages_however_many_fires_there_are() {
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Asked(from, from.plusSeconds(999), OverlapRule.QUEUE);
+    var asked = new Backfills.Asked(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
     world.db.inTransaction(tx -> world.backfills.start(tx, World.TENANT, "s", asked, "me"));
     List<UUID> open = world.backfillSteps.open(1);
     open.forEach(world.backfillSteps::take);

@@ -334,7 +334,9 @@ class SchedulesTest {
   @Test
   void what_was_late_stays_late_when_it_is_changed() {
     put(hourly(null, null));
-    world.sql("UPDATE carillon.schedule SET cursor = now() - interval '1 d', plan_at = cursor");
+    world.sql(
+        "UPDATE carillon.schedule SET cursor = now() - interval '1 d',"
+            + " plan_at = now() - interval '1 d'");
 
     assertThat(put(hourly(null, now().plusSeconds(60))).cursor())
         .isBefore(now().minus(Duration.ofHours(23)));

@@ -115,7 +115,7 @@ public final class World implements AutoCloseable {
     this.archive = new DeadLetterArchive(db);
     this.restores = new Restores(catalog, slots);
     this.schedules = new Schedules(db, catalog, tasks, clock);
-    this.backfills = new Backfills(db, StoredSchedule::timetable);
+    this.backfills = new Backfills(db, StoredSchedule::timetable, Duration.ofDays(30));
     this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
     this.oldFires = new OldFires(db);
   }
