@@ -50,7 +50,8 @@ public enum ErrorCode {
       409, "Too many backfills", "The tenant has as many backfills under way as it may have."),
   IDEMPOTENCY_PENDING(
       409, "Still running", "The first request with this Idempotency-Key has not ended yet."),
-  TYPE_IN_USE(409, "Type in use", "The type still has live tasks."),
+  TYPE_IN_USE(
+      409, "Type in use", "The type still has live tasks, or a schedule makes tasks of it."),
   STALE_VERSION(412, "Stale version", "If-Match names an older version."),
   BODY_TOO_LARGE(413, "Body too large", "The body is larger than this request may be."),
   PAYLOAD_TOO_LARGE(413, "Payload too large", "A payload may have 256 KiB."),

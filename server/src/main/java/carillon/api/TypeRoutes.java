@@ -180,6 +180,12 @@ final class TypeRoutes {
       case Types.Result.LiveTasks() ->
           throw new ApiException(
               ErrorCode.TYPE_IN_USE, "the type still has tasks that wait or run");
+      case Types.Result.NamedBySchedule(var schedule) ->
+          throw new ApiException(
+              ErrorCode.TYPE_IN_USE,
+              "schedule "
+                  + schedule
+                  + " makes tasks of this type: give it another one or delete it first");
     };
   }
 

@@ -1,11 +1,13 @@
 package carillon.engine;
 
 import carillon.model.FirePlan;
+import carillon.model.OverlapRule;
 import carillon.model.Settlement;
 import carillon.model.Timetable;
 import carillon.store.Fires;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
+import carillon.store.Tasks;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -53,6 +55,7 @@ final class CronPlanner {
   private final Consumer<EngineEvent> events;
   private volatile @Nullable Instant earliest;
   private int batch = MAX_BATCH;
+  private int locked; // by the step under way
   private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
 
   CronPlanner(
@@ -86,24 +89,35 @@ final class CronPlanner {
   }
 
   private Fires.Step step(Instant now) {
+    locked = batch;
     try {
-      return plan(now, batch);
+      Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
+      // Who is locked and read in vain costs as much as who is planned.
+      batch =
+          step.planned() < step.looked()
+              ? Math.max(1, step.planned())
+              : Math.min(MAX_BATCH, 2 * batch);
+      tell(step);
+      return step;
     } catch (RuntimeException e) {
+      if (isTooMuch(e) && locked > 1) {
+        batch = locked / 2; // or the next step would fail as well
+        throw e;
+      }
       throwIfDatabase(e);
       log.warn("cannot plan schedules together error={}", e.toString());
       return alone(now);
     }
   }
 
-  private Fires.Step plan(Instant now, int limit) {
-    missed = List.of(); // of a step that was rolled back nothing is told
-    Fires.Step step = fires.planDue(now, limit, due -> decide(due, now));
-    tell(step);
-    return step;
+  private static boolean isTooMuch(RuntimeException e) {
+    return e instanceof StoreException failed && failed.isTooMuch();
   }
 
   private static void throwIfDatabase(RuntimeException e) {
-    if (e instanceof StoreException failed && (failed.isUnavailable() || failed.isBusy())) {
+    if (e instanceof StoreException failed
+        && (failed.isUnavailable() || failed.isBusy())
+        && !failed.isTooMuch()) {
       throw failed;
     }
   }
@@ -111,16 +125,24 @@ final class CronPlanner {
   /** One that cannot be planned must not keep the others. */
   private Fires.Step alone(Instant now) {
     Fires.Step step = Fires.Step.NONE;
-    for (int i = 0; i < MAX_ALONE; i++) {
+    for (Fires.DueId each : fires.due(now, MAX_ALONE)) {
       try {
-        step = plan(now, 1);
-        if (step.looked() == 0) {
+        step = fires.planOne(now, each, due -> decide(due, now));
+        tell(step);
+        if (!step.isPlanning()) {
           break;
         }
       } catch (RuntimeException e) {
         throwIfDatabase(e);
-        log.warn("cannot plan the first schedule that is due error={}", e.toString());
-        fires.postponeFirst(now, now.plus(AFTER_FAILURE));
+        log.warn(
+            "cannot plan tenant={} schedule={} error={}",
+            each.tenant().value(),
+            each.name(),
+            e.toString());
+        fires.postpone(each, now, now.plus(AFTER_FAILURE));
+        if (isTooMuch(e)) {
+          throw e; // it may be the database that is slow: the others have their time
+        }
       }
     }
     return step;
@@ -129,14 +151,17 @@ final class CronPlanner {
   private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
     List<Fires.Planned> planned = new ArrayList<>(due.size());
     missed = new ArrayList<>();
+    locked = due.size();
     int left = MAX_FIRES;
+    long payload = 0;
     for (Fires.Due each : due) {
-      if (left <= 0) {
+      if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
         break; // the others stay due
       }
       Fires.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
       planned.add(one);
       left -= one.plan().fires().size();
+      payload += payload(one);
       if (one.plan().missed() > 0) {
         StoredSchedule schedule = each.schedule();
         missed.add(
@@ -144,9 +169,14 @@ final class CronPlanner {
                 schedule.tenant(), schedule.schedule().name(), one.plan().missed()));
       }
     }
-    // Who is locked and read in vain costs as much as who is planned.
-    batch = planned.size() < due.size() ? planned.size() : Math.min(MAX_BATCH, 2 * batch);
     return planned;
+  }
+
+  private static long payload(Fires.Planned planned) {
+    String payload = planned.due().schedule().schedule().task().payload();
+    long tasks =
+        planned.plan().fires().stream().filter(FirePlan.Fire.Made.class::isInstance).count();
+    return payload == null ? 0 : tasks * payload.length();
   }
 
   private Fires.Planned decide(Fires.Due due, Instant now, int most) {
@@ -156,9 +186,16 @@ final class CronPlanner {
     if (settlement.pauseReason() != null && !schedule.isPaused()) {
       return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
+    boolean hasSettled = !settlement.settled().isEmpty();
+    if (hasSettled
+        && due.mayHaveMoreOfItsOwn()
+        && schedule.schedule().overlap() != OverlapRule.ALLOW) {
+      // One of those that were not read may be live.
+      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+    }
     try {
       FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
-      boolean isMoreOpen = due.mayHaveMore() && !settlement.settled().isEmpty();
+      boolean isMoreOpen = hasSettled && due.mayHaveMore();
       return new Fires.Planned(
           due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // such as an expression that another version took
@@ -188,6 +225,9 @@ final class CronPlanner {
   private void tell(Fires.Step step) {
     if (step.made() > 0 || !step.skipped().isEmpty()) {
       events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
+    }
+    if (step.looked() == 0) {
+      return; // somebody else leads since a try that was rolled back
     }
     missed.stream()
         .limit(MAX_NAMED)

@@ -1,9 +1,6 @@
 package carillon.model;
 
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 
@@ -33,11 +30,6 @@ public final class FireHash {
   }
 
   private static ByteBuffer sha256(String text) {
-    try {
-      return ByteBuffer.wrap(
-          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
+    return ByteBuffer.wrap(KeyText.sha256(text));
   }
 }

@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
  * What the planner decides about one schedule when it looks at it.
  *
  * @param fires one for each nominal time from the old cursor to the new one, in order
- * @param cancels tasks of earlier fires that make room; some may be made by this plan
+ * @param cancels of tasks of earlier fires that make room; some may be made by this plan
  * @param cursor every nominal time up to and including it is decided
  * @param lookAt when there is more to decide or to settle; null means never
  * @param missed how many of the nominal times nobody had planned in time
  */
 public record FirePlan(
-    List<Fire> fires, List<TaskId> cancels, Instant cursor, @Nullable Instant lookAt, int missed) {
+    List<Fire> fires, List<Cancel> cancels, Instant cursor, @Nullable Instant lookAt, int missed) {
 
   /** A fire becomes a task that long before it is due. */
   public static final Duration HORIZON = Duration.ofSeconds(30);
@@ -37,6 +37,13 @@ public record FirePlan(
 
     record Skipped(NominalTime time, SkipReason reason) implements Fire {}
   }
+
+  /**
+   * Makes room.
+   *
+   * @param by the task that comes instead; if that is not made after all, nothing is cancelled
+   */
+  public record Cancel(TaskId task, TaskId by) {}
 
   /**
    * A schedule as the planner finds it.

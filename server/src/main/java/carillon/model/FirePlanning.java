@@ -13,6 +13,9 @@ final class FirePlanning {
   /** How soon after it was planned a fire is looked at again to see how its task ended. */
   private static final Duration SETTLE = Duration.ofSeconds(60);
 
+  /** So many missed ones at a time: others who are due must not wait for all of them. */
+  private static final int MOST_MISSED = 100;
+
   /** Made-up tasks are due so far apart. */
   private static final Duration APART = Duration.ofSeconds(1);
 
@@ -21,7 +24,7 @@ final class FirePlanning {
   private final Instant now;
   private final int most;
   private final List<FirePlan.Fire> fires = new ArrayList<>();
-  private final List<TaskId> cancels = new ArrayList<>();
+  private final List<FirePlan.Cancel> cancels = new ArrayList<>();
   private final List<Live> live = new ArrayList<>();
   private final List<Live> backfilled = new ArrayList<>(); // only to be settled
   private Instant cursor;
@@ -67,7 +70,8 @@ final class FirePlanning {
     if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
       madeUp = MadeUp.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
-    if (fires.size() >= most && mayStopBefore(at)) {
+    int enough = madeUp == null ? most : Math.min(most, MOST_MISSED);
+    if (fires.size() >= enough && mayStopBefore(at)) {
       return lookAgain(now);
     }
     return decide(at, times);
@@ -174,9 +178,10 @@ final class FirePlanning {
       case SKIP -> makeIf(isFree, time, dueAt);
       case QUEUE -> makeIf(live.size() <= 1, time, dueAt); // the other one is the one that runs
       case CANCEL_PREVIOUS -> {
-        live.forEach(previous -> cancels.add(previous.task()));
+        List<Live> previous = List.copyOf(live);
         live.clear();
-        make(time, dueAt);
+        TaskId task = make(time, dueAt);
+        previous.forEach(each -> cancels.add(new FirePlan.Cancel(each.task(), task)));
       }
     }
   }
@@ -193,11 +198,12 @@ final class FirePlanning {
     return FireHash.within(range, state.id(), time.at());
   }
 
-  private void make(NominalTime time, Instant dueAt) {
+  private TaskId make(NominalTime time, Instant dueAt) {
     TaskId task = FireHash.taskId(state.id(), state.generation(), time.at(), dueAt);
     fires.add(new FirePlan.Fire.Made(time, task, dueAt));
     live.add(new Live(task, now));
     runs++;
+    return task;
   }
 
   private void skip(NominalTime time, SkipReason reason) {

@@ -154,9 +154,14 @@ public final class BackfillSteps {
             timetables.apply(schedule.get()),
             row.cursor(),
             row.to(),
-            BATCH,
+            most(schedule.get()),
             PATIENCE);
     return make(tx, row, schedule.get(), some);
+  }
+
+  private static int most(StoredSchedule schedule) {
+    int payload = Math.max(1, Tasks.payload(schedule.schedule().task().payload()));
+    return Math.clamp(Tasks.MOST_PAYLOAD / payload, 1, BATCH);
   }
 
   private static void stop(Tx tx, Row row) {

@@ -39,7 +39,7 @@ final class Decisions {
     settle(tx, planned);
     List<Row> recorded = decisions.record(tx, now, planned);
     createTasks(tx, tasks, recorded);
-    cancelPrevious(tx, planned);
+    cancelPrevious(tx, planned, recorded);
     decisions.advance(tx, planned);
     for (Fires.Planned each : planned) {
       String reason = each.settlement().pauseReason();
@@ -198,13 +198,21 @@ final class Decisions {
     }
   }
 
-  private static void cancelPrevious(Tx tx, List<Fires.Planned> planned) {
+  /** Where a fire was there already, the task to cancel may be its own. */
+  private static void cancelPrevious(Tx tx, List<Fires.Planned> planned, List<Row> recorded) {
+    Set<TaskId> made = new HashSet<>();
+    for (Row row : recorded) {
+      if (row.fire() instanceof FirePlan.Fire.Made fire) {
+        made.add(fire.task());
+      }
+    }
     List<TaskCancels.Task> previous = new ArrayList<>();
     for (Fires.Planned each : planned) {
-      each.plan()
-          .cancels()
-          .forEach(
-              task -> previous.add(new TaskCancels.Task(each.due().schedule().tenant(), task)));
+      for (FirePlan.Cancel cancel : each.plan().cancels()) {
+        if (made.contains(cancel.by())) {
+          previous.add(new TaskCancels.Task(each.due().schedule().tenant(), cancel.task()));
+        }
+      }
     }
     if (!previous.isEmpty()) {
       TaskCancels.cancel(

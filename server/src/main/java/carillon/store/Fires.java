@@ -6,6 +6,7 @@ import carillon.model.Settlement;
 import carillon.model.SkipReason;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.model.TenantId;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
@@ -25,7 +26,13 @@ public final class Fires {
    * Open fires of one schedule, oldest first, and as many again that backfills made; of one that
    * has more, the others come later.
    */
-  public static final int MOST_OPEN = 200;
+  private static final int MOST_OPEN = 200;
+
+  /** Open fires of so many schedules are read at once, */
+  private static final int READ_TOGETHER = 100;
+
+  /** and no further ones after about so many. */
+  private static final int MOST_OPEN_TOGETHER = 20_000;
 
   private final Db db;
   private final Tasks tasks;
@@ -43,8 +50,16 @@ public final class Fires {
 
     /** Whether it may have more open fires than were read. */
     public boolean mayHaveMore() {
-      long backfilled = open.stream().filter(OpenFire::isBackfilled).count();
-      return backfilled >= MOST_OPEN || open.size() - backfilled >= MOST_OPEN;
+      return backfilled() >= MOST_OPEN || mayHaveMoreOfItsOwn();
+    }
+
+    /** The same but for those of backfills. */
+    public boolean mayHaveMoreOfItsOwn() {
+      return open.size() - backfilled() >= MOST_OPEN;
+    }
+
+    private long backfilled() {
+      return open.stream().filter(OpenFire::isBackfilled).count();
     }
   }
 
@@ -57,14 +72,18 @@ public final class Fires {
   /**
    * What one step did.
    *
-   * @param looked how many schedules were due; fewer than asked for means that these were all
+   * @param looked how many schedules were found due
+   * @param planned how many of them were decided; the others stay due
    * @param made tasks
    * @param skipped nominal times, by why
    */
-  public record Step(int looked, int made, Map<SkipReason, Integer> skipped, boolean isPlanning) {
+  public record Step(
+      int looked, int planned, int made, Map<SkipReason, Integer> skipped, boolean isPlanning) {
 
     /** Somebody else plans. */
-    public static final Step NONE = new Step(0, 0, Map.of(), false);
+    public static final Step NONE = new Step(0, 0, 0, Map.of(), false);
+
+    private static final Step IDLE = new Step(0, 0, 0, Map.of(), true);
 
     public Step {
       skipped = Map.copyOf(skipped);
@@ -100,22 +119,53 @@ public final class Fires {
    * @param decide may leave out some, which stay due
    */
   public Step planDue(Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
-    return db.inTransaction(
-        tx ->
-            tx.query(LEAD, row -> row.getBoolean("leads")).getFirst()
-                ? plan(tx, now, limit, decide)
-                : Step.NONE);
+    return db.inTransaction(tx -> leads(tx) ? plan(tx, now, limit, decide) : Step.NONE);
   }
 
+  /** As {@link #planDue}, but only this one, if it is still due. */
+  public Step planOne(Instant now, DueId one, Function<List<Due>, List<Planned>> decide) {
+    return db.inTransaction(tx -> leads(tx) ? plan(tx, now, List.of(one), decide) : Step.NONE);
+  }
+
+  private static boolean leads(Tx tx) {
+    return tx.query(LEAD, row -> row.getBoolean("leads")).getFirst();
+  }
+
+  /**
+   * A schedule that is due.
+   *
+   * @param payload its size in bytes
+   */
+  public record DueId(long id, TenantId tenant, String name, int payload) {}
+
+  // A payload's size is known without reading it.
   private static final String DUE =
       """
       /* Fires.due */
-      SELECT id
+      SELECT id, tenant, name, coalesce(octet_length(payload), 0) AS payload
       FROM carillon.schedule
       WHERE plan_at <= ?
       ORDER BY plan_at, id
       LIMIT ?
       """;
+
+  /** Those that are due, the one that waits longest first. */
+  public List<DueId> due(Instant now, int limit) {
+    return db.inTransaction(tx -> due(tx, now, limit));
+  }
+
+  private static List<DueId> due(Tx tx, Instant now, int limit) {
+    return tx.query(
+        DUE,
+        row ->
+            new DueId(
+                row.getLong("id"),
+                new TenantId(row.getInt("tenant")),
+                row.getString("name"),
+                row.getInt("payload")),
+        now,
+        limit);
+  }
 
   // Not in one statement with the above: who waits for a lock must then look at the row as it is.
   private static final String LOCK =
@@ -132,20 +182,46 @@ public final class Fires {
 
   /** As {@link #planDue}, and harmless while somebody else does the same. */
   Step plan(Tx tx, Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
-    List<Long> ids = tx.query(DUE, row -> row.getLong("id"), now, limit);
-    if (ids.isEmpty()) {
-      return new Step(0, 0, Map.of(), true);
+    List<DueId> due = withinPayload(due(tx, now, limit));
+    return due.isEmpty() ? Step.IDLE : plan(tx, now, due, decide);
+  }
+
+  /** The first of them, as many as fit into memory. */
+  private static List<DueId> withinPayload(List<DueId> due) {
+    long payload = 0;
+    for (int i = 0; i < due.size(); i++) {
+      payload += due.get(i).payload();
+      if (i > 0 && payload > Tasks.MOST_PAYLOAD) {
+        return due.subList(0, i);
+      }
     }
+    return due;
+  }
+
+  private Step plan(
+      Tx tx, Instant now, List<DueId> due, Function<List<Due>, List<Planned>> decide) {
     List<StoredSchedule> locked =
-        tx.query(LOCK, ScheduleRows::read, Column.longs(ids, id -> id), now);
-    Map<Long, List<OpenFire>> open = open(tx, locked);
-    List<Planned> planned =
-        decide.apply(
-            locked.stream()
-                .map(each -> new Due(each, open.getOrDefault(each.id(), List.of())))
-                .toList());
+        tx.query(LOCK, ScheduleRows::read, Column.longs(due, DueId::id), now);
+    List<Planned> planned = decide.apply(withOpen(tx, locked));
     Decisions written = Decisions.write(tx, tasks, now, planned);
-    return new Step(ids.size(), written.made(), written.skipped(), true);
+    return new Step(due.size(), planned.size(), written.made(), written.skipped(), true);
+  }
+
+  /** The first of them, until there are very many open fires. */
+  private static List<Due> withOpen(Tx tx, List<StoredSchedule> locked) {
+    List<Due> all = new ArrayList<>(locked.size());
+    int fires = 0;
+    for (int from = 0; from < locked.size() && fires < MOST_OPEN_TOGETHER; from += READ_TOGETHER) {
+      List<StoredSchedule> some =
+          locked.subList(from, Math.min(locked.size(), from + READ_TOGETHER));
+      Map<Long, List<OpenFire>> open = open(tx, some);
+      for (StoredSchedule each : some) {
+        Due due = new Due(each, open.getOrDefault(each.id(), List.of()));
+        fires += due.open().size();
+        all.add(due);
+      }
+    }
+    return all;
   }
 
   // Through the parent table: the slot of a very old fire may be gone. In two parts, for which
@@ -212,12 +288,12 @@ public final class Fires {
       /* Fires.postpone */
       UPDATE carillon.schedule
       SET plan_at = ?
-      WHERE id = (SELECT id FROM carillon.schedule WHERE plan_at <= ? ORDER BY plan_at, id LIMIT 1)
+      WHERE id = ?
         AND plan_at <= ?
       """;
 
-  /** Puts off the first schedule that is due, which cannot be planned. */
-  public void postponeFirst(Instant now, Instant until) {
-    db.inTransaction(tx -> tx.update(POSTPONE, until, now, now));
+  /** Puts off a schedule that is due and cannot be planned. */
+  public void postpone(DueId one, Instant now, Instant until) {
+    db.inTransaction(tx -> tx.update(POSTPONE, until, one.id(), now));
   }
 }

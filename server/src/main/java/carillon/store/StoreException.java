@@ -33,6 +33,13 @@ public final class StoreException extends RuntimeException {
             || sqlState.startsWith("25")); // read-only after a failover, idle in transaction
   }
 
+  /** It took too long or too much memory: less at once may work. */
+  public boolean isTooMuch() {
+    return "57014".equals(sqlState) // statement timeout
+        || "25P03".equals(sqlState) // idle in transaction
+        || "53200".equals(sqlState); // out of memory
+  }
+
   /** Another transaction was in the way, and still was after several tries. */
   public boolean isBusy() {
     return isTransient(sqlState);

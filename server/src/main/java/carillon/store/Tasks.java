@@ -25,6 +25,12 @@ public final class Tasks {
   /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
   private static final int INSERT_BATCH = 2_000;
 
+  /**
+   * About so much payload goes into one statement, and is made in one transaction by those who make
+   * tasks by themselves: a statement is in memory several times over.
+   */
+  public static final int MOST_PAYLOAD = 16 << 20;
+
   /** From so many rows on, what COPY saves is more than its two further round trips cost. */
   private static final int COPIED_FROM = 500;
 
@@ -169,9 +175,23 @@ public final class Tasks {
   }
 
   private void insertAll(Tx tx, List<TaskRow> rows) {
-    for (int from = 0; from < rows.size(); from += INSERT_BATCH) {
-      insert(tx, rows.subList(from, Math.min(rows.size(), from + INSERT_BATCH)));
+    int from = 0;
+    long payload = 0;
+    for (int i = 0; i < rows.size(); i++) {
+      int size = payload(rows.get(i).asked().payload());
+      if (i > from && (i - from == INSERT_BATCH || payload + size > MOST_PAYLOAD)) {
+        insert(tx, rows.subList(from, i));
+        from = i;
+        payload = 0;
+      }
+      payload += size;
     }
+    insert(tx, rows.subList(from, rows.size()));
+  }
+
+  /** In characters, which are counted already. */
+  static int payload(@Nullable String payload) {
+    return payload == null ? 0 : payload.length();
   }
 
   boolean isUnknownType(TenantId tenant, String type) {

@@ -53,6 +53,9 @@ public final class Types {
 
     /** It still has tasks that wait or run, so it cannot be deleted. */
     record LiveTasks() implements Result {}
+
+    /** A schedule makes tasks of it, so it cannot be deleted. */
+    record NamedBySchedule(String schedule) implements Result {}
   }
 
   /**
@@ -221,6 +224,16 @@ public final class Types {
       LIMIT 1
       """;
 
+  private static final String NAMED_BY =
+      """
+      /* Types.namedBy */
+      SELECT name
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND type = ?
+      LIMIT 1
+      """;
+
   public Result delete(TenantId tenant, String name, String who, @Nullable Integer ifVersion) {
     Result result =
         db.inTransaction(
@@ -238,6 +251,11 @@ public final class Types {
                       || !tx.query(HAS_RUNNING, row -> true, tenant, lanes).isEmpty();
               if (isLive) {
                 return new Result.LiveTasks();
+              }
+              Optional<String> schedule =
+                  tx.queryOne(NAMED_BY, row -> row.getString("name"), tenant, name);
+              if (schedule.isPresent()) {
+                return new Result.NamedBySchedule(schedule.get());
               }
               tx.update(DELETE, tenant, name);
               Audit.record(tx, tenant, who, "type.delete", name, null);

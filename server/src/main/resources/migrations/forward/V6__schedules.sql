@@ -56,6 +56,7 @@ CREATE TABLE carillon.schedule (
 
 -- Holds what the planner will have to look at, soonest first: idle schedules cost a pass nothing.
 CREATE INDEX schedule_plan ON carillon.schedule (plan_at) WHERE plan_at IS NOT NULL;
+CREATE INDEX schedule_type ON carillon.schedule (tenant, type);
 
 -- One row for each nominal time that is over or planned: it has one outcome, whoever plans it.
 -- A schedule that is deleted leaves its fires to the janitor.

@@ -56,6 +56,22 @@ class TypeRulesTest {
   }
 
   @Test
+  void a_type_that_a_schedule_names_is_in_use() {
+    api.put("/v1/types/scheduled").json("{}").send().expect(201);
+    api.put("/v1/schedules/nightly")
+        .json("{\"cron\": \"30 2 * * *\", \"type\": \"scheduled\", \"target\": {\"discard\": {}}}")
+        .send()
+        .expect(201);
+
+    JsonNode refused = api.delete("/v1/types/scheduled").send().expect(409).json();
+
+    assertThat(refused.get("code").asString()).isEqualTo("type_in_use");
+    assertThat(refused.get("detail").asString()).startsWith("schedule nightly makes tasks of");
+    api.delete("/v1/schedules/nightly").send().expect(204);
+    api.delete("/v1/types/scheduled").send().expect(204);
+  }
+
+  @Test
   void status_rules_read_back_as_they_were_set() {
     api.put("/v1/types/rules")
         .json(

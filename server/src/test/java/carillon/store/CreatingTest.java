@@ -11,6 +11,7 @@ import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -327,6 +328,20 @@ class CreatingTest {
     assertThat(world.types.find(World.TENANT, "phoenix")).isPresent();
     assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
         .isEqualTo(new Types.Result.LiveTasks());
+  }
+
+  @Test
+  void a_type_that_a_schedule_names_is_not_deleted() {
+    world.cancel(world.create(World.task("named", new Target.Pull())));
+    TestSchedule.every("nightly", Duration.ofHours(1))
+        .with("type", "named")
+        .insert(world, world.clock.instant());
+
+    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+        .isEqualTo(new Types.Result.NamedBySchedule("nightly"));
+    world.sql("DELETE FROM carillon.schedule WHERE name = 'nightly'");
+    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+        .isEqualTo(new Types.Result.Deleted());
   }
 
   @Test

@@ -3,21 +3,14 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.OverlapRule;
-import carillon.testkit.Postgres;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
 import java.lang.reflect.Field;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -79,7 +72,7 @@ class FirePlansTest {
   })
   void a_statement_goes_through_its_index(
       String type, String statement, String index, String condition) throws Exception {
-    String plan = explain(text(type, statement));
+    String plan = Explained.generic(world, text(type, statement));
 
     assertThat(plan).doesNotContain("Seq Scan on");
     assertThat(plan).containsPattern("(using|on) " + index);
@@ -91,7 +84,8 @@ class FirePlansTest {
   @ParameterizedTest
   @CsvSource({"FORGET", "FORGET_OF"})
   void fires_are_forgotten_by_their_place(String statement) throws Exception {
-    assertThat(explain(text("OldFires", statement))).contains("Tid Scan on schedule_fire");
+    assertThat(Explained.generic(world, text("OldFires", statement)))
+        .contains("Tid Scan on schedule_fire");
   }
 
   @Test
@@ -143,32 +137,5 @@ class FirePlansTest {
     Field field = Class.forName("carillon.store." + type).getDeclaredField(statement);
     field.setAccessible(true);
     return (String) field.get(null);
-  }
-
-  private static String explain(String sql) {
-    Matcher marks = Pattern.compile("\\?").matcher(sql);
-    StringBuilder numbered = new StringBuilder();
-    for (int i = 1; marks.find(); i++) {
-      marks.appendReplacement(numbered, "\\$" + i);
-    }
-    marks.appendTail(numbered);
-    // Simple mode: the driver must not ask for the values that a generic plan does without.
-    var simple =
-        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
-    try (Connection connection = Postgres.connect(simple);
-        Statement statement = connection.createStatement()) {
-      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
-        statement.execute("SET " + off + " = off"); // as Db does
-      }
-      StringBuilder plan = new StringBuilder();
-      try (ResultSet rows = statement.executeQuery("EXPLAIN (GENERIC_PLAN) " + numbered)) {
-        while (rows.next()) {
-          plan.append(rows.getString(1)).append('\n');
-        }
-      }
-      return plan.toString();
-    } catch (SQLException e) {
-      throw new AssertionError(sql, e);
-    }
   }
 }

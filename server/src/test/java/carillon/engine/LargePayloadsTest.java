@@ -1,0 +1,144 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.NewTask;
+import carillon.model.OverlapRule;
+import carillon.model.Target;
+import carillon.store.Backfills;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Payloads as large as they may be, of which a step takes about 16 MiB: 64. */
+class LargePayloadsTest {
+
+  private static final int PAYLOAD = 256 << 10;
+  private static final int TOGETHER = 64;
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private static List<Integer> steps(List<EngineEvent> events) {
+    List<Integer> steps = new ArrayList<>();
+    for (EngineEvent event : events) {
+      if (event instanceof EngineEvent.Fired fired) {
+        steps.add(fired.tasks());
+      } else if (event instanceof EngineEvent.Backfilled backfilled) {
+        steps.add(backfilled.tasks());
+      }
+    }
+    return steps;
+  }
+
+  @Test
+  void a_thousand_schedules_due_at_once_are_planned_in_several_steps() {
+    Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, target, payload, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 's' || n, 3600000, 'UTC', 'SHIFT', 'FIRST', 'SKIP', 'LAST', 100, 604800000, 0, 't',
+               '{"discard": {}}', '"' || repeat('x', %2$d) || '"', now(), now(), '%1$s',
+               timestamptz '%1$s' - interval '1 hour', '%1$s'
+        FROM generate_series(1, 1000) AS n
+        """
+            .formatted(now, PAYLOAD - 2));
+
+    TestPlanner planner = new TestPlanner(world, now).planAt(now);
+
+    assertThat(steps(planner.events)).hasSize(16).allMatch(tasks -> tasks <= TOGETHER);
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1000");
+  }
+
+  @Test
+  void schedules_that_make_up_for_much_are_planned_one_after_the_other() {
+    Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, target, payload, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 's' || n, 60000, 'UTC', 'SHIFT', 'FIRST', 'SKIP', 'ALL', 70, 604800000, 0, 't', '{"discard": {}}',
+               '"' || repeat('x', %2$d) || '"', now(), now(), '%1$s', timestamptz '%1$s' - interval '2 hours', '%1$s'
+        FROM generate_series(1, 3) AS n
+        """
+            .formatted(now.minus(Duration.ofDays(1)), PAYLOAD - 2));
+
+    TestPlanner planner = new TestPlanner(world, now).planAt(now);
+
+    assertThat(steps(planner.events).stream().filter(tasks -> tasks > 0))
+        .containsExactly(70, 70, 70);
+  }
+
+  @Test
+  void a_backfill_makes_as_many_as_fit_in_each_step() {
+    new Scheduled(world).every("s", 1);
+    world.sql(
+        "UPDATE carillon.schedule SET payload = '\"' || repeat('x', " + PAYLOAD + " - 2)|| '\"'");
+    Instant from = Instant.parse("2025-10-01T10:00:00Z");
+    var asked = new Backfills.Asked(from, from.plusSeconds(498), OverlapRule.ALLOW);
+    world.db.inTransaction(tx -> world.backfills.start(tx, World.TENANT, "s", asked, "me"));
+    List<EngineEvent> events = new ArrayList<>();
+    var backfiller = new Backfiller(world.backfillSteps, events::add);
+
+    while (backfiller.backfillOnce().isZero()) {
+      // There is more.
+    }
+
+    assertThat(steps(events)).containsExactly(64, 64, 64, 64, 64, 64, 64, 51);
+  }
+
+  @Test
+  void a_batch_is_written_in_statements_of_which_none_is_large() {
+    world.sql("CREATE EXTENSION pg_stat_statements");
+    var task =
+        new NewTask(
+            "t",
+            null,
+            null,
+            null,
+            null,
+            "\"" + "x".repeat(PAYLOAD - 2) + "\"",
+            new Target.Discard(),
+            null,
+            null,
+            null,
+            null,
+            null,
+            Map.of());
+
+    world.db.inTransaction(
+        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(150, task)));
+
+    assertThat(
+            world.value(
+                """
+                SELECT concat_ws(' ', sum(calls), sum(rows))
+                FROM pg_stat_statements s
+                JOIN pg_database d ON d.oid = s.dbid
+                WHERE d.datname = current_database()
+                  AND s.query ~ 'INSERT INTO carillon.task_[0-9]'
+                """))
+        .isEqualTo("3 150");
+  }
+}

@@ -1,0 +1,53 @@
+package carillon.store;
+
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Plans of statements, made as connections of the program make them. */
+final class Explained {
+
+  private Explained() {}
+
+  /** The plan that it has whatever its arguments are. */
+  static String generic(World world, String sql) {
+    Matcher marks = Pattern.compile("\\?").matcher(sql);
+    StringBuilder numbered = new StringBuilder();
+    for (int i = 1; marks.find(); i++) {
+      marks.appendReplacement(numbered, "\\$" + i);
+    }
+    return explain(world, "EXPLAIN (GENERIC_PLAN) " + marks.appendTail(numbered));
+  }
+
+  /** What a statement without arguments did. */
+  static String run(World world, String sql) {
+    return explain(world, "EXPLAIN (ANALYZE, BUFFERS) " + sql);
+  }
+
+  private static String explain(World world, String sql) {
+    // Simple mode: the driver must not ask for the values that a generic plan does without.
+    var simple =
+        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
+    try (Connection connection = Postgres.connect(simple);
+        Statement statement = connection.createStatement()) {
+      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
+        statement.execute("SET " + off + " = off"); // as Db does
+      }
+      StringBuilder plan = new StringBuilder();
+      try (ResultSet rows = statement.executeQuery(sql)) {
+        while (rows.next()) {
+          plan.append(rows.getString(1)).append('\n');
+        }
+      }
+      return plan.toString();
+    } catch (SQLException e) {
+      throw new AssertionError(sql, e);
+    }
+  }
+}
