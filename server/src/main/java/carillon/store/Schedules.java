@@ -180,14 +180,15 @@ public final class Schedules {
     }
     while (true) {
       StoredSchedule before = lock(tx, tenant, schedule.name()).orElse(null);
-      if (!expected.isMetBy(before)) {
-        return new Result.StaleVersion(before == null ? null : before.version());
-      }
       Instant now = now();
       boolean keepsEnd =
           before != null && Objects.equals(before.schedule().endAt(), schedule.endAt());
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
+      }
+      // What could not be saved at any version is said first: "apply" asks with one that none has.
+      if (!expected.isMetBy(before)) {
+        return new Result.StaleVersion(before == null ? null : before.version());
       }
       if (before != null) {
         return replace(tx, before, wanted, who, now);
