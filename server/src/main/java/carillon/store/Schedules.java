@@ -106,7 +106,7 @@ public final class Schedules {
     return db.inTransaction(tx -> find(tx, tenant, name));
   }
 
-  private static Optional<StoredSchedule> find(Tx tx, TenantId tenant, String name) {
+  static Optional<StoredSchedule> find(Tx tx, TenantId tenant, String name) {
     return tx.queryOne(FIND, ScheduleRows::read, tenant, name);
   }
 
