@@ -149,6 +149,17 @@ public final class Carillon implements AutoCloseable {
     return json(send(request("DELETE", path, null, "application/json")));
   }
 
+  /**
+   * Removes the thing at the path if it still has this version; the server answers 412 or 404
+   * otherwise, and has removed nothing.
+   */
+  public JsonNode delete(String path, int version) {
+    return json(
+        send(
+            request("DELETE", path, null, "application/json")
+                .header("If-Match", "\"" + version + "\"")));
+  }
+
   /** Ends the connection; also for those made from it by {@link #withTenant}. */
   @Override
   public void close() {

@@ -37,9 +37,12 @@ public final class CarillonException extends RuntimeException {
 
   private static String line(String detail, List<Problem> errors) {
     StringBuilder line = new StringBuilder(detail);
+    boolean isQuoted = false;
     for (Problem error : errors) {
-      if (detail.contains(error.message())) {
-        continue; // one mistake alone is the detail, too
+      String quote = " " + error.pointer() + ": " + error.message();
+      if (!isQuoted && (" " + detail).contains(quote)) {
+        isQuoted = true; // the detail has one of them already
+        continue;
       }
       line.append("; ").append(error.pointer()).append(' ').append(error.message());
     }

@@ -139,6 +139,19 @@ class CarillonTest {
     assertThat(e).hasMessage("the task is invalid; /delay is not a duration");
   }
 
+  @Test
+  void only_the_mistake_that_the_detail_quotes_is_not_said_again() {
+    status = 422;
+    answer =
+        "{\"detail\": \"/b/a: is required, and 2 more\", \"code\": \"required_field\", \"errors\":"
+            + " [{\"pointer\": \"/a\", \"message\": \"is required\"},"
+            + " {\"pointer\": \"/b/a\", \"message\": \"is required\"},"
+            + " {\"pointer\": \"/c\", \"message\": \"is required\"}]}";
+
+    assertThat(refused())
+        .hasMessage("/b/a: is required, and 2 more; /a is required; /c is required");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"", "<html>", "[]", "{}", "\"x\"", "{\"errors\": 1}"})
   void an_error_without_a_problem_document_still_says_what(String body) {

@@ -1,15 +1,15 @@
 package carillon.api;
 
-import carillon.model.Echo;
 import carillon.model.OverlapRule;
 import carillon.store.Backfills;
 import carillon.store.Backfills.Backfill;
 import carillon.store.Page;
+import carillon.store.StoredSchedule;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.regex.Pattern;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -19,14 +19,14 @@ final class BackfillRoutes {
 
   private static final String SCHEDULE = "/v1/schedules/{name}";
 
-  // UUID.fromString accepts "1-1-1-1-1".
-  private static final Pattern CANONICAL =
-      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
+  /** Each may take a core for seconds. */
+  private static final int MOST_COUNTS = 2;
 
   private final Backfills backfills;
   private final DatabaseGate database;
   private final Once once;
   private final Lists lists;
+  private final Semaphore counts = new Semaphore(MOST_COUNTS);
 
   BackfillRoutes(Backfills backfills, DatabaseGate database, Once once, Lists lists) {
     this.backfills = backfills;
@@ -49,7 +49,7 @@ final class BackfillRoutes {
   }
 
   private Answer start(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     Fields fields = call.fields();
     Instant from = fields.required("from", fields.time("from"));
     Instant to = fields.required("to", fields.time("to"));
@@ -65,13 +65,41 @@ final class BackfillRoutes {
       throw new IllegalStateException("refused above");
     }
     var asked = new Backfills.Asked(from, to, overlap, again);
+    Backfills.Look look = database.use(() -> backfills.look(call.tenant(), name, asked));
+    Prepared prepared = prepare(look, asked, isDryRun);
     return once.run(
         call,
         tx ->
             answer(
-                isDryRun
-                    ? backfills.dryRun(tx, call.tenant(), name, asked)
-                    : backfills.start(tx, call.tenant(), name, asked, call.caller().who())));
+                switch (prepared) {
+                  case Prepared.Over(var result) -> result;
+                  case Prepared.Ready(var range) -> backfills.start(tx, range, call.caller().who());
+                }));
+  }
+
+  /** What is known before a transaction begins, in which only a kept answer would come first. */
+  private sealed interface Prepared {
+    record Over(Backfills.Result result) implements Prepared {}
+
+    record Ready(Backfills.Range range) implements Prepared {}
+  }
+
+  private Prepared prepare(Backfills.Look look, Backfills.Asked asked, boolean isDryRun) {
+    return switch (look) {
+      case Backfills.Look.Refused(var why) -> new Prepared.Over(why);
+      case Backfills.Look.Good(var schedule) ->
+          DatabaseGate.holding(
+              counts,
+              () -> {
+                Backfills.Range range = backfills.count(schedule, asked).orElse(null);
+                if (range == null) {
+                  return new Prepared.Over(new Backfills.Result.TooManyTimes());
+                }
+                return isDryRun
+                    ? new Prepared.Over(database.use(() -> backfills.dryRun(range)))
+                    : new Prepared.Ready(range);
+              });
+    };
   }
 
   private static OverlapRule overlap(Fields fields) {
@@ -88,16 +116,16 @@ final class BackfillRoutes {
   }
 
   private Answer list(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     int limit = call.query().limit();
     Backfills.Started before = lists.start(call, BackfillRoutes::position);
-    Page<Backfill, Backfills.Started> page =
+    StoredSchedule schedule =
         database
-            .use(() -> backfills.list(call.tenant(), name, limit, before))
+            .use(() -> backfills.schedule(call.tenant(), name))
+            .filter(found -> call.caller().mayTouch(found.schedule().task().type()))
             .orElseThrow(BackfillRoutes::noSchedule);
-    if (page.items().stream().anyMatch(each -> !call.caller().mayTouch(each.type()))) {
-      throw noSchedule();
-    }
+    Page<Backfill, Backfills.Started> page =
+        database.use(() -> backfills.list(schedule, limit, before));
     Backfills.Started next = page.next();
     return lists.answer(
         call,
@@ -113,8 +141,8 @@ final class BackfillRoutes {
   }
 
   private Answer show(Call call) {
-    String name = name(call);
-    UUID id = id(call);
+    String name = PathNames.schedule(call);
+    UUID id = PathNames.uuid(call, "backfill");
     Backfill backfill =
         database
             .use(() -> backfills.find(call.tenant(), name, id))
@@ -124,8 +152,8 @@ final class BackfillRoutes {
   }
 
   private Answer stop(Call call) {
-    String name = name(call);
-    UUID id = id(call);
+    String name = PathNames.schedule(call);
+    UUID id = PathNames.uuid(call, "backfill");
     call.noFields();
     return once.run(
         call,
@@ -188,22 +216,6 @@ final class BackfillRoutes {
     };
   }
 
-  private static String name(Call call) {
-    String name = call.parameter("name");
-    if (!Fields.TYPE_NAME.matcher(name).matches()) {
-      throw noSchedule();
-    }
-    return name;
-  }
-
-  private static UUID id(Call call) {
-    String id = call.parameter("id");
-    if (!CANONICAL.matcher(id).matches()) {
-      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a backfill");
-    }
-    return UUID.fromString(id);
-  }
-
   private static ApiException noSchedule() {
     return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
   }
@@ -218,7 +230,7 @@ final class BackfillRoutes {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("id", backfill.id().toString());
     node.put("schedule", backfill.schedule());
-    node.put("state", backfill.state().name());
+    node.put("status", backfill.state().name());
     node.put("from", Times.format(backfill.from()));
     node.put("to", Times.format(backfill.to()));
     node.put("overlap", backfill.overlap().label());

@@ -47,7 +47,8 @@ final class DatabaseGate {
     return holding(creates, work);
   }
 
-  private static <T> T holding(Semaphore semaphore, Supplier<T> work) {
+  /** For other work of which there may be only so much at once. */
+  static <T> T holding(Semaphore semaphore, Supplier<T> work) {
     try {
       if (!semaphore.tryAcquire(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
         throw overloaded();

@@ -1,6 +1,5 @@
 package carillon.api;
 
-import carillon.model.Echo;
 import carillon.store.Page;
 import carillon.store.Redrives;
 import carillon.store.Redrives.Redrive;
@@ -8,7 +7,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -21,10 +19,6 @@ final class RedriveRoutes {
 
   /** What is left of an undo after so many steps, the loop does. */
   private static final int MOST_STEPS = 10;
-
-  // UUID.fromString accepts "1-1-1-1-1".
-  private static final Pattern CANONICAL =
-      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
   private final Redrives redrives;
   private final DatabaseGate database;
@@ -76,7 +70,7 @@ final class RedriveRoutes {
 
   private Answer show(Call call) {
     mustSeeAllTypes(call);
-    UUID id = id(call);
+    UUID id = PathNames.uuid(call, "redrive");
     return Answer.json(200, json(find(call, id)));
   }
 
@@ -87,13 +81,13 @@ final class RedriveRoutes {
   }
 
   private Answer stop(Call call) {
-    UUID id = id(call);
+    UUID id = PathNames.uuid(call, "redrive");
     call.noFields();
     return once.run(call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
   }
 
   private Answer undo(Call call) {
-    UUID id = id(call);
+    UUID id = PathNames.uuid(call, "redrive");
     call.noFields();
     Answer begun =
         once.run(call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
@@ -108,14 +102,6 @@ final class RedriveRoutes {
       }
     }
     return answer(find(call, id));
-  }
-
-  private static UUID id(Call call) {
-    String id = call.parameter("id");
-    if (!CANONICAL.matcher(id).matches()) {
-      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a redrive");
-    }
-    return UUID.fromString(id);
   }
 
   private static ApiException notFound() {

@@ -68,7 +68,7 @@ final class RuleFields {
   }
 
   private static @Nullable Recurrence cron(Fields fields, String cron, @Nullable String name) {
-    if (name == null && HASHED.matcher(cron).find()) {
+    if (name == null && !cron.strip().startsWith("@") && HASHED.matcher(cron).find()) {
       fields.wrong(
           "name",
           ErrorCode.REQUIRED_FIELD,

@@ -1,7 +1,6 @@
 package carillon.api;
 
 import carillon.model.DstRule;
-import carillon.model.Every;
 import carillon.model.NominalTime;
 import carillon.model.Recurrence;
 import carillon.model.Schedule;
@@ -59,13 +58,9 @@ final class ScheduleJson {
     return node;
   }
 
-  /** Null if an earlier release accepted what this one does not. */
+  /** Null if it can no longer be read: what else there is to know is shown all the same. */
   private static @Nullable Recurrence recurrence(Schedule schedule) {
-    if (schedule.every() != null) {
-      return new Every(schedule.every());
-    }
-    return Recurrence.read(String.valueOf(schedule.cron()), schedule.name())
-            instanceof Recurrence.Reading.Good(var recurrence)
+    return schedule.recurrence() instanceof Recurrence.Reading.Good(var recurrence)
         ? recurrence
         : null;
   }

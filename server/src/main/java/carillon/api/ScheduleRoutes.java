@@ -1,6 +1,5 @@
 package carillon.api;
 
-import carillon.model.Echo;
 import carillon.store.Page;
 import carillon.store.RecordedFire;
 import carillon.store.Schedules;
@@ -8,7 +7,6 @@ import carillon.store.ShownSchedule;
 import carillon.store.StoredSchedule;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +82,7 @@ final class ScheduleRoutes {
   }
 
   private Answer show(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     ShownSchedule shown =
         database
             .use(() -> schedules.show(call.tenant(), name))
@@ -99,7 +97,7 @@ final class ScheduleRoutes {
   }
 
   private Answer put(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
     Schedules.Wanted wanted = reader.read(fields, name);
@@ -117,7 +115,7 @@ final class ScheduleRoutes {
   }
 
   private Answer delete(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     Schedules.Expected expected = expected(call);
     return changed(
         database.inTransaction(
@@ -125,21 +123,21 @@ final class ScheduleRoutes {
   }
 
   private Answer pause(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
     return once.run(
         call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
   }
 
   private Answer resume(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     call.noFields();
     return once.run(
         call, tx -> changed(schedules.resume(tx, call.tenant(), name, call.caller().who())));
   }
 
   private Answer trigger(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     String payload = optional(call, TaskFields::payload);
     return once.run(
         call,
@@ -202,13 +200,13 @@ final class ScheduleRoutes {
   }
 
   private Answer fires(Call call) {
-    String name = name(call);
+    String name = PathNames.schedule(call);
     Query query = call.query();
     RecordedFire.Filter filter =
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Moment before = lists.start(call, path, ScheduleRoutes::moment);
+    RecordedFire.Moment before = lists.start(call, path, FirePlace::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
@@ -221,7 +219,7 @@ final class ScheduleRoutes {
         call,
         path,
         page.items().stream().map(fire -> ScheduleJson.fire(fire, stored.schedule())).toList(),
-        next == null ? null : next.at() + " " + next.local());
+        next == null ? null : FirePlace.text(next));
   }
 
   private static @Nullable Boolean hasTask(Query query) {
@@ -231,21 +229,6 @@ final class ScheduleRoutes {
       case "skipped" -> false;
       default -> throw Query.wrong("outcome", ErrorCode.INVALID_VALUE, "must be task or skipped");
     };
-  }
-
-  /** Only we seal cursors, so this is what {@link #fires} wrote. */
-  private static RecordedFire.Moment moment(String text) {
-    String[] parts = text.split(" ", 2);
-    return new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
-  }
-
-  private static String name(Call call) {
-    String name = call.parameter("name");
-    if (!Fields.TYPE_NAME.matcher(name).matches()) {
-      throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a schedule's name: " + Fields.TYPE_NAME);
-    }
-    return name;
   }
 
   private static ApiException notFound() {

@@ -6,8 +6,6 @@ import carillon.store.RecordedFire;
 import carillon.store.TaskFilter;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
-import java.time.Instant;
-import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -63,10 +61,8 @@ final class TaskListRoutes {
   private record Place(@Nullable TaskId task, RecordedFire.@Nullable Moment fire) {
 
     static @Nullable Place parse(String text) {
-      String[] parts = text.split(" ", 2);
-      if (parts.length == 2) {
-        return new Place(
-            null, new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1])));
+      if (text.contains(" ")) {
+        return new Place(null, FirePlace.read(text));
       }
       return TaskId.parse(text).map(id -> new Place(id, null)).orElse(null);
     }
@@ -116,9 +112,7 @@ final class TaskListRoutes {
             page -> {
               RecordedFire.Moment next = page.next();
               return lists.answer(
-                  call,
-                  json(page.items(), full),
-                  next == null ? null : next.at() + " " + next.local());
+                  call, json(page.items(), full), next == null ? null : FirePlace.text(next));
             });
   }
 

@@ -52,19 +52,18 @@ public record Schedule(
    * @param anchor what intervals count from
    */
   public Timetable timetable(Instant anchor) {
-    return recurrence().timetable(zone, dst, anchor);
-  }
-
-  private Recurrence recurrence() {
-    if (every != null) {
-      return new Every(every);
-    }
-    return switch (Recurrence.read(Objects.requireNonNull(cron), name)) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence;
-      // It was read before it was saved, maybe by another version.
+    return switch (recurrence()) {
+      case Recurrence.Reading.Good(var recurrence) -> recurrence.timetable(zone, dst, anchor);
       case Recurrence.Reading.Refused(_, var message) ->
           throw new IllegalStateException("schedule " + name + ": " + message);
     };
+  }
+
+  /** Refused only if another version of Carillon accepted what this one does not. */
+  public Recurrence.Reading recurrence() {
+    return every == null
+        ? Recurrence.read(Objects.requireNonNull(cron), name)
+        : new Recurrence.Reading.Good(new Every(every));
   }
 
   /** A task of this schedule. */

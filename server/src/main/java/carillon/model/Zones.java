@@ -9,11 +9,6 @@ import java.util.stream.Collectors;
 /** The time zones that schedules may name. */
 public final class Zones {
 
-  /** What {@link #find} knows, in the words of an error message. */
-  public static final String RULE =
-      "the IANA name of a time zone, such as Europe/Berlin or UTC; offsets such as +02:00 and"
-          + " abbreviations such as EST are not";
-
   /** An abbreviation has no place, and some mean another time in winter than in summer. */
   private static final Set<String> NAMES =
       ZoneId.getAvailableZoneIds().stream()

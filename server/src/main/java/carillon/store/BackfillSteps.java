@@ -213,7 +213,11 @@ public final class BackfillSteps {
 
   private Step make(Tx tx, Row row, StoredSchedule schedule, NominalTimes some) {
     Instant now = Backfills.now(tx);
-    Set<Instant> taken = taken(tx, schedule, some.times());
+    Set<Instant> taken =
+        taken(
+            tx,
+            schedule,
+            some.times().stream().filter(NominalTime::fires).map(NominalTime::at).toList());
     Instant dueAt = row.dueAt().isAfter(now) ? row.dueAt() : now;
     List<Fire> fires = new ArrayList<>();
     int skipped = 0;
@@ -263,15 +267,14 @@ public final class BackfillSteps {
       """;
 
   /** Those of these times at which the schedule has made a task. */
-  static Set<Instant> taken(Tx tx, StoredSchedule schedule, List<NominalTime> times) {
-    List<Instant> fire = times.stream().filter(NominalTime::fires).map(NominalTime::at).toList();
-    return fire.isEmpty()
+  static Set<Instant> taken(Tx tx, StoredSchedule schedule, List<Instant> times) {
+    return times.isEmpty()
         ? Set.of()
         : new HashSet<>(
             tx.query(
                 TAKEN,
                 row -> Sql.requiredInstant(row, "at"),
-                Column.instants(fire, at -> at),
+                Column.instants(times, at -> at),
                 schedule.id()));
   }
 

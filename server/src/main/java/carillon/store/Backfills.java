@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.NominalTime;
 import carillon.model.OverlapRule;
 import carillon.model.TenantId;
 import carillon.model.Timetable;
@@ -120,15 +121,110 @@ public final class Backfills {
     record TooManyOpen() implements Result {}
   }
 
-  private static final String SCHEDULE =
-      """
-      /* Backfills.schedule */
-      SELECT %s
-      FROM carillon.schedule
-      WHERE tenant = ?
-        AND name = ?
-      """
-          .formatted(ScheduleRows.COLUMNS);
+  /** Whether something can be asked for, as far as that can be said without counting. */
+  public sealed interface Look {
+    record Good(StoredSchedule schedule) implements Look {}
+
+    record Refused(Result why) implements Look {}
+  }
+
+  public Optional<StoredSchedule> schedule(TenantId tenant, String name) {
+    return db.inTransaction(tx -> Schedules.find(tx, tenant, name));
+  }
+
+  /** Comes before anything else that takes time. */
+  public Look look(TenantId tenant, String schedule, Asked asked) {
+    return db.inTransaction(
+        tx -> {
+          Optional<StoredSchedule> found = Schedules.find(tx, tenant, schedule);
+          if (found.isEmpty()) {
+            return new Look.Refused(new Result.NotFound());
+          }
+          Instant now = now(tx);
+          if (asked.to().isAfter(now)) {
+            return new Look.Refused(new Result.NotPast(now));
+          }
+          Instant known = known(now);
+          return isForgotten(found.get(), asked, known)
+              ? new Look.Refused(new Result.Forgotten(known))
+              : new Look.Good(found.get());
+        });
+  }
+
+  /** The earliest time whose fire is remembered for sure, in whole minutes. */
+  private Instant known(Instant now) {
+    return now.minus(retention).plus(MARGIN).truncatedTo(ChronoUnit.MINUTES);
+  }
+
+  /** Before it was made a schedule has fired nothing. */
+  private static boolean isForgotten(StoredSchedule schedule, Asked asked, Instant known) {
+    Instant made = schedule.createdAt();
+    return !asked.again()
+        && made.isBefore(known)
+        && asked.from().isBefore(known)
+        && !asked.to().isBefore(made);
+  }
+
+  /**
+   * What is in a range.
+   *
+   * @param firing those of its times that do not fall into a gap
+   */
+  public record Range(StoredSchedule schedule, Asked asked, int times, List<Instant> firing) {
+
+    public Range {
+      firing = List.copyOf(firing);
+    }
+  }
+
+  /**
+   * Counts without the database, which nobody should keep busy for that long. Empty if there are
+   * more than a backfill may have, or too many to be counted in time.
+   */
+  public Optional<Range> count(StoredSchedule schedule, Asked asked) {
+    Timetable timetable = timetables.apply(schedule);
+    long begun = System.nanoTime();
+    Instant after = before(asked.from());
+    int times = 0;
+    List<Instant> firing = new ArrayList<>();
+    while (true) {
+      Duration left = COUNT_PATIENCE.minusNanos(System.nanoTime() - begun);
+      NominalTimes some =
+          NominalTimes.of(
+              schedule.schedule(),
+              timetable,
+              after,
+              asked.to(),
+              BackfillSteps.BATCH,
+              left.isNegative() ? Duration.ZERO : left);
+      times += some.times().size();
+      some.times().stream().filter(NominalTime::fires).map(NominalTime::at).forEach(firing::add);
+      if (times > MOST_TIMES || (left.isNegative() && !some.isOver())) {
+        return Optional.empty();
+      }
+      if (some.isOver()) {
+        return Optional.of(new Range(schedule, asked, times, firing));
+      }
+      after = some.upTo();
+    }
+  }
+
+  /** The last moment before it that the database can tell from it. */
+  private static Instant before(Instant from) {
+    return from.minusNanos(1).truncatedTo(ChronoUnit.MICROS);
+  }
+
+  /** Says what a backfill would find, and starts none. */
+  public Result dryRun(Range range) {
+    int existing = 0;
+    List<Instant> firing = range.firing();
+    for (int from = 0; from < firing.size(); from += BackfillSteps.BATCH) {
+      List<Instant> some =
+          firing.subList(from, Math.min(firing.size(), from + BackfillSteps.BATCH));
+      existing += db.inTransaction(tx -> BackfillSteps.taken(tx, range.schedule(), some)).size();
+    }
+    return new Result.Counted(range.times(), existing);
+  }
 
   private static final String START =
       """
@@ -148,37 +244,25 @@ public final class Backfills {
       """;
 
   /** Starts one; whoever looks after backfills takes its steps. */
-  public Result start(Tx tx, TenantId tenant, String schedule, Asked asked, String who) {
-    Optional<StoredSchedule> found = tx.queryOne(SCHEDULE, ScheduleRows::read, tenant, schedule);
-    if (found.isEmpty()) {
-      return new Result.NotFound();
-    }
-    Instant now = now(tx);
-    if (asked.to().isAfter(now)) {
-      return new Result.NotPast(now);
-    }
-    Instant known = known(now);
-    if (isForgotten(found.get(), asked, known)) {
-      return new Result.Forgotten(known);
-    }
-    Optional<Count> count = count(tx, found.get(), asked, false);
-    if (count.isEmpty()) {
-      return new Result.TooManyTimes();
-    }
+  public Result start(Tx tx, Range range, String who) {
+    TenantId tenant = range.schedule().tenant();
+    String schedule = range.schedule().schedule().name();
+    Asked asked = range.asked();
     if (tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
       return new Result.TooManyOpen();
     }
+    Instant now = now(tx);
     UUID id = UUID.randomUUID();
     tx.update(
         START,
         id,
         tenant,
-        found.get().id(),
+        range.schedule().id(),
         schedule,
         asked.from(),
         asked.to(),
         asked.overlap().name(),
-        count.get().times(),
+        range.times(),
         before(asked.from()),
         now,
         now,
@@ -191,80 +275,16 @@ public final class Backfills {
             .put("to", asked.to().toString())
             .put("overlap", asked.overlap().label())
             .put("again", asked.again())
-            .put("times", count.get().times());
+            .put("times", range.times());
     Audit.record(tx, tenant, who, "schedule.backfill", schedule, detail.toString());
-    return new Result.Saved(find(tx, tenant, schedule, id).orElseThrow());
+    return saved(tx, tenant, schedule, id);
   }
 
-  /** Says what a backfill would find, and starts none. */
-  public Result dryRun(Tx tx, TenantId tenant, String schedule, Asked asked) {
-    Optional<StoredSchedule> found = tx.queryOne(SCHEDULE, ScheduleRows::read, tenant, schedule);
-    if (found.isEmpty()) {
-      return new Result.NotFound();
-    }
-    Instant now = now(tx);
-    if (asked.to().isAfter(now)) {
-      return new Result.NotPast(now);
-    }
-    Instant known = known(now);
-    if (isForgotten(found.get(), asked, known)) {
-      return new Result.Forgotten(known);
-    }
-    Optional<Count> count = count(tx, found.get(), asked, true);
-    return count.isEmpty()
-        ? new Result.TooManyTimes()
-        : new Result.Counted(count.get().times(), count.get().existing());
-  }
-
-  /** The earliest time whose fire is remembered for sure, in whole minutes. */
-  private Instant known(Instant now) {
-    return now.minus(retention).plus(MARGIN).truncatedTo(ChronoUnit.MINUTES);
-  }
-
-  /** Before it was made a schedule has fired nothing. */
-  private static boolean isForgotten(StoredSchedule schedule, Asked asked, Instant known) {
-    Instant made = schedule.createdAt();
-    return !asked.again()
-        && made.isBefore(known)
-        && asked.from().isBefore(known)
-        && !asked.to().isBefore(made);
-  }
-
-  /** What is in a range; {@code existing} only where it was asked for. */
-  private record Count(int times, int existing) {}
-
-  /** Empty if there are more than a backfill may have, or too many to be counted in time. */
-  private Optional<Count> count(Tx tx, StoredSchedule schedule, Asked asked, boolean withExisting) {
-    Timetable timetable = timetables.apply(schedule);
-    long begun = System.nanoTime();
-    Instant after = before(asked.from());
-    int times = 0;
-    int existing = 0;
-    while (true) {
-      Duration left = COUNT_PATIENCE.minusNanos(System.nanoTime() - begun);
-      NominalTimes some =
-          NominalTimes.of(
-              schedule.schedule(),
-              timetable,
-              after,
-              asked.to(),
-              BackfillSteps.BATCH,
-              left.isNegative() ? Duration.ZERO : left);
-      times += some.times().size();
-      existing += withExisting ? BackfillSteps.taken(tx, schedule, some.times()).size() : 0;
-      if (times > MOST_TIMES || (left.isNegative() && !some.isOver())) {
-        return Optional.empty();
-      }
-      if (some.isOver()) {
-        return Optional.of(new Count(times, existing));
-      }
-      after = some.upTo();
-    }
-  }
-
-  /** The last moment before it that the database can tell from it. */
-  private static Instant before(Instant from) {
-    return from.minusNanos(1).truncatedTo(ChronoUnit.MICROS);
+  /** Not found if its schedule was deleted meanwhile; the caller then keeps nothing of it. */
+  private static Result saved(Tx tx, TenantId tenant, String schedule, UUID id) {
+    return find(tx, tenant, schedule, id)
+        .<Result>map(Result.Saved::new)
+        .orElseGet(Result.NotFound::new);
   }
 
   private static final String NOW =
@@ -349,7 +369,7 @@ public final class Backfills {
             .put("id", id.toString())
             .put("made", found.get().made());
     Audit.record(tx, tenant, who, "schedule.backfill.stop", schedule, detail.toString());
-    return new Result.Saved(find(tx, tenant, schedule, id).orElseThrow());
+    return saved(tx, tenant, schedule, id);
   }
 
   static void stop(Tx tx, UUID id) {
@@ -365,8 +385,7 @@ public final class Backfills {
       SELECT %s
       FROM carillon.schedule s
       JOIN carillon.backfill b ON b.schedule = s.id
-      WHERE s.tenant = ?
-        AND s.name = ?
+      WHERE s.id = ?
         AND (b.created_at, b.id) < (?, ?)
       ORDER BY b.created_at DESC, b.id DESC
       LIMIT ?
@@ -376,20 +395,15 @@ public final class Backfills {
   private static final Started NOT_YET =
       new Started(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
 
-  /** Newest first; empty if there is no such schedule. */
-  public Optional<Page<Backfill, Started>> list(
-      TenantId tenant, String schedule, int limit, @Nullable Started before) {
-    return db.inTransaction(
-        tx ->
-            tx.queryOne(SCHEDULE, row -> row.getLong("id"), tenant, schedule)
-                .map(_ -> list(tx, tenant, schedule, limit, before == null ? NOT_YET : before)));
-  }
-
-  private static Page<Backfill, Started> list(
-      Tx tx, TenantId tenant, String schedule, int limit, Started from) {
+  /** Newest first. */
+  public Page<Backfill, Started> list(
+      StoredSchedule schedule, int limit, @Nullable Started before) {
+    Started from = before == null ? NOT_YET : before;
     List<Backfill> found =
-        new ArrayList<>(
-            tx.query(LIST, Backfills::backfill, tenant, schedule, from.at(), from.id(), limit + 1));
+        db.inTransaction(
+            tx ->
+                tx.query(
+                    LIST, Backfills::backfill, schedule.id(), from.at(), from.id(), limit + 1));
     if (found.size() <= limit) {
       return new Page<>(found, null);
     }

@@ -18,15 +18,12 @@ import org.jspecify.annotations.Nullable;
 final class FireHistory {
 
   /** How many fires one page looks at before it ends early. */
-  private static final int PAGE_REACH = 10_000;
+  static final int PAGE_REACH = 10_000;
 
   /** How far back the latest of some kind is looked for. */
   private static final int LATEST_REACH = 1_000;
 
   private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
-  private static final Instant LAST = Instant.parse("9999-12-31T00:00:00Z");
-  private static final RecordedFire.Moment END =
-      new RecordedFire.Moment(LAST, LocalDateTime.parse("9999-12-31T00:00:00"));
 
   private FireHistory() {}
 
@@ -76,7 +73,7 @@ final class FireHistory {
       int limit,
       RecordedFire.@Nullable Moment before) {
     int reach = filter.hasTask() == null ? limit + 1 : Math.max(PAGE_REACH, limit);
-    RecordedFire.Moment end = before == null ? END : before;
+    RecordedFire.Moment end = before == null ? RecordedFire.Moment.END : before;
     List<Reached> reached =
         tx.query(
             page(filter.hasTask()),
@@ -84,7 +81,7 @@ final class FireHistory {
             reach,
             schedule.id(),
             filter.from() == null ? FIRST : filter.from(),
-            filter.to() == null ? LAST : filter.to(),
+            filter.to() == null ? RecordedFire.Moment.END.at() : filter.to(),
             end.at(),
             end.local(),
             reach,

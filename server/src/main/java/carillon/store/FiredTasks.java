@@ -4,7 +4,6 @@ import carillon.model.Slot;
 import carillon.model.TenantId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
@@ -19,14 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FiredTasks {
 
-  /** How many fires one page looks through before it ends early. */
-  private static final int PAGE_REACH = 10_000;
-
   private static final int CHUNK = 1_000;
-
-  private static final RecordedFire.Moment END =
-      new RecordedFire.Moment(
-          Instant.parse("9999-12-31T23:59:59Z"), LocalDateTime.parse("9999-12-31T23:59:59"));
 
   private final Db db;
   private final TaskReader reader;
@@ -103,10 +95,10 @@ final class FiredTasks {
       int limit,
       RecordedFire.@Nullable Moment before,
       boolean withPayload) {
-    RecordedFire.Moment position = before == null ? END : before;
+    RecordedFire.Moment position = before == null ? RecordedFire.Moment.END : before;
     Column lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
     List<TaskView> items = new ArrayList<>();
-    for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {
+    for (int reached = 0; reached < FireHistory.PAGE_REACH; reached += CHUNK) {
       List<Fire> fires =
           tx.query(FIRES, FiredTasks::fire, schedule, position.at(), position.local(), CHUNK);
       List<Fire> made = fires.stream().filter(fire -> fire.task() != null).toList();

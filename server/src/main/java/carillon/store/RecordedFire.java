@@ -37,7 +37,13 @@ public record RecordedFire(
   public record Filter(@Nullable Boolean hasTask, @Nullable Instant from, @Nullable Instant to) {}
 
   /** Where a list of them goes on. */
-  public record Moment(Instant at, LocalDateTime local) {}
+  public record Moment(Instant at, LocalDateTime local) {
+
+    /** After all there can be. */
+    static final Moment END =
+        new Moment(
+            Instant.parse("9999-12-31T23:59:59Z"), LocalDateTime.parse("9999-12-31T23:59:59"));
+  }
 
   Moment moment() {
     return new Moment(time.at(), time.local());

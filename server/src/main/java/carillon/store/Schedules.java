@@ -106,7 +106,7 @@ public final class Schedules {
     return db.inTransaction(tx -> find(tx, tenant, name));
   }
 
-  private static Optional<StoredSchedule> find(Tx tx, TenantId tenant, String name) {
+  static Optional<StoredSchedule> find(Tx tx, TenantId tenant, String name) {
     return tx.queryOne(FIND, ScheduleRows::read, tenant, name);
   }
 
@@ -180,14 +180,15 @@ public final class Schedules {
     }
     while (true) {
       StoredSchedule before = lock(tx, tenant, schedule.name()).orElse(null);
-      if (!expected.isMetBy(before)) {
-        return new Result.StaleVersion(before == null ? null : before.version());
-      }
       Instant now = now();
       boolean keepsEnd =
           before != null && Objects.equals(before.schedule().endAt(), schedule.endAt());
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
+      }
+      // What could not be saved at any version is said first: "apply" asks with one that none has.
+      if (!expected.isMetBy(before)) {
+        return new Result.StaleVersion(before == null ? null : before.version());
       }
       if (before != null) {
         return replace(tx, before, wanted, who, now);

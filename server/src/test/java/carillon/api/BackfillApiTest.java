@@ -56,14 +56,14 @@ class BackfillApiTest {
     JsonNode list = api.get("/v1/schedules/nightly/backfills").send().expect(200).json();
 
     assertThat(path).isEqualTo("/v1/schedules/nightly/backfills/" + started.text("id"));
-    assertThat(started.text("state")).isEqualTo("RUNNING");
+    assertThat(started.text("status")).isEqualTo("RUNNING");
     assertThat(started.text("schedule")).isEqualTo("nightly");
     assertThat(started.text("from")).isEqualTo("2025-10-01T10:00:00.000Z");
     assertThat(started.text("to")).isEqualTo("2025-10-01T10:10:00.000Z");
     assertThat(started.text("overlap")).isEqualTo("queue");
     assertThat(started.json().get("times").asInt()).isEqualTo(3);
     assertThat(started.json().get("finishedAt").isNull()).isTrue();
-    assertThat(done.get("state").asString()).isEqualTo("DONE");
+    assertThat(done.get("status").asString()).isEqualTo("DONE");
     assertThat(done.get("made").asInt()).isEqualTo(3);
     assertThat(done.get("existing").asInt()).isZero();
     assertThat(done.get("skipped").asInt()).isZero();
@@ -128,7 +128,7 @@ class BackfillApiTest {
 
     TestApi.Reply stopped = api.post(path + "/stop").send().expect(200);
 
-    assertThat(stopped.text("state")).isEqualTo("STOPPED");
+    assertThat(stopped.text("status")).isEqualTo("STOPPED");
     api.post(path + "/stop").send().expect(ErrorCode.WRONG_STATE);
     takeSteps();
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
@@ -181,7 +181,6 @@ class BackfillApiTest {
     String id = backfill("nightly", RANGE + "}").send().text("id");
 
     backfill("none", RANGE + "}").send().expect(ErrorCode.NOT_FOUND);
-    backfill("no%20name", RANGE + "}").send().expect(ErrorCode.NOT_FOUND);
     api.get("/v1/schedules/none/backfills").send().expect(ErrorCode.NOT_FOUND);
     api.get("/v1/schedules/other/backfills/" + id).send().expect(ErrorCode.NOT_FOUND);
     api.post("/v1/schedules/other/backfills/" + id + "/stop").send().expect(ErrorCode.NOT_FOUND);
@@ -189,6 +188,51 @@ class BackfillApiTest {
     api.get("/v1/schedules/nightly/backfills/" + UUID.randomUUID())
         .send()
         .expect(ErrorCode.NOT_FOUND);
+  }
+
+  @Test
+  void what_is_no_name_is_no_name_everywhere() {
+    String path = "/v1/schedules/no%20name";
+    String backfill = path + "/backfills/" + UUID.randomUUID();
+
+    List<TestApi.Request> calls =
+        List.of(
+            api.get(path),
+            api.request("DELETE", path).as(TestApi.ADMIN_KEY),
+            api.post(path + "/resume"),
+            api.get(path + "/fires"),
+            backfill("no%20name", RANGE + "}"),
+            api.get(path + "/backfills"),
+            api.get(backfill),
+            api.post(backfill + "/stop"));
+
+    calls.forEach(call -> call.send().expect(ErrorCode.INVALID_ID));
+  }
+
+  @Test
+  void a_key_of_other_types_is_not_told_that_there_are_no_backfills() {
+    scheduled.every("nightly", 300);
+
+    api.request("GET", "/v1/schedules/nightly/backfills")
+        .as(api.key("default", "worker", "other"))
+        .send()
+        .expect(ErrorCode.NOT_FOUND);
+    api.request("GET", "/v1/schedules/nightly/backfills")
+        .as(api.key("default", "worker", "report"))
+        .send()
+        .expect(200);
+  }
+
+  @Test
+  void an_answer_is_kept_even_if_the_schedule_is_gone() {
+    scheduled.every("nightly", 300);
+    TestApi.Request first = backfill("nightly", RANGE + "}").header("Idempotency-Key", "k");
+    String started = first.send().expect(202).body();
+    api.world.sql("DELETE FROM carillon.schedule");
+
+    TestApi.Request second = backfill("nightly", RANGE + "}").header("Idempotency-Key", "k");
+
+    assertThat(second.send().expect(202).body()).isEqualTo(started);
   }
 
   @Test

@@ -31,6 +31,7 @@ class FuzzTest {
           "{\"type\":\"t\",\"every\":\"90s\",\"startAt\":\"2027-01-01T00:00:00Z\",\"overlap\":\"queue\",\"jitter\":\"1s\",\"maxRuns\":3}",
           "{\"cron\":\"30 2 * *"
               + " *\",\"timezone\":\"Europe/Berlin\",\"count\":100,\"from\":\"9999-12-30T00:00:00Z\"}",
+          "{\"from\":\"2026-01-01T00:00:00Z\",\"to\":\"2026-01-02T00:00:00Z\",\"overlap\":\"allow\",\"dryRun\":true}",
           "{\"type\":\"t\",\"error\":\"x\",\"ids\":[],\"rate\":5}");
 
   private static final List<String> PATHS =
@@ -51,6 +52,10 @@ class FuzzTest {
           "/v1/schedules/s/pause",
           "/v1/schedules/s/trigger",
           "/v1/schedules/s/fires?outcome=task&from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=5",
+          "/v1/schedules/s/backfill",
+          "/v1/schedules/s/backfills?limit=5",
+          "/v1/schedules/s/backfills/0192f0c1-7d2a-7b3c-8d4e-5f6071829304",
+          "/v1/schedules/s/backfills/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/stop",
           "/v1/dead-letters/redrive",
           "/v1/dead-letters/purge",
           "/v1/redrives/0192f0c1-7d2a-7b3c-8d4e-5f6071829304/stop",

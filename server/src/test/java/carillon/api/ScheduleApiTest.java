@@ -447,6 +447,8 @@ class ScheduleApiTest {
     for (String cron :
         List.of(
             "@every 1s",
+            "@every 1h",
+            "@every PT1H30M",
             "@yearly",
             "0 0 L * *",
             "0 0 15W * *",

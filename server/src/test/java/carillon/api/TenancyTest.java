@@ -156,6 +156,10 @@ class TenancyTest {
     calls.put("POST /v1/schedules/n/pause", Permission.SCHEDULES_CONFIGURE);
     calls.put("POST /v1/schedules/n/resume", Permission.SCHEDULES_CONFIGURE);
     calls.put("POST /v1/schedules/n/trigger", Permission.SCHEDULES_CONFIGURE);
+    calls.put("POST /v1/schedules/n/backfill", Permission.SCHEDULES_CONFIGURE);
+    calls.put("GET /v1/schedules/n/backfills", Permission.SCHEDULES_READ);
+    calls.put("GET /v1/schedules/n/backfills/" + NOBODY, Permission.SCHEDULES_READ);
+    calls.put("POST /v1/schedules/n/backfills/" + NOBODY + "/stop", Permission.SCHEDULES_CONFIGURE);
     calls.put("GET /v1/dead-letters", Permission.TASKS_READ);
     calls.put("GET /v1/dead-letters/groups", Permission.TASKS_READ);
     calls.put("POST /v1/dead-letters/purge", Permission.TASKS_OPERATE);

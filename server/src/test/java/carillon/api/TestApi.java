@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.AddressRules;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
+import carillon.model.Timetable;
+import carillon.store.Backfills;
 import carillon.store.Json;
+import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -21,6 +24,7 @@ import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -38,11 +42,11 @@ final class TestApi implements AutoCloseable {
   private final HttpClient client =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
-  private TestApi(int databaseRequests) {
+  private TestApi(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
     this.api =
         HttpApi.start(
             config(0, databaseRequests),
-            stores(world),
+            stores(world, new Backfills(world.db, timetables, Duration.ofDays(30))),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             notReady::get,
             metrics,
@@ -50,11 +54,16 @@ final class TestApi implements AutoCloseable {
   }
 
   static TestApi start() {
-    return new TestApi(8);
+    return start(8);
   }
 
   static TestApi start(int databaseRequests) {
-    return new TestApi(databaseRequests);
+    return start(databaseRequests, StoredSchedule::timetable);
+  }
+
+  /** With other nominal times for backfills. */
+  static TestApi start(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
+    return new TestApi(databaseRequests, timetables);
   }
 
   static ApiConfig config(int port, int databaseRequests) {
@@ -69,6 +78,10 @@ final class TestApi implements AutoCloseable {
   }
 
   static Stores stores(World world) {
+    return stores(world, world.backfills);
+  }
+
+  private static Stores stores(World world, Backfills backfills) {
     return new Stores(
         world.db,
         world.tasks,
@@ -82,7 +95,7 @@ final class TestApi implements AutoCloseable {
         world.audit,
         world.restores,
         world.schedules,
-        world.backfills);
+        backfills);
   }
 
   int port() {

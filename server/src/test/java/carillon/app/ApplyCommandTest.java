@@ -156,8 +156,8 @@ class ApplyCommandTest {
   @Test
   void an_empty_file_prunes_nothing_unless_that_is_meant() throws IOException {
     Files.writeString(directory.resolve("f.yaml"), "schedules: []");
-    api.answering(200, "{\"items\": [{\"name\": \"x\"}], \"nextCursor\": \"c\"}")
-        .answering(200, "{\"items\": [{\"name\": \"y\"}]}")
+    api.answering(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}], \"nextCursor\": \"c\"}")
+        .answering(200, "{\"items\": [{\"name\": \"y\", \"version\": 1}]}")
         .answering(204, "")
         .answering(404, NONE);
 
@@ -183,6 +183,19 @@ class ApplyCommandTest {
             "GET /v1/schedules?limit=1000&cursor=c",
             "DELETE /v1/schedules/x",
             "DELETE /v1/schedules/y");
+    assertThat(api.asked())
+        .extracting(FakeApi.Asked::ifMatch)
+        .containsExactly(null, null, "\"3\"", "\"1\"");
+  }
+
+  @Test
+  void what_was_changed_since_it_was_listed_is_not_pruned() throws IOException {
+    Files.writeString(directory.resolve("f.yaml"), "schedules: []");
+    api.answering(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}]}").answering(412, STALE);
+
+    assertThat(apply("--prune", "--allow-empty")).isEqualTo(2);
+
+    assertThat(terminal.err()).contains("; done: nothing; not done: x; run it again to go on");
   }
 
   @Test

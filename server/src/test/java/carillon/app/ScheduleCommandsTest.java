@@ -80,6 +80,8 @@ class ScheduleCommandsTest {
             + " {\"from\":\"A\",\"to\":\"B\",\"overlap\":\"allow\"}",
         "backfill n --from A --to B --dry-run | POST /v1/schedules/n/backfill |"
             + " {\"from\":\"A\",\"to\":\"B\",\"dryRun\":true}",
+        "backfill n --from A --to B --again | POST /v1/schedules/n/backfill |"
+            + " {\"from\":\"A\",\"to\":\"B\",\"again\":true}",
         "backfills n --cursor c   | GET /v1/schedules/n/backfills?cursor=c |",
         "backfill-stop n 7        | POST /v1/schedules/n/backfills/7/stop |",
       })
@@ -215,9 +217,9 @@ class ScheduleCommandsTest {
         """
         {"items": [
           {"name": "a", "type": "t", "cron": "0 9 * * *", "every": null, "timezone": "UTC",
-           "status": "ACTIVE", "nextRun": {"at": "T"}, "previousOutcome": "COMPLETED"},
+           "status": "ACTIVE", "nextRun": {"at": "T"}},
           {"name": "b", "type": "t", "cron": null, "every": "PT1M30S", "timezone": "UTC",
-           "status": "PAUSED", "nextRun": null, "previousOutcome": null}]}
+           "status": "PAUSED", "nextRun": null}]}
         """);
 
     assertThat(type("list")).isZero();
@@ -225,16 +227,16 @@ class ScheduleCommandsTest {
     assertThat(terminal.out())
         .isEqualTo(
             """
-            NAME  TYPE  STATUS  FIRES      TIMEZONE  NEXT RUN  PREVIOUS OUTCOME
-            a     t     ACTIVE  0 9 * * *  UTC       T         COMPLETED
-            b     t     PAUSED  PT1M30S    UTC       -         -
+            NAME  TYPE  STATUS  FIRES      TIMEZONE  NEXT RUN
+            a     t     ACTIVE  0 9 * * *  UTC       T
+            b     t     PAUSED  PT1M30S    UTC       -
             """);
   }
 
   @Test
   void a_backfill_is_watched_until_it_has_ended() {
     String backfill =
-        "{\"id\":\"7\",\"state\":\"%s\",\"times\":400,\"made\":%d,\"existing\":2,\"skipped\":1}";
+        "{\"id\":\"7\",\"status\":\"%s\",\"times\":400,\"made\":%d,\"existing\":2,\"skipped\":1}";
     api.answering(202, backfill.formatted("RUNNING", 0))
         .answering(200, backfill.formatted("RUNNING", 97))
         .answering(200, backfill.formatted("DONE", 397));
@@ -260,8 +262,8 @@ class ScheduleCommandsTest {
   @Test
   void a_terminal_gets_one_bar_that_fills_up() {
     terminal.isTerminal = true;
-    api.answering(202, "{\"id\":\"7\",\"state\":\"RUNNING\",\"times\":4,\"made\":2}")
-        .answering(200, "{\"id\":\"7\",\"state\":\"STOPPED\",\"times\":4,\"made\":2}");
+    api.answering(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"made\":2}")
+        .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"made\":2}");
 
     assertThat(type("backfill n --from A --to B --watch --interval 1ms")).isZero();
 

@@ -182,13 +182,14 @@ class ScheduleServerTest {
             cron: "@daily"
             type: t
             timezone: Mars/Phobos
+          - {name: over, every: 1h, type: t, endAt: 2020-01-01T00:00:00Z}
         """);
 
     assertThat(terminal.run("schedule", "apply", "-f", "f.yaml")).isEqualTo(2);
 
     assertThat(terminal.err())
         .startsWith("carillon: f.yaml: line 5: never: /cron ")
-        .endsWith("; and refused too: nowhere\n")
+        .endsWith("; and refused too: nowhere, over\n")
         .hasLineCount(1);
     assertThat(run("schedule", "list")).isEqualTo("none\n");
   }
@@ -257,7 +258,7 @@ class ScheduleServerTest {
     assertThat(json(more(backfill, "--dry-run")).path("times").asInt()).isEqualTo(31);
     JsonNode done = json(more(backfill, "--watch", "--interval", "50ms"));
 
-    assertThat(done.path("state").asString()).isEqualTo("DONE");
+    assertThat(done.path("status").asString()).isEqualTo("DONE");
     assertThat(done.path("made").asInt()).isEqualTo(31);
     assertThat(run("schedule", "backfills", "daily")).contains(done.path("id").asString(), "DONE");
     assertThat(run("schedule", "fires", "daily", "--outcome", "task")).contains("backfill");

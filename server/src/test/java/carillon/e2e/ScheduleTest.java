@@ -62,6 +62,29 @@ class ScheduleTest {
           .atMost(PATIENCE)
           .until(() -> !api.get("/v1/tasks?type=tock&status=COMPLETED").path("items").isEmpty());
       assertThat(scheduledTimes(api)).as("one fire for each second").doesNotHaveDuplicates();
+      String changedAt =
+          api.put(
+                  "/v1/schedules/tick",
+                  Map.of(
+                      "type", "tock",
+                      "cron", "*/5 * * * * *",
+                      "overlap", "allow",
+                      "target", Map.of("discard", Map.of())))
+              .path("updatedAt")
+              .asString();
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  api.get("/v1/schedules/tick/fires?limit=1000&from=" + changedAt)
+                      .path("items")
+                      .valueStream()
+                      .anyMatch(fire -> fire.path("status").asString("").equals("COMPLETED")));
+      assertThat(scheduledTimes(api).stream().filter(at -> at.compareTo(changedAt) > 0))
+          .as("from then on by the new rule only")
+          .isNotEmpty()
+          .allMatch(at -> at.matches(".*[05]\\.000Z"))
+          .doesNotHaveDuplicates();
       JsonNode shown = api.get("/v1/schedules/tick");
       assertThat(shown.path("lastRun").path("outcome").asString()).isEqualTo("task");
       assertThat(shown.path("nextRuns")).hasSize(5);

@@ -39,10 +39,7 @@ class BackfillerTest {
 
   private Backfill start(String schedule, int times) {
     var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
-    return ((Backfills.Result.Saved)
-            world.db.inTransaction(
-                tx -> world.backfills.start(tx, World.TENANT, schedule, asked, "me")))
-        .backfill();
+    return ((Backfills.Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 
   private Backfill find(Backfill backfill) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.OverlapRule;
 import carillon.store.Backfills;
+import carillon.testkit.Scheduled;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -42,7 +43,7 @@ class CronBesideBackfillTest {
             start.minusSeconds(1),
             OverlapRule.QUEUE,
             false);
-    world.db.inTransaction(tx -> world.backfills.start(tx, World.TENANT, "s", asked, "me"));
+    new Scheduled(world).backfill("s", asked);
     world.backfillSteps.open(1).forEach(world.backfillSteps::take);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
   }

@@ -52,10 +52,7 @@ class BackfillRaceTest {
 
   private UUID start(int from, int to) {
     var asked = new Asked(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
-    return ((Result.Saved)
-            world.db.inTransaction(tx -> world.backfills.start(tx, World.TENANT, "s", asked, "me")))
-        .backfill()
-        .id();
+    return ((Result.Saved) scheduled.backfill("s", asked)).backfill().id();
   }
 
   private String count(String table) {

@@ -43,13 +43,16 @@ class BackfillsTest {
     world.close();
   }
 
-  private Result start(String schedule, Asked asked) {
-    return world.db.inTransaction(
-        tx -> world.backfills.start(tx, World.TENANT, schedule, asked, "me"));
+  private Backfill started(String schedule, Asked asked) {
+    return ((Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 
-  private Backfill started(String schedule, Asked asked) {
-    return ((Result.Saved) start(schedule, asked)).backfill();
+  private Backfills.Range range(String schedule, Asked asked) {
+    return world.backfills.count(stored(schedule), asked).orElseThrow();
+  }
+
+  private StoredSchedule stored(String schedule) {
+    return world.backfills.schedule(World.TENANT, schedule).orElseThrow();
   }
 
   private Backfill find(Backfill backfill) {
@@ -183,13 +186,10 @@ class BackfillsTest {
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
     assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
-    Instant known = ((Result.Forgotten) start("s", asked)).known();
+    Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
 
     assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
-    Result counted =
-        world.db.inTransaction(tx -> world.backfills.dryRun(tx, World.TENANT, "s", asked));
-    assertThat(counted).isInstanceOf(Result.Forgotten.class);
-    assertThat(start("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.Forgotten.class);
     assertThat(started("s", new Asked(known, now, OverlapRule.QUEUE, false)).times())
         .isBetween(29, 30);
@@ -279,11 +279,13 @@ class BackfillsTest {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
-    assertThat(start("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.NotPast.class);
-    assertThat(start("s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
+    assertThat(
+            scheduled.backfill(
+                "s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
         .isEqualTo(new Result.TooManyTimes());
-    assertThat(start("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
+    assertThat(scheduled.backfill("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
     assertThat(
             started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
@@ -297,9 +299,9 @@ class BackfillsTest {
       started("s", TEN_MINUTES);
     }
 
-    assertThat(start("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
+    assertThat(scheduled.backfill("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
     world.backfillSteps.open(1).forEach(world.backfillSteps::take);
-    assertThat(start("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
+    assertThat(scheduled.backfill("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
   }
 
   @Test
@@ -307,12 +309,44 @@ class BackfillsTest {
     long id = scheduled.every("s", 300);
     scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
 
-    Result counted =
-        world.db.inTransaction(tx -> world.backfills.dryRun(tx, World.TENANT, "s", TEN_MINUTES));
+    Result counted = world.backfills.dryRun(range("s", TEN_MINUTES));
 
     assertThat(counted).isEqualTo(new Result.Counted(3, 1));
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
     assertThat(world.value("SELECT count(*) FROM carillon.audit")).isEqualTo("0");
+  }
+
+  @Test
+  void a_dry_run_looks_up_some_at_a_time() {
+    long id = scheduled.every("s", 1);
+    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
+    scheduled.made(id, "2025-10-01T10:41:39Z", "UTC");
+
+    var range = range("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+
+    assertThat(world.backfills.dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
+  }
+
+  @Test
+  void a_schedule_that_is_deleted_meanwhile_is_not_found() {
+    scheduled.every("s", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+    var range = range("s", TEN_MINUTES);
+    world.sql(
+        """
+        CREATE FUNCTION carillon.just_then() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN DELETE FROM carillon.schedule; RETURN NEW; END $$;
+        CREATE TRIGGER just_then AFTER UPDATE ON carillon.backfill
+        FOR EACH ROW EXECUTE FUNCTION carillon.just_then()
+        """);
+
+    assertThat(
+            world.db.<Result>inTransaction(
+                tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me")))
+        .isEqualTo(new Result.NotFound());
+    assertThat(world.db.<Result>inTransaction(tx -> world.backfills.start(tx, range, "me")))
+        .isEqualTo(new Result.NotFound());
   }
 
   @Test
@@ -364,9 +398,8 @@ class BackfillsTest {
     assertThat(find(backfill)).isEqualTo(backfill);
     assertThat(world.backfills.find(new TenantId(99), "s", backfill.id())).isEmpty();
     assertThat(world.backfills.find(World.TENANT, "other", backfill.id())).isEmpty();
-    assertThat(world.backfills.list(new TenantId(99), "s", 10, null)).isEmpty();
-    assertThat(world.backfills.list(World.TENANT, "other", 10, null).orElseThrow().items())
-        .isEmpty();
+    assertThat(world.backfills.schedule(new TenantId(99), "s")).isEmpty();
+    assertThat(world.backfills.list(stored("other"), 10, null).items()).isEmpty();
   }
 
   @Test
@@ -374,8 +407,8 @@ class BackfillsTest {
     scheduled.every("s", 300);
     List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
 
-    var first = world.backfills.list(World.TENANT, "s", 1, null).orElseThrow();
-    var second = world.backfills.list(World.TENANT, "s", 1, first.next()).orElseThrow();
+    var first = world.backfills.list(stored("s"), 1, null);
+    var second = world.backfills.list(stored("s"), 1, first.next());
 
     assertThat(first.items()).containsExactly(all.get(1));
     assertThat(second.items()).containsExactly(all.get(0));

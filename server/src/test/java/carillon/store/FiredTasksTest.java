@@ -45,7 +45,7 @@ class FiredTasksTest {
 
   private void backfill(int times) {
     var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
-    world.db.inTransaction(tx -> world.backfills.start(tx, World.TENANT, "s", asked, "me"));
+    scheduled.backfill("s", asked);
     for (List<UUID> open = world.backfillSteps.open(1);
         !open.isEmpty();
         open = world.backfillSteps.open(1)) {

@@ -313,6 +313,9 @@ class SchedulesTest {
 
     assertThat(put(hourly(null, over.minusSeconds(1)), null, ANY))
         .isEqualTo(new Schedules.Result.EndIsOver());
+    assertThat(put(hourly(null, over.minusSeconds(1)), null, new Schedules.Expected(true, 0)))
+        .as("whatever the version")
+        .isEqualTo(new Schedules.Result.EndIsOver());
     assertThat(put(hourly(null, over)).version()).isEqualTo(1);
     assertThat(put(hourly(over.minusSeconds(60), over)).version()).isEqualTo(2);
   }

@@ -1,6 +1,7 @@
 package carillon.testkit;
 
 import carillon.model.TaskId;
+import carillon.store.Backfills;
 
 /** Schedules in a world, written beside the program, and what became of their nominal times. */
 public final class Scheduled {
@@ -33,6 +34,19 @@ public final class Scheduled {
             RETURNING id
             """
                 .formatted(name, cron, millis, zone)));
+  }
+
+  /** Asks for a backfill, as the API does. */
+  public Backfills.Result backfill(String schedule, Backfills.Asked asked) {
+    return switch (world.backfills.look(World.TENANT, schedule, asked)) {
+      case Backfills.Look.Refused(var why) -> why;
+      case Backfills.Look.Good(var found) ->
+          world
+              .backfills
+              .count(found, asked)
+              .map(range -> world.db.inTransaction(tx -> world.backfills.start(tx, range, "me")))
+              .orElseGet(Backfills.Result.TooManyTimes::new);
+    };
   }
 
   /** Records that a nominal time was skipped. */

@@ -65,8 +65,8 @@ final class ApplyCommand extends ApiCommand {
     wanted.values().forEach(each -> plan.add(compare(carillon, each)));
     new Refusals(carillon).check(plan);
     if (prune) {
-      names(carillon).stream()
-          .filter(name -> !wanted.containsKey(name))
+      listed(carillon).stream()
+          .filter(schedule -> !wanted.containsKey(schedule.path("name").asString()))
           .map(Step::removal)
           .forEach(plan::add);
     }
@@ -121,16 +121,16 @@ final class ApplyCommand extends ApiCommand {
     }
   }
 
-  private static List<String> names(Carillon carillon) {
-    List<String> names = new ArrayList<>();
+  private static List<JsonNode> listed(Carillon carillon) {
+    List<JsonNode> schedules = new ArrayList<>();
     String cursor = null;
     do {
       JsonNode page =
           carillon.get(query(ScheduleCommands.SCHEDULES, "limit", PAGE, "cursor", cursor));
-      page.path("items").forEach(schedule -> names.add(schedule.path("name").asString()));
+      page.path("items").forEach(schedules::add);
       cursor = page.path("nextCursor").asString(null);
     } while (cursor != null);
-    return names;
+    return schedules;
   }
 
   /** What was done; who fails in the middle says what was done and what was not. */

@@ -36,6 +36,13 @@ final class BackfillCommands {
         description = "one after another, or all at once. Default queue")
     private @Nullable String overlap;
 
+    @Option(
+        names = "--again",
+        description =
+            "also times so long ago that nobody knows whether they had a task; they may run a"
+                + " second time")
+    private boolean again;
+
     @Option(names = "--dry-run", description = "only say how many it would be")
     private boolean dryRun;
 
@@ -49,6 +56,7 @@ final class BackfillCommands {
     JsonNode ask(Carillon carillon) {
       ObjectNode body = JSON.createObjectNode().put("from", from).put("to", to);
       set(body, "overlap", overlap);
+      set(body, "again", again ? true : null);
       set(body, "dryRun", dryRun ? true : null);
       return watch.until(
           console,
@@ -74,7 +82,7 @@ final class BackfillCommands {
       long skipped = now.path("skipped").asLong(0);
       long done = made + existing + skipped;
       return new Watch.Progress(
-          now.path("state").asString(""),
+          now.path("status").asString(""),
           done,
           times,
           "%d of %d times, %d made, %d had a task, %d skipped"
@@ -112,7 +120,7 @@ final class BackfillCommands {
     @Override
     void show(JsonNode answer) {
       new Table(console)
-          .list(answer, "id", "state", "from", "to", "times", "made", "existing", "skipped");
+          .list(answer, "id", "status", "from", "to", "times", "made", "existing", "skipped");
     }
   }
 

@@ -83,15 +83,14 @@ public final class ScheduleCommands {
       ArrayNode lines = list.putArray("items");
       for (JsonNode schedule : answer.path("items")) {
         ObjectNode line = lines.addObject();
-        for (String field : List.of("name", "type", "status", "timezone", "previousOutcome")) {
+        for (String field : List.of("name", "type", "status", "timezone")) {
           line.set(field, schedule.path(field));
         }
         line.set("fires", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
         line.set("nextRun", schedule.path("nextRun").path("at"));
       }
       list.set("nextCursor", answer.path("nextCursor"));
-      new Table(console)
-          .list(list, "name", "type", "status", "fires", "timezone", "nextRun", "previousOutcome");
+      new Table(console).list(list, "name", "type", "status", "fires", "timezone", "nextRun");
     }
   }
 

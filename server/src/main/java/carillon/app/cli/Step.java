@@ -13,7 +13,7 @@ import tools.jackson.databind.node.ObjectNode;
  * What becomes of one schedule when a file is applied.
  *
  * @param wanted null if it is removed
- * @param version of the schedule that was compared; 0 if there was none
+ * @param version of the schedule that was compared or listed; 0 if there was none
  */
 record Step(
     String name,
@@ -44,8 +44,13 @@ record Step(
         differences);
   }
 
-  static Step removal(String name) {
-    return new Step(name, Kind.REMOVED, null, 0, List.of());
+  static Step removal(JsonNode listed) {
+    return new Step(
+        listed.path("name").asString(),
+        Kind.REMOVED,
+        null,
+        listed.path("version").asInt(0),
+        List.of());
   }
 
   static String path(String name) {
@@ -71,7 +76,7 @@ record Step(
 
   private Step remove(Carillon carillon) {
     try {
-      carillon.delete(path(name));
+      carillon.delete(path(name), version);
     } catch (CarillonException e) {
       if (e.status() != 404) { // somebody else was quicker
         throw e;

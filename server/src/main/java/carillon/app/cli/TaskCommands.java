@@ -296,7 +296,12 @@ public final class TaskCommands {
     @Option(names = "--key", paramLabel = "KEY", description = "business key")
     private @Nullable String key;
 
-    @Option(names = "--schedule", paramLabel = "NAME")
+    @Option(
+        names = "--schedule",
+        paramLabel = "NAME",
+        description =
+            "made by this schedule; without those that it withdrew, and those whose fires are"
+                + " forgotten")
     private @Nullable String schedule;
 
     @Option(names = "--due-after", paramLabel = "TIME")

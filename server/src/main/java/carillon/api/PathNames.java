@@ -1,0 +1,37 @@
+package carillon.api;
+
+import carillon.model.Echo;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+/** Reads the names and ids that are part of a path. */
+final class PathNames {
+
+  // UUID.fromString accepts "1-1-1-1-1".
+  private static final Pattern CANONICAL =
+      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
+
+  private PathNames() {}
+
+  static String schedule(Call call) {
+    String name = call.parameter("name");
+    if (!Fields.TYPE_NAME.matcher(name).matches()) {
+      throw new ApiException(
+          ErrorCode.INVALID_ID, Echo.of(name) + " is not a schedule's name: " + Fields.TYPE_NAME);
+    }
+    return name;
+  }
+
+  /**
+   * The parameter {@code id}.
+   *
+   * @param thing what has such an id
+   */
+  static UUID uuid(Call call, String thing) {
+    String id = call.parameter("id");
+    if (!CANONICAL.matcher(id).matches()) {
+      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a " + thing);
+    }
+    return UUID.fromString(id);
+  }
+}
