@@ -126,16 +126,36 @@ final class ScheduleRoutes {
 
   private Answer pause(Call call) {
     String name = name(call);
+    Schedules.Expected expected = expected(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
+    String who = call.caller().who();
     return once.run(
-        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
+        call,
+        tx ->
+            changed(
+                schedules.change(
+                    tx,
+                    call.tenant(),
+                    name,
+                    expected,
+                    () -> schedules.pause(tx, call.tenant(), name, reason, who))));
   }
 
   private Answer resume(Call call) {
     String name = name(call);
+    Schedules.Expected expected = expected(call);
     call.noFields();
+    String who = call.caller().who();
     return once.run(
-        call, tx -> changed(schedules.resume(tx, call.tenant(), name, call.caller().who())));
+        call,
+        tx ->
+            changed(
+                schedules.change(
+                    tx,
+                    call.tenant(),
+                    name,
+                    expected,
+                    () -> schedules.resume(tx, call.tenant(), name, who))));
   }
 
   private Answer trigger(Call call) {

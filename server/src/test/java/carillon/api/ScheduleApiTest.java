@@ -157,6 +157,25 @@ class ScheduleApiTest {
   }
 
   @Test
+  void a_pause_and_a_resume_may_name_the_version_that_they_are_based_on() {
+    put("stale-pause", "{'type':'t','every':'1h'}").expect(201);
+    String path = "/v1/schedules/stale-pause";
+
+    api.post(path + "/pause").header("If-Match", "\"2\"").send().expect(ErrorCode.STALE_VERSION);
+    assertThat(get("/stale-pause").get("paused").asBoolean()).isFalse();
+    api.post(path + "/pause").header("If-Match", "\"1\"").send().expect(200);
+    api.post(path + "/resume").header("If-Match", "\"1\"").send().expect(ErrorCode.STALE_VERSION);
+    assertThat(get("/stale-pause").get("paused").asBoolean()).isTrue();
+    api.post(path + "/resume").header("If-Match", "\"2\"").send().expect(200);
+    api.post(path + "/pause").header("If-Match", "*").send().expect(200);
+    api.post(path + "/resume").header("If-Match", "4").send().expect(ErrorCode.INVALID_HEADER);
+    api.post("/v1/schedules/none/pause")
+        .header("If-Match", "\"1\"")
+        .send()
+        .expect(ErrorCode.NOT_FOUND);
+  }
+
+  @Test
   void a_schedule_is_paused_for_a_reason_and_resumed() {
     put("pausing", "{'type':'t','every':'1h'}").expect(201);
 
