@@ -146,6 +146,11 @@ class BadScheduleTest {
         "{'type':'t','every':'999ms'} | INTERVAL_TOO_SHORT | /every | PT1S",
         "{'type':'t','every':'367d'} | OUT_OF_RANGE | /every | PT8784H",
         "{'type':'t','every':'1h','endAt':'2020-01-01T00:00:00Z'} | OUT_OF_RANGE | /endAt | future",
+        "{'type':'t','cron':'0 0 1 1 *','startAt':'2998-01-02T00:00:00Z','endAt':"
+            + "'2998-12-31T00:00:00Z'} | NEVER_FIRES | /endAt | from startAt to endAt",
+        "{'type':'t','cron':'30 2 * * *','timezone':'Europe/Berlin','dst':{'gap':'skip'},'startAt':"
+            + "'2037-03-29T00:00:00Z','endAt':'2037-03-29T12:00:00Z'} | NEVER_FIRES | /endAt |"
+            + " from startAt to endAt",
         "{'type':'t','every':'1h','overlap':'replace'} | INVALID_VALUE | /overlap | cancelPrevious",
         "{'type':'t','every':'1h','overlap':'cancel_previous'} | INVALID_VALUE | /overlap |"
             + " cancelPrevious",
