@@ -396,6 +396,27 @@ class ScheduleApiTest {
   }
 
   @Test
+  void a_preview_lists_a_bounded_number_of_times_that_are_skipped() {
+    String rest = "'timezone':'Europe/Berlin','dst':{'gap':'skip'},'count':2,'from':";
+    JsonNode seconds =
+        post("preview", "{'cron':'* * * * * *'," + rest + "'2027-03-28T00:59:58Z'}")
+            .expect(200)
+            .json()
+            .get("nextRuns");
+    JsonNode never =
+        post("preview", "{'cron':'30 2 * 3 SUNL'," + rest + "'2027-01-01T00:00:00Z'}")
+            .expect(200)
+            .json()
+            .get("nextRuns");
+
+    assertThat(seconds).hasSize(102);
+    assertThat(seconds.valueStream().filter(run -> !run.get("skipped").asBoolean()))
+        .extracting(run -> run.get("at").asString())
+        .containsExactly("2027-03-28T00:59:59.000Z", "2027-03-28T01:00:00.000Z");
+    assertThat(never).hasSize(100).allMatch(run -> run.get("skipped").asBoolean());
+  }
+
+  @Test
   void a_preview_says_what_a_change_of_the_clocks_does() {
     JsonNode shifted =
         post(
@@ -430,8 +451,15 @@ class ScheduleApiTest {
             "02:30 does not exist on this day: clocks go forward from 02:00 to 03:00; fires when"
                 + " the gap ends");
     assertThat(shifted.get("nextRuns").get(0).get("note").isNull()).isTrue();
-    assertThat(skipped.get("nextRuns").get(1).get("skipped").asBoolean()).isTrue();
-    assertThat(skipped.get("nextRuns").get(0).has("skipped")).isFalse();
+    assertThat(skipped.get("nextRuns"))
+        .extracting(run -> run.get("at").asString() + " " + run.get("skipped"))
+        .as("three that fire, and one beside them")
+        .containsExactly(
+            "2027-03-27T01:30:00.000Z false",
+            "2027-03-28T01:00:00.000Z true",
+            "2027-03-29T00:30:00.000Z false",
+            "2027-03-30T00:30:00.000Z false");
+    assertThat(shifted.get("nextRuns")).noneMatch(run -> run.get("skipped").asBoolean());
     assertThat(both.get("nextRuns"))
         .extracting(run -> run.get("at").asString())
         .containsExactly("2027-10-31T00:30:00.000Z", "2027-10-31T01:30:00.000Z");
