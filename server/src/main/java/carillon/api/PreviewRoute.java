@@ -31,7 +31,7 @@ final class PreviewRoute {
 
   private Answer preview(Call call) {
     Fields fields = call.fields();
-    String name = fields.typeName("name");
+    String name = ScheduleName.read(fields);
     RuleFields.Rule rule = RuleFields.read(fields, name);
     int count = count(fields);
     Instant asked = fields.time("from");

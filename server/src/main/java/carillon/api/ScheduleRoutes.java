@@ -1,6 +1,5 @@
 package carillon.api;
 
-import carillon.model.Echo;
 import carillon.store.Page;
 import carillon.store.RecordedFire;
 import carillon.store.Schedules;
@@ -260,12 +259,7 @@ final class ScheduleRoutes {
   }
 
   private static String name(Call call) {
-    String name = call.parameter("name");
-    if (!Fields.TYPE_NAME.matcher(name).matches()) {
-      throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a schedule's name: " + Fields.TYPE_NAME);
-    }
-    return name;
+    return ScheduleName.of(call);
   }
 
   private static ApiException notFound() {
