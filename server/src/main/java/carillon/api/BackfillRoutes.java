@@ -49,7 +49,7 @@ final class BackfillRoutes {
   }
 
   private Answer start(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     Fields fields = call.fields();
     Instant from = fields.required("from", fields.time("from"));
     Instant to = fields.required("to", fields.time("to"));
@@ -116,7 +116,7 @@ final class BackfillRoutes {
   }
 
   private Answer list(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     int limit = call.query().limit();
     Backfills.Started before = lists.start(call, BackfillRoutes::position);
     StoredSchedule schedule =
@@ -141,8 +141,8 @@ final class BackfillRoutes {
   }
 
   private Answer show(Call call) {
-    String name = PathNames.schedule(call);
-    UUID id = PathNames.uuid(call, "backfill");
+    String name = ScheduleName.of(call);
+    UUID id = PathIds.uuid(call, "backfill");
     Backfill backfill =
         database
             .use(() -> backfills.find(call.tenant(), name, id))
@@ -152,8 +152,8 @@ final class BackfillRoutes {
   }
 
   private Answer stop(Call call) {
-    String name = PathNames.schedule(call);
-    UUID id = PathNames.uuid(call, "backfill");
+    String name = ScheduleName.of(call);
+    UUID id = PathIds.uuid(call, "backfill");
     call.noFields();
     return once.run(
         call,

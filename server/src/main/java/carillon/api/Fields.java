@@ -111,6 +111,11 @@ final class Fields {
   }
 
   @Nullable Integer integer(String name, int min, int max) {
+    return integer(name, min, max, ErrorCode.OUT_OF_RANGE);
+  }
+
+  /** The same, with another code for what is too large. */
+  @Nullable Integer integer(String name, int min, int max, ErrorCode tooLarge) {
     JsonValue value = value(name);
     if (value == null) {
       return null;
@@ -123,7 +128,8 @@ final class Fields {
     boolean whole = digits.matches("-?[0-9]{1,18}");
     long number = whole ? Long.parseLong(digits) : Long.MAX_VALUE;
     if (number < min || number > max) {
-      wrong(name, ErrorCode.OUT_OF_RANGE, "must be a whole number from " + min + " to " + max);
+      ErrorCode code = digits.matches("0*[1-9][0-9]*") ? tooLarge : ErrorCode.OUT_OF_RANGE;
+      wrong(name, code, "must be a whole number from " + min + " to " + max);
       return null;
     }
     return (int) number;

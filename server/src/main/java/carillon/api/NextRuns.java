@@ -16,6 +16,9 @@ final class NextRuns {
   /** A list may be shorter rather than look past more times that a change of the clocks skips. */
   private static final int MOST_SKIPPED = 20;
 
+  /** One change of the clocks skips up to thousands. */
+  private static final int MOST_LISTED = 100;
+
   private NextRuns() {}
 
   /**
@@ -36,15 +39,26 @@ final class NextRuns {
     }
   }
 
-  /** All of them, those too that a change of the clocks skips. */
+  /** So many that fire, and beside them what a change of the clocks skips on the way. */
   static List<NominalTime> all(Timetable timetable, Span span, int count) {
     List<NominalTime> all = new ArrayList<>();
+    int firing = 0;
+    int skipped = 0;
     List<NominalTime> next = timetable.next(span.after());
-    while (all.size() < count && !span.isOver(next)) {
-      all.addAll(next);
+    for (int steps = 0; firing < count && steps < count + MOST_LISTED; steps++) {
+      if (span.isOver(next)) {
+        break;
+      }
+      for (NominalTime time : next) {
+        if (time.fires() || skipped < MOST_LISTED) {
+          all.add(time);
+          firing += time.fires() ? 1 : 0;
+          skipped += time.fires() ? 0 : 1;
+        }
+      }
       next = timetable.next(next.getFirst().at());
     }
-    return all.subList(0, Math.min(all.size(), count));
+    return all;
   }
 
   /** When the schedule will fire, if it is not paused then. */

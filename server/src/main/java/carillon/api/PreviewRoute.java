@@ -31,7 +31,7 @@ final class PreviewRoute {
 
   private Answer preview(Call call) {
     Fields fields = call.fields();
-    String name = fields.typeName("name");
+    String name = ScheduleName.read(fields);
     RuleFields.Rule rule = RuleFields.read(fields, name);
     int count = count(fields);
     Instant asked = fields.time("from");
@@ -47,15 +47,12 @@ final class PreviewRoute {
     node.put("description", recurrence.description());
     node.put("timezone", rule.zone().getId());
     node.put("timezoneData", Zones.dataVersion());
-    node.set("nextRuns", ScheduleJson.times(times, rule.zone(), rule.dst()));
+    node.set("nextRuns", ScheduleJson.previewed(times, rule.zone(), rule.dst()));
     return Answer.json(200, node);
   }
 
   private static int count(Fields fields) {
-    Integer count = fields.integer("count", 1, Integer.MAX_VALUE);
-    if (count != null && count > Limits.PREVIEWED) {
-      fields.wrong("count", ErrorCode.TOO_MANY, "must not be more than " + Limits.PREVIEWED);
-    }
+    Integer count = fields.integer("count", 1, Limits.PREVIEWED, ErrorCode.TOO_MANY);
     return count == null ? USUAL_COUNT : count;
   }
 

@@ -70,7 +70,7 @@ final class RedriveRoutes {
 
   private Answer show(Call call) {
     mustSeeAllTypes(call);
-    UUID id = PathNames.uuid(call, "redrive");
+    UUID id = PathIds.uuid(call, "redrive");
     return Answer.json(200, json(find(call, id)));
   }
 
@@ -81,13 +81,13 @@ final class RedriveRoutes {
   }
 
   private Answer stop(Call call) {
-    UUID id = PathNames.uuid(call, "redrive");
+    UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
     return once.run(call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
   }
 
   private Answer undo(Call call) {
-    UUID id = PathNames.uuid(call, "redrive");
+    UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
     Answer begun =
         once.run(call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));

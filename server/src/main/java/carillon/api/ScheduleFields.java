@@ -1,12 +1,16 @@
 package carillon.api;
 
 import carillon.model.CatchUp;
+import carillon.model.NominalTime;
 import carillon.model.OverlapRule;
+import carillon.model.Recurrence;
 import carillon.model.RetryPolicy;
 import carillon.model.Schedule;
 import carillon.model.Target;
+import carillon.model.Timetable;
 import carillon.store.Schedules;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Set;
 
 /** Reads schedules as they are asked for. */
@@ -40,6 +44,7 @@ final class ScheduleFields {
   /** Meaningful only if no mistakes were found. */
   Schedules.Wanted read(Fields fields, String name) {
     RuleFields.Rule rule = RuleFields.read(fields, name);
+    mustFire(fields, rule);
     OverlapRule overlap = fields.choice("overlap", OverlapRule.class, OverlapRule::label);
     CatchUp catchUp = catchUp(fields);
     Duration jitter = fields.duration("jitter", Duration.ZERO, Limits.FIRE_JITTER_MAX);
@@ -61,6 +66,21 @@ final class ScheduleFields {
     Boolean paused = fields.bool("paused");
     fields.done(READ_ONLY);
     return new Schedules.Wanted(schedule, paused);
+  }
+
+  /** Without a start it depends on when it is asked for, and on what there was before. */
+  private static void mustFire(Fields fields, RuleFields.Rule rule) {
+    Recurrence recurrence = rule.recurrence();
+    Instant startAt = rule.startAt();
+    Instant endAt = rule.endAt();
+    if (!fields.mistakes().none() || recurrence == null || startAt == null || endAt == null) {
+      return;
+    }
+    Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), startAt);
+    NextRuns.Span span = new NextRuns.Span(startAt.minusNanos(1), endAt);
+    if (NextRuns.all(timetable, span, 1).stream().noneMatch(NominalTime::fires)) {
+      fields.wrong("endAt", ErrorCode.NEVER_FIRES, "it does not fire once from startAt to endAt");
+    }
   }
 
   private static CatchUp catchUp(Fields fields) {

@@ -135,14 +135,18 @@ final class ScheduleJson {
     return array;
   }
 
+  /** The same, and whether each fires at all. */
+  static ArrayNode previewed(List<NominalTime> times, ZoneId zone, DstRule dst) {
+    ArrayNode array = NODES.arrayNode();
+    times.forEach(time -> array.add(time(time, zone, dst).put("skipped", !time.fires())));
+    return array;
+  }
+
   private static ObjectNode time(NominalTime time, ZoneId zone, DstRule dst) {
     ObjectNode node = NODES.objectNode();
     node.put("at", Times.format(time.at()));
     node.put("local", local(time.at(), zone));
     node.put("note", time.note(zone, dst).orElse(null));
-    if (!time.fires()) {
-      node.put("skipped", true);
-    }
     return node;
   }
 

@@ -82,7 +82,7 @@ final class ScheduleRoutes {
   }
 
   private Answer show(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     ShownSchedule shown =
         database
             .use(() -> schedules.show(call.tenant(), name))
@@ -97,7 +97,7 @@ final class ScheduleRoutes {
   }
 
   private Answer put(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
     Schedules.Wanted wanted = reader.read(fields, name);
@@ -115,7 +115,7 @@ final class ScheduleRoutes {
   }
 
   private Answer delete(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     return changed(
         database.inTransaction(
@@ -123,21 +123,41 @@ final class ScheduleRoutes {
   }
 
   private Answer pause(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
+    Schedules.Expected expected = expected(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
+    String who = call.caller().who();
     return once.run(
-        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, call.caller().who())));
+        call,
+        tx ->
+            changed(
+                schedules.change(
+                    tx,
+                    call.tenant(),
+                    name,
+                    expected,
+                    () -> schedules.pause(tx, call.tenant(), name, reason, who))));
   }
 
   private Answer resume(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
+    Schedules.Expected expected = expected(call);
     call.noFields();
+    String who = call.caller().who();
     return once.run(
-        call, tx -> changed(schedules.resume(tx, call.tenant(), name, call.caller().who())));
+        call,
+        tx ->
+            changed(
+                schedules.change(
+                    tx,
+                    call.tenant(),
+                    name,
+                    expected,
+                    () -> schedules.resume(tx, call.tenant(), name, who))));
   }
 
   private Answer trigger(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     String payload = optional(call, TaskFields::payload);
     return once.run(
         call,
@@ -200,7 +220,7 @@ final class ScheduleRoutes {
   }
 
   private Answer fires(Call call) {
-    String name = PathNames.schedule(call);
+    String name = ScheduleName.of(call);
     Query query = call.query();
     RecordedFire.Filter filter =
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));

@@ -82,7 +82,7 @@ final class FirePlanning {
    * moment ago, or it would look punctual at the next look.
    */
   private boolean mayStopBefore(Instant at) {
-    return madeUp == null || at.isAfter(now) || (isOlderThanGrace(at) && !madeUp.has(at));
+    return madeUp == null || !isMissed(at) || (isOlderThanGrace(at) && !madeUp.has(at));
   }
 
   private boolean isEnded(Instant at) {
@@ -114,6 +114,14 @@ final class FirePlanning {
   private Instant lastMissed() {
     Instant endAt = schedule.endAt();
     return endAt != null && endAt.isBefore(now) ? endAt : now;
+  }
+
+  /**
+   * Asked when something was missed. What is hardly late goes with the others, or the newest that
+   * is made up for would be followed by one more; where nothing is made up for, it is just late.
+   */
+  private boolean isMissed(Instant at) {
+    return schedule.catchUp().rule() == CatchUp.Rule.NONE ? isOlderThanGrace(at) : !at.isAfter(now);
   }
 
   private boolean isOlderThanGrace(Instant at) {
@@ -149,7 +157,7 @@ final class FirePlanning {
   private void fire(NominalTime time) {
     if (state.paused()) {
       skip(time, SkipReason.PAUSED);
-    } else if (madeUp != null && !time.at().isAfter(now)) {
+    } else if (madeUp != null && isMissed(time.at())) {
       makeUp(time, madeUp);
     } else {
       overlap(time, time.at().plus(jitter(schedule.jitter(), time)));

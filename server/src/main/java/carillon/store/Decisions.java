@@ -63,12 +63,23 @@ final class Decisions {
   private static final String SETTLE =
       """
       /* Decisions.settle */
+      WITH settled AS MATERIALIZED (
+          SELECT f.place, n.outcome
+          FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
+          CROSS JOIN LATERAL (
+              SELECT ctid AS place
+              FROM carillon.schedule_fire
+              WHERE schedule = n.schedule
+                AND at = n.at
+                AND local = n.local::timestamp
+                AND outcome IS NULL
+              LIMIT 1
+          ) f
+      )
       UPDATE carillon.schedule_fire f
-      SET outcome = n.outcome
-      FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
-      WHERE f.schedule = n.schedule
-        AND f.at = n.at
-        AND f.local = n.local::timestamp
+      SET outcome = settled.outcome
+      FROM settled
+      WHERE f.ctid = settled.place
         AND f.outcome IS NULL
       """;
 
@@ -220,9 +231,20 @@ final class Decisions {
     }
   }
 
+  // By their places, which the lock keeps: joined by id, a plan made when there were few schedules
+  // compares all of them
+  // with all of these.
   private static final String ADVANCE =
       """
       /* Decisions.advance */
+      WITH n AS MATERIALIZED (
+          SELECT n.*, s.place
+          FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
+                      ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
+               AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
+                     skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
+          CROSS JOIN LATERAL (SELECT ctid AS place FROM carillon.schedule WHERE id = n.id LIMIT 1) s
+      )
       UPDATE carillon.schedule s
       SET cursor = n.cursor,
           plan_at = n.plan_at,
@@ -236,11 +258,8 @@ final class Decisions {
           skipped_window = s.skipped_window + n.skipped_window,
           skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap,
           skipped_ended = s.skipped_ended + n.skipped_ended
-      FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
-                  ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
-           AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
-                 skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
-      WHERE s.id = n.id
+      FROM n
+      WHERE s.ctid = n.place
       """;
 
   private void advance(Tx tx, List<Fires.Planned> planned) {

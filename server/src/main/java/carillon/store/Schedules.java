@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -299,6 +300,16 @@ public final class Schedules {
         pause == null ? null : pause.at(),
         pause != null,
         schedule.id());
+  }
+
+  /** Makes the change only of the schedule that the caller expects. */
+  public Result change(
+      Tx tx, TenantId tenant, String name, Expected expected, Supplier<Result> change) {
+    Optional<StoredSchedule> found = lock(tx, tenant, name);
+    if (found.isPresent() && !expected.isMetBy(found.get())) {
+      return new Result.StaleVersion(found.get().version());
+    }
+    return change.get();
   }
 
   /** What is paused already stays as it is, unless there is another reason for it now. */

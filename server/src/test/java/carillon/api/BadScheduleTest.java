@@ -8,6 +8,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Schedules that must be refused, over the wire: which field is wrong, and why. */
@@ -142,6 +143,11 @@ class BadScheduleTest {
         "{'type':'t','every':'999ms'} | INTERVAL_TOO_SHORT | /every | PT1S",
         "{'type':'t','every':'367d'} | OUT_OF_RANGE | /every | PT8784H",
         "{'type':'t','every':'1h','endAt':'2020-01-01T00:00:00Z'} | OUT_OF_RANGE | /endAt | future",
+        "{'type':'t','cron':'0 0 1 1 *','startAt':'2998-01-02T00:00:00Z','endAt':"
+            + "'2998-12-31T00:00:00Z'} | NEVER_FIRES | /endAt | from startAt to endAt",
+        "{'type':'t','cron':'30 2 * * *','timezone':'Europe/Berlin','dst':{'gap':'skip'},'startAt':"
+            + "'2037-03-29T00:00:00Z','endAt':'2037-03-29T12:00:00Z'} | NEVER_FIRES | /endAt |"
+            + " from startAt to endAt",
         "{'type':'t','every':'1h','overlap':'replace'} | INVALID_VALUE | /overlap | cancelPrevious",
         "{'type':'t','every':'1h','overlap':'cancel_previous'} | INVALID_VALUE | /overlap |"
             + " cancelPrevious",
@@ -192,13 +198,19 @@ class BadScheduleTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "{'cron':'* * * * *','count':1000000} | TOO_MANY | /count | 100",
-        "{'cron':'* * * * *','count':101} | TOO_MANY | /count | 100",
-        "{'cron':'* * * * *','count':0} | OUT_OF_RANGE | /count | from 1",
+        "{'cron':'* * * * *','count':1000000} | TOO_MANY | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':101} | TOO_MANY | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':2147483648} | TOO_MANY | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':99999999999999999999} | TOO_MANY | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':0} | OUT_OF_RANGE | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':-1} | OUT_OF_RANGE | /count | from 1 to 100",
+        "{'cron':'* * * * *','count':1.5} | OUT_OF_RANGE | /count | from 1 to 100",
         "{'cron':'* * * * *','count':'5'} | INVALID_TYPE | /count | a whole number",
         "{'cron':'* * * * *','from':'yesterday'} | INVALID_TIME | /from | RFC 3339",
         "{'cron':'H H * * *'} | REQUIRED_FIELD | /name | decides",
-        "{'cron':'* * * * *','name':'a b'} | INVALID_VALUE | /name | must match",
+        "{'cron':'* * * * *','name':'a b'} | INVALID_VALUE | /name | A-Z a-z 0-9",
+        "{'cron':'* * * * *','name':'-a'} | INVALID_VALUE | /name | not begin with -",
+        "{'cron':'* * * * *','name':'..'} | INVALID_VALUE | /name | not . or ..",
         "{'cron':'* * * * *','type':'t'} | UNKNOWN_FIELD | /type | no such field",
         "{} | REQUIRED_FIELD | /cron | unless there is every",
       })
@@ -215,6 +227,8 @@ class BadScheduleTest {
         "PUT    | /v1/schedules/a%20b            | {'type':'t','every':'1h'} | INVALID_ID",
         "PUT    | /v1/schedules/%27%20OR%201=1-- | {'type':'t','every':'1h'} | INVALID_ID",
         "PUT    | /v1/schedules/..%2f..%2fetc    | {'type':'t','every':'1h'} | INVALID_ID",
+        "PUT    | /v1/schedules/-n               | {'type':'t','every':'1h'} | INVALID_ID",
+        "PUT    | /v1/schedules/--help           | {'type':'t','every':'1h'} | INVALID_ID",
         "PUT    | /v1/schedules/                 | {'type':'t','every':'1h'} | INVALID_ID",
         "PUT    | /v1/schedules/preview          | {'type':'t','every':'1h'} | METHOD_NOT_ALLOWED",
         "PUT    | /v1/schedules/n                | []                        | OBJECT_EXPECTED",
@@ -255,6 +269,15 @@ class BadScheduleTest {
       })
   void a_wrong_url_is_refused(String path, ErrorCode code) {
     assertThat(api.get(path).send().expect(code).body()).doesNotContain("<script>");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {".", "..", "%2e", "%2E%2e"})
+  void a_name_that_a_path_takes_for_a_step_is_refused(String name) {
+    TestApi.Reply reply =
+        api.put("/v1/schedules/" + name).json("{\"type\":\"t\",\"every\":\"1h\"}").send();
+
+    assertThat(reply.expect(ErrorCode.INVALID_ID).body()).contains("not . or ..");
   }
 
   private static TestApi.Reply put(String json) {

@@ -157,6 +157,25 @@ class ScheduleApiTest {
   }
 
   @Test
+  void a_pause_and_a_resume_may_name_the_version_that_they_are_based_on() {
+    put("stale-pause", "{'type':'t','every':'1h'}").expect(201);
+    String path = "/v1/schedules/stale-pause";
+
+    api.post(path + "/pause").header("If-Match", "\"2\"").send().expect(ErrorCode.STALE_VERSION);
+    assertThat(get("/stale-pause").get("paused").asBoolean()).isFalse();
+    api.post(path + "/pause").header("If-Match", "\"1\"").send().expect(200);
+    api.post(path + "/resume").header("If-Match", "\"1\"").send().expect(ErrorCode.STALE_VERSION);
+    assertThat(get("/stale-pause").get("paused").asBoolean()).isTrue();
+    api.post(path + "/resume").header("If-Match", "\"2\"").send().expect(200);
+    api.post(path + "/pause").header("If-Match", "*").send().expect(200);
+    api.post(path + "/resume").header("If-Match", "4").send().expect(ErrorCode.INVALID_HEADER);
+    api.post("/v1/schedules/none/pause")
+        .header("If-Match", "\"1\"")
+        .send()
+        .expect(ErrorCode.NOT_FOUND);
+  }
+
+  @Test
   void a_schedule_is_paused_for_a_reason_and_resumed() {
     put("pausing", "{'type':'t','every':'1h'}").expect(201);
 
@@ -377,6 +396,27 @@ class ScheduleApiTest {
   }
 
   @Test
+  void a_preview_lists_a_bounded_number_of_times_that_are_skipped() {
+    String rest = "'timezone':'Europe/Berlin','dst':{'gap':'skip'},'count':2,'from':";
+    JsonNode seconds =
+        post("preview", "{'cron':'* * * * * *'," + rest + "'2027-03-28T00:59:58Z'}")
+            .expect(200)
+            .json()
+            .get("nextRuns");
+    JsonNode never =
+        post("preview", "{'cron':'30 2 * 3 SUNL'," + rest + "'2027-01-01T00:00:00Z'}")
+            .expect(200)
+            .json()
+            .get("nextRuns");
+
+    assertThat(seconds).hasSize(102);
+    assertThat(seconds.valueStream().filter(run -> !run.get("skipped").asBoolean()))
+        .extracting(run -> run.get("at").asString())
+        .containsExactly("2027-03-28T00:59:59.000Z", "2027-03-28T01:00:00.000Z");
+    assertThat(never).hasSize(100).allMatch(run -> run.get("skipped").asBoolean());
+  }
+
+  @Test
   void a_preview_says_what_a_change_of_the_clocks_does() {
     JsonNode shifted =
         post(
@@ -411,8 +451,15 @@ class ScheduleApiTest {
             "02:30 does not exist on this day: clocks go forward from 02:00 to 03:00; fires when"
                 + " the gap ends");
     assertThat(shifted.get("nextRuns").get(0).get("note").isNull()).isTrue();
-    assertThat(skipped.get("nextRuns").get(1).get("skipped").asBoolean()).isTrue();
-    assertThat(skipped.get("nextRuns").get(0).has("skipped")).isFalse();
+    assertThat(skipped.get("nextRuns"))
+        .extracting(run -> run.get("at").asString() + " " + run.get("skipped"))
+        .as("three that fire, and one beside them")
+        .containsExactly(
+            "2027-03-27T01:30:00.000Z false",
+            "2027-03-28T01:00:00.000Z true",
+            "2027-03-29T00:30:00.000Z false",
+            "2027-03-30T00:30:00.000Z false");
+    assertThat(shifted.get("nextRuns")).noneMatch(run -> run.get("skipped").asBoolean());
     assertThat(both.get("nextRuns"))
         .extracting(run -> run.get("at").asString())
         .containsExactly("2027-10-31T00:30:00.000Z", "2027-10-31T01:30:00.000Z");

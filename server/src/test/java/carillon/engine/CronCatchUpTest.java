@@ -45,7 +45,6 @@ class CronCatchUpTest {
   @ParameterizedTest
   @CsvSource({
     // rule, limit, window, tasks of the day
-    "NONE, 100, P7D, 0",
     "LAST, 100, P7D, 1",
     "ALL, 100, P7D, 100",
     "ALL, 1000, PT1H, 61", // both ends of the window belong to it
@@ -82,6 +81,20 @@ class CronCatchUpTest {
                 """
                     .formatted(back, tasks)))
         .isEqualTo("" + tasks);
+  }
+
+  @Test
+  void without_catch_up_only_what_is_hardly_late_becomes_tasks() {
+    TestSchedule.every("s", Duration.ofMinutes(1)).with("catch_up", "NONE").insert(world, start);
+    Instant back = start.plus(Duration.ofDays(1));
+
+    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(back);
+
+    assertThat(fires("true")).isEqualTo("" + MINUTES_OF_A_DAY);
+    assertThat(fires("task IS NOT NULL AND at >= timestamptz '" + back + "' - interval '60 s'"))
+        .isEqualTo("2");
+    assertThat(counters()).isEqualTo("2 " + (MINUTES_OF_A_DAY - 2) + " 0 0");
+    assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY - 2);
   }
 
   @Test

@@ -123,7 +123,7 @@ class FirePlanTest {
   @ParameterizedTest
   @CsvSource({
     // rule, limit, window in s, what becomes of 60, 120, 180, 240 at second 250
-    "NONE, 100, 86400, window window window window",
+    "NONE, 100, 86400, window window window task", // the last one is only late
     "LAST, 100, 86400, window window window task",
     "LAST, 100, 5, window window window window",
     "ALL, 100, 86400, task task task task",
@@ -142,8 +142,45 @@ class FirePlanTest {
             String.join(
                 " ", said(plan).stream().map(s -> s.substring(s.indexOf(' ') + 1)).toList()))
         .isEqualTo(expected);
-    assertThat(plan.missed()).isEqualTo(4);
+    assertThat(plan.missed()).isEqualTo(rule == CatchUp.Rule.NONE ? 3 : 4);
     assertThat(plan.cursor()).isEqualTo(at(240));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // what becomes of 60, 120, 180 where nothing is made up for, by the second of the look
+    "ALLOW, '', 121, window task",
+    "ALLOW, '', 180, window task task",
+    "ALLOW, '', 181, window window task",
+    "SKIP, '', 180, window task overlap",
+    "SKIP, RUNNING, 180, window overlap overlap",
+    "QUEUE, RUNNING, 180, window task overlap",
+    "CANCEL_PREVIOUS, RUNNING, 180, window task task"
+  })
+  void without_catch_up_what_is_only_late_is_left_to_the_overlap_rule(
+      OverlapRule overlap, String live, long second, String expected) {
+    var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
+    OpenFire[] open =
+        live.isEmpty() ? new OpenFire[0] : new OpenFire[] {live(at(0), TaskState.valueOf(live))};
+
+    FirePlan plan =
+        FirePlan.of(state(schedule(overlap, none), MINUTES, at(0), open), at(second), MOST);
+
+    assertThat(String.join(" ", said(plan)).replaceAll("[0-9]+ ", "")).isEqualTo(expected);
+  }
+
+  @Test
+  void without_catch_up_small_chunks_decide_the_same() {
+    var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
+    List<String> all = new ArrayList<>();
+    FirePlan plan = FirePlan.nothing(at(0), at(250));
+    while (at(250).equals(plan.lookAt())) {
+      plan =
+          FirePlan.of(state(schedule(OverlapRule.ALLOW, none), MINUTES, plan.cursor()), at(250), 1);
+      all.addAll(said(plan));
+    }
+
+    assertThat(all).containsExactly("60 window", "120 window", "180 window", "240 task");
   }
 
   @Test

@@ -35,6 +35,11 @@ final class ScheduleFile {
       YAMLMapper.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
   private static final Pattern PLACE = Pattern.compile("(?m)^ in reader, line ([0-9]{1,9}),");
   private static final Pattern UNQUOTED = Pattern.compile(": +[*@]");
+
+  /** What YAML takes for numbers, and JSON does not. */
+  private static final Pattern ODD_NUMBER =
+      Pattern.compile("[-+]?(0x[0-9A-Fa-f]+|0o[0-7]+|\\.(inf|Inf|INF))|\\.(nan|NaN|NAN)");
+
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /**
@@ -55,11 +60,13 @@ final class ScheduleFile {
 
   private final String file;
   private final YAMLParser parser;
+  private final int[] source; // places are counted in code points
   private final List<Wanted> found = new ArrayList<>();
 
-  private ScheduleFile(String file, YAMLParser parser) {
+  private ScheduleFile(String file, YAMLParser parser, int[] source) {
     this.file = file;
     this.parser = parser;
+    this.source = source;
   }
 
   /**
@@ -69,7 +76,7 @@ final class ScheduleFile {
    */
   static List<Wanted> read(String file, String text) {
     try (YAMLParser parser = (YAMLParser) YAML.createParser(text)) {
-      ScheduleFile reader = new ScheduleFile(file, parser);
+      ScheduleFile reader = new ScheduleFile(file, parser, text.codePoints().toArray());
       for (JsonToken token = reader.next(); token != null; token = reader.next()) {
         reader.document(token);
       }
@@ -186,14 +193,43 @@ final class ScheduleFile {
     return switch (token) {
       case START_OBJECT -> object(depth);
       case START_ARRAY -> array(depth);
-      case VALUE_STRING -> NODES.stringNode(parser.getString());
+      case VALUE_STRING -> text(parser.getString());
       case VALUE_NUMBER_INT -> NODES.numberNode(parser.getBigIntegerValue());
-      case VALUE_NUMBER_FLOAT -> NODES.numberNode(parser.getDecimalValue());
+      case VALUE_NUMBER_FLOAT -> decimal(parser.getString());
       case VALUE_TRUE -> NODES.booleanNode(true);
       case VALUE_FALSE -> NODES.booleanNode(false);
       case VALUE_NULL -> NODES.nullNode();
       default -> throw wrong("has a value that JSON does not know");
     };
+  }
+
+  /** The parser takes more for text than YAML does. */
+  private JsonNode text(String text) {
+    if (text.equals("~") && isPlain(text)) {
+      return NODES.nullNode();
+    }
+    if (ODD_NUMBER.matcher(text).matches() && isPlain(text)) {
+      throw oddNumber(text);
+    }
+    return NODES.stringNode(text);
+  }
+
+  private JsonNode decimal(String text) {
+    if (ODD_NUMBER.matcher(text).matches()) {
+      throw oddNumber(text);
+    }
+    return NODES.numberNode(parser.getDecimalValue());
+  }
+
+  private CommandFailed oddNumber(String text) {
+    return wrong(
+        quoted(text) + " is no number in decimal digits; if it is meant as text, it needs quotes");
+  }
+
+  /** Whether it stands there as it is, not in quotes and not as a block. */
+  private boolean isPlain(String text) {
+    long place = parser.currentTokenLocation().getCharOffset();
+    return place >= 0 && place < source.length && source[(int) place] == text.charAt(0);
   }
 
   private ObjectNode object(int depth) {

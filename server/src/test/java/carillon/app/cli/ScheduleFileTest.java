@@ -71,6 +71,24 @@ class ScheduleFileTest {
   }
 
   @Test
+  void a_plain_tilde_is_null_and_what_is_in_quotes_is_text() {
+    ScheduleFile.Wanted one =
+        read("""
+        schedules:
+          - name: a # \ud83d\ude00
+            key: ~
+            payload: [~, '~', "0x10", '.inf', 0x, .info, 0b1]
+            type: |-
+              ~
+        """)
+            .getFirst();
+
+    assertThat(one.definition())
+        .hasToString(
+            "{\"payload\":[null,\"~\",\"0x10\",\".inf\",\"0x\",\".info\",\"0b1\"],\"type\":\"~\"}");
+  }
+
+  @Test
   void json_is_yaml() {
     assertThat(read("{\"schedules\": [{\"name\": \"a\", \"every\": \"1s\", \"type\": \"t\"}]}"))
         .extracting(ScheduleFile.Wanted::name)
@@ -94,6 +112,14 @@ class ScheduleFileTest {
         Arguments.of(one + "every: 90", "line 3: every must be a duration such as 90s"),
         Arguments.of(one + "maxRuns: '5'", "line 3: maxRuns must be a whole number"),
         Arguments.of(one + "maxRuns: 1.5", "line 3: maxRuns must be a whole number"),
+        Arguments.of(one + "payload: .inf", "line 3: \".inf\" is no number in decimal digits;"),
+        Arguments.of(one + "payload: [1, -.INF]", "line 3: \"-.INF\" is no number in decimal"),
+        Arguments.of(one + "payload:\n      a: .nan", "line 4: \".nan\" is no number in decimal"),
+        Arguments.of(one + "payload: .NaN", "line 3: \".NaN\" is no number in decimal digits;"),
+        Arguments.of(one + "maxRuns: 0x10", "line 3: \"0x10\" is no number in decimal digits;"),
+        Arguments.of(one + "payload: {a: 0o17}", "line 3: \"0o17\" is no number in decimal"),
+        Arguments.of(one + "name: ~", "line 3: "),
+        Arguments.of("schedules:\n  - name: ~", "line 2: name must be text"),
         Arguments.of(one + "paused: yes", "line 3: paused must be true or false"),
         Arguments.of(one + "target: http", "line 3: target must be a list of"),
         Arguments.of(one + "cron: a\n    cron: b", "line 4: "),
@@ -122,6 +148,7 @@ class ScheduleFileTest {
         .startsWith("f.yaml: ")
         .contains(message)
         .hasLineCount(1)
+        .doesNotContain("java.", "BigDecimal")
         .hasSizeLessThan(300);
   }
 }

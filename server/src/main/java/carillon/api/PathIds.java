@@ -4,23 +4,14 @@ import carillon.model.Echo;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
-/** Reads the names and ids that are part of a path. */
-final class PathNames {
+/** Reads the ids that are part of a path. */
+final class PathIds {
 
   // UUID.fromString accepts "1-1-1-1-1".
   private static final Pattern CANONICAL =
       Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
-  private PathNames() {}
-
-  static String schedule(Call call) {
-    String name = call.parameter("name");
-    if (!Fields.TYPE_NAME.matcher(name).matches()) {
-      throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a schedule's name: " + Fields.TYPE_NAME);
-    }
-    return name;
-  }
+  private PathIds() {}
 
   /**
    * The parameter {@code id}.
