@@ -256,6 +256,7 @@ public final class Fires {
           WHERE tenant = s.tenant
             AND id = f.task
             AND slot = f.slot
+          LIMIT 1 -- else it may be joined by the tenant alone while a new day seems to be empty
       ) t ON true
       ORDER BY f.schedule, f.at, f.local
       """;
