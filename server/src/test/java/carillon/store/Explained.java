@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
+import java.lang.reflect.Field;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -25,6 +26,16 @@ final class Explained {
     return explain(world, "EXPLAIN (GENERIC_PLAN) " + marks.appendTail(numbered));
   }
 
+  /** The statement that a class of the store keeps in this field. */
+  static String text(Field field) {
+    try {
+      field.setAccessible(true);
+      return (String) field.get(null);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   /** What a statement without arguments did. */
   static String run(World world, String sql) {
     return explain(world, "EXPLAIN (ANALYZE, BUFFERS) " + sql);
@@ -39,6 +50,7 @@ final class Explained {
       for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
         statement.execute("SET " + off + " = off"); // as Db does
       }
+      statement.execute("SET max_parallel_workers_per_gather = 0");
       StringBuilder plan = new StringBuilder();
       try (ResultSet rows = statement.executeQuery(sql)) {
         while (rows.next()) {

@@ -7,19 +7,12 @@ import carillon.model.ClaimedTask;
 import carillon.model.Outcome;
 import carillon.model.Slot;
 import carillon.model.TaskId;
-import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -86,7 +79,7 @@ class HotPlansTest {
     return STORE.stream()
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
-        .map(HotPlansTest::text)
+        .map(Explained::text)
         .filter(
             sql ->
                 sql.startsWith("/* ")
@@ -96,19 +89,10 @@ class HotPlansTest {
                     && !sql.contains("{key}"));
   }
 
-  private static String text(Field field) {
-    try {
-      field.setAccessible(true);
-      return (String) field.get(null);
-    } catch (IllegalAccessException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
   @ParameterizedTest
   @MethodSource("hotStatements")
   void a_hot_statement_reads_tasks_through_an_index(String sql) {
-    String plan = explain(numbered(Sql.forSlot(sql, slot)));
+    String plan = Explained.generic(world, Sql.forSlot(sql, slot));
 
     assertThat(plan)
         .doesNotContain("Seq Scan on task_" + slot.suffix())
@@ -121,7 +105,7 @@ class HotPlansTest {
     String claim =
         hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
 
-    String plan = explain(numbered(Sql.forSlot(claim, slot)));
+    String plan = Explained.generic(world, Sql.forSlot(claim, slot));
 
     assertThat(plan)
         .contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx")
@@ -138,7 +122,7 @@ class HotPlansTest {
       String type, String statement, String index, String condition) throws Exception {
     Field field = Class.forName("carillon.store." + type).getDeclaredField(statement);
 
-    String plan = explain(numbered(text(field)));
+    String plan = Explained.generic(world, Explained.text(field));
 
     assertThat(plan).containsPattern("using " + index + " .*\n +Index Cond: .*" + condition);
   }
@@ -188,36 +172,5 @@ class HotPlansTest {
               AND strpos(s.query, '%s') > 0 -- the names that statements begin with are not kept
             """
                 .formatted(statement)));
-  }
-
-  private static String numbered(String sql) {
-    Matcher marks = Pattern.compile("\\?").matcher(sql);
-    StringBuilder numbered = new StringBuilder();
-    for (int i = 1; marks.find(); i++) {
-      marks.appendReplacement(numbered, "\\$" + i);
-    }
-    return marks.appendTail(numbered).toString();
-  }
-
-  private static String explain(String sql) {
-    // Simple mode: the driver must not ask for the values that a generic plan does without.
-    var simple =
-        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
-    try (Connection connection = Postgres.connect(simple);
-        Statement statement = connection.createStatement()) {
-      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
-        statement.execute("SET " + off + " = off"); // as Db does
-      }
-      statement.execute("SET max_parallel_workers_per_gather = 0");
-      StringBuilder plan = new StringBuilder();
-      try (ResultSet rows = statement.executeQuery("EXPLAIN (GENERIC_PLAN) " + sql)) {
-        while (rows.next()) {
-          plan.append(rows.getString(1)).append('\n');
-        }
-      }
-      return plan.toString();
-    } catch (SQLException e) {
-      throw new AssertionError(sql, e);
-    }
   }
 }

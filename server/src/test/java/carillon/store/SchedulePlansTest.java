@@ -9,7 +9,6 @@ import carillon.model.Settlement;
 import carillon.model.Slot;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
-import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.time.Instant;
@@ -91,18 +90,9 @@ class SchedulePlansTest {
     return STORE.stream()
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
-        .map(SchedulePlansTest::text)
+        .map(Explained::text)
         .filter(sql -> sql.startsWith("/* "))
         .filter(sql -> !sql.replace("{slot}", "").contains("{")); // made into others
-  }
-
-  private static String text(Field field) {
-    try {
-      field.setAccessible(true);
-      return (String) field.get(null);
-    } catch (IllegalAccessException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @ParameterizedTest
@@ -145,7 +135,8 @@ class SchedulePlansTest {
 
   @Test
   void the_schedules_of_a_type_are_found_by_an_index() throws NoSuchFieldException {
-    String plan = Explained.generic(world, text(Types.class.getDeclaredField("NAMED_BY")));
+    String plan =
+        Explained.generic(world, Explained.text(Types.class.getDeclaredField("NAMED_BY")));
 
     assertThat(plan).containsPattern("schedule_type .*\\n +Index Cond: .*tenant = .*type = ");
   }
