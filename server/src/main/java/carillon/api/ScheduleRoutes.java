@@ -128,15 +128,7 @@ final class ScheduleRoutes {
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
     String who = call.caller().who();
     return once.run(
-        call,
-        tx ->
-            changed(
-                schedules.change(
-                    tx,
-                    call.tenant(),
-                    name,
-                    expected,
-                    () -> schedules.pause(tx, call.tenant(), name, reason, who))));
+        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, who, expected)));
   }
 
   private Answer resume(Call call) {
@@ -144,16 +136,7 @@ final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     call.noFields();
     String who = call.caller().who();
-    return once.run(
-        call,
-        tx ->
-            changed(
-                schedules.change(
-                    tx,
-                    call.tenant(),
-                    name,
-                    expected,
-                    () -> schedules.resume(tx, call.tenant(), name, who))));
+    return once.run(call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
   }
 
   private Answer trigger(Call call) {

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -302,24 +302,31 @@ public final class Schedules {
         schedule.id());
   }
 
-  /** Makes the change only of the schedule that the caller expects. */
-  public Result change(
-      Tx tx, TenantId tenant, String name, Expected expected, Supplier<Result> change) {
-    Optional<StoredSchedule> found = lock(tx, tenant, name);
-    if (found.isPresent() && !expected.isMetBy(found.get())) {
-      return new Result.StaleVersion(found.get().version());
-    }
-    return change.get();
-  }
-
-  /** What is paused already stays as it is, unless there is another reason for it now. */
-  public Result pause(Tx tx, TenantId tenant, String name, @Nullable String reason, String who) {
+  /** Makes a change under the schedule's lock, if it is as the caller expects. */
+  private static Result change(
+      Tx tx,
+      TenantId tenant,
+      String name,
+      Expected expected,
+      Function<StoredSchedule, Result> change) {
     Optional<StoredSchedule> found = lock(tx, tenant, name);
     if (found.isEmpty()) {
       return new Result.NotFound();
     }
-    Instant now = now();
     StoredSchedule before = found.get();
+    return expected.isMetBy(before)
+        ? change.apply(before)
+        : new Result.StaleVersion(before.version());
+  }
+
+  /** What is paused already stays as it is, unless there is another reason for it now. */
+  public Result pause(
+      Tx tx, TenantId tenant, String name, @Nullable String reason, String who, Expected expected) {
+    return change(tx, tenant, name, expected, before -> pause(tx, before, reason, who));
+  }
+
+  private Result pause(Tx tx, StoredSchedule before, @Nullable String reason, String who) {
+    Instant now = now();
     StoredSchedule.Pause pause = before.pause();
     if (pause != null && (reason == null || reason.equals(pause.reason()))) {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
@@ -331,25 +338,24 @@ public final class Schedules {
     }
     tx.update(COUNT_VERSION, now, null, now, before.id());
     String detail = reason == null ? null : Json.of(Map.of("reason", reason)).toString();
-    Audit.record(tx, tenant, who, "schedule.pause", name, detail);
-    return saved(tx, tenant, name, false);
+    Audit.record(tx, before.tenant(), who, "schedule.pause", before.schedule().name(), detail);
+    return saved(tx, before.tenant(), before.schedule().name(), false);
   }
 
   /** It fires from now on; failures are counted anew. */
-  public Result resume(Tx tx, TenantId tenant, String name, String who) {
-    Optional<StoredSchedule> found = lock(tx, tenant, name);
-    if (found.isEmpty()) {
-      return new Result.NotFound();
-    }
+  public Result resume(Tx tx, TenantId tenant, String name, String who, Expected expected) {
+    return change(tx, tenant, name, expected, before -> resume(tx, before, who));
+  }
+
+  private Result resume(Tx tx, StoredSchedule before, String who) {
     Instant now = now();
-    StoredSchedule before = found.get();
     if (!before.isPaused()) {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
     setPaused(tx, before, null);
     tx.update(COUNT_VERSION, now, null, now, before.id());
-    Audit.record(tx, tenant, who, "schedule.resume", name, null);
-    return saved(tx, tenant, name, false);
+    Audit.record(tx, before.tenant(), who, "schedule.resume", before.schedule().name(), null);
+    return saved(tx, before.tenant(), before.schedule().name(), false);
   }
 
   private static final String DELETE =
@@ -361,19 +367,15 @@ public final class Schedules {
 
   /** Planned fires are withdrawn; what is due or runs goes on. */
   public Result delete(Tx tx, TenantId tenant, String name, String who, Expected expected) {
-    Optional<StoredSchedule> found = lock(tx, tenant, name);
-    if (found.isEmpty()) {
-      return new Result.NotFound();
-    }
-    StoredSchedule before = found.get();
-    if (!expected.isMetBy(before)) {
-      return new Result.StaleVersion(before.version());
-    }
+    return change(tx, tenant, name, expected, before -> delete(tx, before, who));
+  }
+
+  private Result delete(Tx tx, StoredSchedule before, String who) {
     Instant now = now();
     withdraw(tx, before, now, who, "deleted");
     cancelLate(tx, before, now, who, "deleted");
     tx.update(DELETE, before.id());
-    Audit.record(tx, tenant, who, "schedule.delete", name, null);
+    Audit.record(tx, before.tenant(), who, "schedule.delete", before.schedule().name(), null);
     return new Result.Deleted();
   }
 

@@ -164,7 +164,8 @@ class CronChangeTest {
   void what_is_not_due_yet_because_of_jitter_is_cancelled_by_a_pause() {
     spread();
 
-    world.db.inTransaction(tx -> schedules.pause(tx, World.TENANT, "s", null, "me"));
+    world.db.inTransaction(
+        tx -> schedules.pause(tx, World.TENANT, "s", null, "me", Schedules.Expected.ANY));
     planner.planAt(clock(1, 1));
 
     assertThat(task()).isEqualTo("CANCELLED");

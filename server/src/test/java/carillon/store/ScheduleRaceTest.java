@@ -135,8 +135,8 @@ class ScheduleRaceTest {
     return switch (step) {
       case PUT_HOURLY -> put(tx, 1);
       case PUT_DAILY -> put(tx, 24);
-      case PAUSE -> schedules.pause(tx, World.TENANT, "n", null, "me");
-      case RESUME -> schedules.resume(tx, World.TENANT, "n", "me");
+      case PAUSE -> schedules.pause(tx, World.TENANT, "n", null, "me", Schedules.Expected.ANY);
+      case RESUME -> schedules.resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY);
       case TRIGGER -> schedules.trigger(tx, World.TENANT, "n", null, "me");
       case DELETE -> schedules.delete(tx, World.TENANT, "n", "me", Schedules.Expected.ANY);
     };

@@ -230,14 +230,30 @@ class SchedulesTest {
     world.sql("UPDATE carillon.schedule SET failures_in_a_row = 3");
 
     StoredSchedule paused =
-        saved(in(tx -> world.schedules.pause(tx, World.TENANT, "n", "moving", "me")));
+        saved(
+            in(
+                tx ->
+                    world.schedules.pause(
+                        tx, World.TENANT, "n", "moving", "me", Schedules.Expected.ANY)));
     StoredSchedule again =
-        saved(in(tx -> world.schedules.pause(tx, World.TENANT, "n", null, "you")));
+        saved(
+            in(
+                tx ->
+                    world.schedules.pause(
+                        tx, World.TENANT, "n", null, "you", Schedules.Expected.ANY)));
     StoredSchedule renamed =
-        saved(in(tx -> world.schedules.pause(tx, World.TENANT, "n", "moved", "you")));
+        saved(
+            in(
+                tx ->
+                    world.schedules.pause(
+                        tx, World.TENANT, "n", "moved", "you", Schedules.Expected.ANY)));
     StoredSchedule kept = put(hourly(null, null));
-    StoredSchedule resumed = saved(in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me")));
-    StoredSchedule twice = saved(in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me")));
+    StoredSchedule resumed =
+        saved(
+            in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
+    StoredSchedule twice =
+        saved(
+            in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
     assertThat(pause(paused).reason()).isEqualTo("moving");
