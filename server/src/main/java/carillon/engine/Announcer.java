@@ -52,11 +52,7 @@ public final class Announcer implements Agenda.Others {
    * @param isOurs which lanes this node looks after
    */
   public Announcer(
-      String self,
-      Catalog catalog,
-      IntPredicate isOurs,
-      InstantSource clock,
-      Consumer<Hint> send) {
+      String self, Catalog catalog, IntPredicate isOurs, InstantSource clock, Consumer<Hint> send) {
     this.self = self;
     this.catalog = catalog;
     this.isOurs = isOurs;
@@ -107,7 +103,7 @@ public final class Announcer implements Agenda.Others {
   }
 
   /** One pass. What cannot be sent is forgotten: by the next time they will have found it. */
-  Duration announceOnce() {
+  public Duration announceOnce() {
     Hint hint = take();
     if (!hint.news().isEmpty() || !hint.due().isEmpty()) {
       send.accept(hint);

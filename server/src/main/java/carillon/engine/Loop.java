@@ -106,8 +106,7 @@ public final class Loop implements AutoCloseable {
   /** Whether its thread is gone, or has been in one and the same pass for longer than that. */
   boolean isStuckFor(Duration patience) {
     long began = beganAt;
-    boolean isLong =
-        began != BETWEEN_PASSES && System.nanoTime() - began > patience.toNanos();
+    boolean isLong = began != BETWEEN_PASSES && System.nanoTime() - began > patience.toNanos();
     boolean isGone = !closed && thread.getState() == Thread.State.TERMINATED;
     return isLong || isGone;
   }

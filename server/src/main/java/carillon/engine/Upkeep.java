@@ -83,11 +83,7 @@ public final class Upkeep implements AutoCloseable {
     this.events = events;
     var reaper =
         new Reaper(
-            store.claims(),
-            store.nodes(),
-            node,
-            new Verdict(store.clock(), poisonCrashes),
-            events);
+            store.claims(), store.nodes(), node, new Verdict(store.clock(), poisonCrashes), events);
     var janitor =
         new Janitor(
             store.slots(),

@@ -137,8 +137,7 @@ public final class Catalog {
   /** Whether the lane's tasks are for engines and not for workers, be it that they are paused. */
   public boolean isPushed(int lane) {
     Lane known = lanes.byId.get(lane);
-    return known != null
-        && !known.route().isPulled(type(known.tenant(), known.type()).target());
+    return known != null && !known.route().isPulled(type(known.tenant(), known.type()).target());
   }
 
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */

@@ -44,7 +44,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Three planners, 100 schedules, ten minutes of injected time, and faults by a seed: sessions end
  * between any two statements and at the commit, planners go on with an old time or in a term that
- * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says, and each has one task.
+ * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says,
+ * and each has one task.
  *
  * <p>Sessions are ended by triggers that this test adds: each counts with a sequence, which no
  * rollback takes back, and the one that reaches a number ends its own session.

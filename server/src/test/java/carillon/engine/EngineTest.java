@@ -87,8 +87,7 @@ class EngineTest {
             events::add);
     Verdict verdict = new Verdict(world.clock, 3);
     reaper = new Reaper(world.claims, world.nodes, lease, verdict, events::add);
-    lostClaims =
-        new LostClaims(world.claims, lease, completer::isKnown, verdict, events::add);
+    lostClaims = new LostClaims(world.claims, lease, completer::isKnown, verdict, events::add);
     sweeper = new Sweeper(world.queue, world.clock);
     expirer = new Expirer(world.queue, events::add);
   }
