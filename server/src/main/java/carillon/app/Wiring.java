@@ -36,6 +36,7 @@ import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
+import carillon.store.Pooler;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -45,6 +46,7 @@ import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
+import carillon.store.Timeline;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
@@ -96,19 +98,18 @@ final class Wiring {
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
-    Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());
+    Migrations.open(address).apply(OptionalInt.empty());
 
     Metrics metrics = new Metrics();
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
-    Db apiDb = pool(address, "api", apiConnections, metrics, shutdown);
-    Db engineDb = pool(address, "engine", ENGINE_CONNECTIONS, metrics, shutdown);
+    Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
+    Db apiDb = pools.open(new Db.Pool("api", apiConnections));
+    Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS));
     // Apart from the others: both are needed by transactions that hold a connection already.
-    Db catalogDb = pool(address, "catalog", 2, metrics, shutdown);
+    Db catalogDb = pools.open(new Db.Pool("catalog", 2));
     // And this one so that nothing can keep a live node from saying so.
-    Db heartbeatDb = Db.open(address, "heartbeat", 1, config.node().lease().dividedBy(4));
-    shutdown.add(heartbeatDb);
-    metrics.pool("heartbeat", heartbeatDb);
+    Db heartbeatDb = pools.open(new Db.Pool("heartbeat", 1, config.node().lease().dividedBy(4)));
 
     DbClock clock = new DbClock(InstantSource.system());
     clock.measure(heartbeatDb);
@@ -128,8 +129,9 @@ final class Wiring {
         new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
 
     Loop refreshing =
-        new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
+        new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
+    watch(pools.timeline(), catalog, slots, refreshing);
     Heartbeat heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
     shutdown.add(heartbeat::leave);
     shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
@@ -176,6 +178,10 @@ final class Wiring {
         "planner.lag.seconds",
         "how long the schedule that waits longest has waited to be planned",
         () -> seconds(upkeep.plannerLag()));
+    metrics.gauge(
+        "database.timeline",
+        "the history of the database: it changes when a standby is promoted",
+        () -> pools.timeline().number());
     metrics.outcomes(endings);
     metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
     metrics.count("alerts", "alerts raised by this node", alerts::raised);
@@ -250,8 +256,7 @@ final class Wiring {
   private static Db.Address database(Config config, Shutdown shutdown) {
     DatabaseUrl url = config.database().url();
     if (url != null) {
-      String user = url.user() == null ? System.getProperty("user.name") : url.user();
-      return new Db.Address(url.jdbcUrl(), user, url.password());
+      return url.address(config.database().pooler());
     }
     EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir());
     shutdown.add(postgres);
@@ -270,12 +275,29 @@ final class Wiring {
     throw new CommandFailed(reason);
   }
 
-  private static Db pool(
-      Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
-    Db db = Db.open(address, name, connections);
-    shutdown.add(db);
-    metrics.pool(name, db);
-    return db;
+  /** What every pool needs. */
+  private record Pools(Db.Address address, Timeline timeline, Metrics metrics, Shutdown shutdown) {
+    Db open(Db.Pool size) {
+      Db db = Db.open(address, size, timeline);
+      shutdown.add(db);
+      metrics.pool(size.name(), db);
+      return db;
+    }
+  }
+
+  /** Another history of the database is another database, as far as memory is concerned. */
+  private static void watch(Timeline timeline, Catalog catalog, Slots slots, Loop refreshing) {
+    timeline.whenChanged(catalog::forget);
+    timeline.whenChanged(slots::forget);
+    timeline.whenChanged(refreshing::wake);
+  }
+
+  private static Duration refresh(Pools pools, Db db, Catalog catalog) {
+    if (pools.address().pooler() != Pooler.NONE) { // who keeps our connections through a failover
+      pools.timeline().lookOnce(db);
+    }
+    catalog.refresh();
+    return REFRESH;
   }
 
   private static Heartbeat.Member member(Config config) {
@@ -311,11 +333,6 @@ final class Wiring {
     return heartbeat.lease().isTrusted(System.nanoTime())
         ? Optional.empty()
         : Optional.of("the database has not answered for a while");
-  }
-
-  private static Duration pass(Runnable work, Duration then) {
-    work.run();
-    return then;
   }
 
   private static double seconds(Duration duration) {
