@@ -13,10 +13,12 @@ import carillon.engine.Loop;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
+import carillon.model.ClusterView;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Slot;
 import carillon.model.Target;
+import carillon.model.Vitals;
 import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
@@ -51,12 +53,10 @@ import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.net.URI;
-import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -132,9 +132,9 @@ final class Wiring {
         new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
     watch(pools.timeline(), catalog, slots, refreshing);
-    Heartbeat heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
-    shutdown.add(heartbeat::leave);
-    shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
+    ClusterWiring cluster =
+        ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
+    Heartbeat heartbeat = cluster.heartbeat();
 
     Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
@@ -148,6 +148,17 @@ final class Wiring {
                     metrics,
                     shutdown))
             : Optional.empty();
+    engine.ifPresent(
+        running ->
+            heartbeat.report(
+                () ->
+                    new Vitals(
+                        running.inFlight(),
+                        running.seats(),
+                        lag(agenda, catalog, heartbeat.view(), clock),
+                        metrics.claimed(),
+                        metrics.ended())));
+    cluster.contend();
     var upkeepStore =
         new Upkeep.Store(
             queue,
@@ -216,9 +227,11 @@ final class Wiring {
             metrics.registry(),
             clock);
     shutdown.add(api);
-    engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
-    return new Node(
-        URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
+    URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
+    heartbeat.answersAt(url.toString());
+    engine.ifPresent(running -> shutdown.add(running::stopClaiming));
+    shutdown.add(heartbeat::drain); // before anything else: others take over what is not begun
+    return new Node(url, shutdown);
   }
 
   private static Engine engine(
@@ -275,16 +288,6 @@ final class Wiring {
     throw new CommandFailed(reason);
   }
 
-  /** What every pool needs. */
-  private record Pools(Db.Address address, Timeline timeline, Metrics metrics, Shutdown shutdown) {
-    Db open(Db.Pool size) {
-      Db db = Db.open(address, size, timeline);
-      shutdown.add(db);
-      metrics.pool(size.name(), db);
-      return db;
-    }
-  }
-
   /** Another history of the database is another database, as far as memory is concerned. */
   private static void watch(Timeline timeline, Catalog catalog, Slots slots, Loop refreshing) {
     timeline.whenChanged(catalog::forget);
@@ -300,13 +303,11 @@ final class Wiring {
     return REFRESH;
   }
 
-  private static Heartbeat.Member member(Config config) {
-    List<String> roles =
-        config.node().roles().stream()
-            .map(role -> role.name().toLowerCase(Locale.ROOT))
-            .sorted()
-            .toList();
-    return new Heartbeat.Member(config.node().id(), roles, Main.version(), config.node().lease());
+  /** How long the first due task of the node's own lanes has waited. */
+  private static Duration lag(Agenda agenda, Catalog catalog, ClusterView view, DbClock clock) {
+    Instant first = agenda.earliest(lane -> view.isOurs(lane) && catalog.isPushedNow(lane));
+    Duration waited = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    return waited.isNegative() ? Duration.ZERO : waited;
   }
 
   private static ApiConfig api(Config config, Catalog catalog, int connections) {

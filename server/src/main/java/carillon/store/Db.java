@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Term;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
@@ -7,9 +8,12 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
@@ -27,11 +31,18 @@ public final class Db implements AutoCloseable {
   /** Behind a pooler, what sets a transaction's settings; null where the session has them. */
   private final @Nullable String settings;
 
+  private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
+  private final LongAdder staleTerms = new LongAdder();
+
   private Db(
-      HikariDataSource pool, ConnectionSource source, @Nullable String settings) {
+      HikariDataSource pool,
+      ConnectionSource source,
+      @Nullable String settings,
+      @Nullable Supplier<Optional<Term>> leading) {
     this.pool = pool;
     this.source = source;
     this.settings = settings;
+    this.leading = leading;
   }
 
   /**
@@ -58,7 +69,7 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, new Pool(name, connections, PATIENCE), new Timeline());
+    return open(address, new Pool(name, connections), new Timeline());
   }
 
   /**
@@ -98,7 +109,22 @@ public final class Db implements AutoCloseable {
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
-    return new Db(new HikariDataSource(config), source, isPooled ? settings.asStatement() : null);
+    return new Db(
+        new HikariDataSource(config), source, isPooled ? settings.asStatement() : null, null);
+  }
+
+  /**
+   * The same pool, for the leader alone: every transaction first proves that the term goes on, and
+   * fails with {@link StoreException#isStaleTerm} if it does not. A takeover waits for those that
+   * have proved it, so none is committed in a later term.
+   */
+  public Db onlyWhile(Supplier<Optional<Term>> leading) {
+    return new Db(pool, source, settings, leading);
+  }
+
+  /** Transactions that were refused because their term was over. */
+  public long staleTerms() {
+    return staleTerms.sum();
   }
 
   /**
@@ -148,6 +174,7 @@ public final class Db implements AutoCloseable {
         if (settings != null) {
           tx.query(settings, _ -> true);
         }
+        proveLeading(tx);
         value = work.apply(tx);
       } catch (StoreException e) {
         rollBack(connection, e);
@@ -182,6 +209,17 @@ public final class Db implements AutoCloseable {
   private static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
     if (warning != null) {
       throw new SQLException("committed, but perhaps on no standby: " + warning.getMessage(), "08007");
+    }
+  }
+
+  private void proveLeading(Tx tx) {
+    if (leading == null) {
+      return;
+    }
+    Optional<Term> term = leading.get();
+    if (term.isEmpty() || !Leadership.isHeld(tx, term.get())) {
+      staleTerms.increment();
+      throw StoreException.staleTerm(term);
     }
   }
 
