@@ -296,8 +296,7 @@ public final class Catalog {
    * of a version other settings. Those are good enough until the next refresh, the lanes are not.
    */
   public synchronized void forget() {
-    snapshot =
-        new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
+    snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
     lanes.byId.clear();
     lanes.byName.clear();
   }

@@ -208,7 +208,8 @@ public final class Db implements AutoCloseable {
    */
   private static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
     if (warning != null) {
-      throw new SQLException("committed, but perhaps on no standby: " + warning.getMessage(), "08007");
+      throw new SQLException(
+          "committed, but perhaps on no standby: " + warning.getMessage(), "08007");
     }
   }
 

@@ -117,8 +117,8 @@ class DatabaseLossTest {
   private static Instant firstClaim(Instant after) {
     return database
         .column(
-            "SELECT to_char(min(started_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
-                + " FROM carillon.task WHERE started_at > '"
+            "SELECT to_char(min(started_at) AT TIME ZONE 'UTC',"
+                + " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM carillon.task WHERE started_at > '"
                 + after
                 + "'")
         .stream()

@@ -89,19 +89,19 @@ public final class PgBouncer implements AutoCloseable {
 
   private static String settings(Db.Address server, int port, int sessions) {
     return """
-        [databases]
-        * = host=127.0.0.1 port=%s
-        [pgbouncer]
-        listen_addr = 127.0.0.1
-        listen_port = %d
-        unix_socket_dir =
-        auth_type = scram-sha-256
-        auth_file = users.txt
-        pool_mode = transaction
-        default_pool_size = %d
-        max_client_conn = 200
-        server_login_retry = 1
-        """
+    [databases]
+    * = host=127.0.0.1 port=%s
+    [pgbouncer]
+    listen_addr = 127.0.0.1
+    listen_port = %d
+    unix_socket_dir =
+    auth_type = scram-sha-256
+    auth_file = users.txt
+    pool_mode = transaction
+    default_pool_size = %d
+    max_client_conn = 200
+    server_login_retry = 1
+    """
         .formatted(server.url().replaceAll(".*:(\\d+)/.*", "$1"), port, sessions);
   }
 

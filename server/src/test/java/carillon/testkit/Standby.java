@@ -56,8 +56,7 @@ public final class Standby implements AutoCloseable {
       }
       follow(primary.address(), files);
       Files.copy(
-          primary.directory().resolve("postgres-password"),
-          directory.resolve("postgres-password"));
+          primary.directory().resolve("postgres-password"), directory.resolve("postgres-password"));
       Standby standby = new Standby(primary, OwnPostgres.startIn(directory));
       if (mode == Mode.SYNCHRONOUS) {
         statement.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
@@ -83,8 +82,7 @@ public final class Standby implements AutoCloseable {
                 primary.url().replaceAll(".*:(\\d+)/.*", "$1"),
                 primary.user(),
                 primary.password()));
-    Files.setPosixFilePermissions(
-        files, PosixFilePermissions.fromString("rwx------"));
+    Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwx------"));
   }
 
   /** Files may come and go meanwhile: the log that is streamed makes up for it. */
