@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -70,8 +71,8 @@ class DatabaseLossTest {
       postgres.start();
       Instant upAt = Instant.now();
 
-      await().atMost(PATIENCE).until(() -> firstClaim(stoppedAt) != null);
-      Duration late = Duration.between(upAt, firstClaim(stoppedAt));
+      await().atMost(PATIENCE).until(() -> firstClaim(stoppedAt).isPresent());
+      Duration late = Duration.between(upAt, firstClaim(stoppedAt).orElseThrow());
       System.out.printf(
           "%s: %d accepted in the second before, first claim %d ms after it was up%n",
           stop, before, late.toMillis());
@@ -114,18 +115,21 @@ class DatabaseLossTest {
     assertCompletedOnce(producer);
   }
 
-  private static Instant firstClaim(Instant after) {
+  /** The first claim of a task after a moment, if there was one. */
+  private static Optional<Instant> firstClaim(Instant after) {
     return database
         .column(
-            "SELECT to_char(min(started_at) AT TIME ZONE 'UTC',"
-                + " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM carillon.task WHERE started_at > '"
-                + after
-                + "'")
+            """
+            SELECT to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+            FROM carillon.task
+            WHERE started_at > '%s'
+            ORDER BY started_at
+            LIMIT 1
+            """
+                .formatted(after))
         .stream()
-        .filter(text -> text != null)
-        .map(Instant::parse)
         .findFirst()
-        .orElse(null);
+        .map(Instant::parse);
   }
 
   private static void assertCompletedOnce(Producer producer) {

@@ -43,6 +43,8 @@ public final class PgBouncer implements AutoCloseable {
   }
 
   /**
+   * Returns when it takes connections.
+   *
    * @param server what it stands before
    * @param sessions with the server, for each user and database
    */
