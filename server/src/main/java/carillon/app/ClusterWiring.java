@@ -31,7 +31,6 @@ final class ClusterWiring {
   private final Loop planning;
 
   private ClusterWiring(
-  private ClusterWiring(
       Pools pools, Config config, Heartbeat heartbeat, Metrics metrics, Shutdown shutdown) {
     this.shutdown = shutdown;
     this.heartbeat = heartbeat;
