@@ -176,7 +176,7 @@ final class ClusterPage {
   }
 
   private static String sum(List<JsonNode> nodes, String field) {
-    return Amounts.number(nodes.stream().mapToLong(node -> node.path(field).asLong(0)).sum());
+    return Amounts.number(nodes.stream().mapToDouble(node -> node.path(field).asInt(0)).sum());
   }
 
   private List<JsonNode> nodes(Predicate<JsonNode> which) {

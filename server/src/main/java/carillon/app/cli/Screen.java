@@ -110,7 +110,7 @@ final class Screen implements AutoCloseable {
 
   /** Only for the terminal that this process was started on. */
   private static Optional<String> stty(Console console, String... arguments) {
-    if (console.in() != System.in) {
+    if (!console.in().equals(System.in)) {
       return Optional.empty();
     }
     List<String> command = new ArrayList<>(List.of("stty"));
