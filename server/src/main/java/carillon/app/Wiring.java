@@ -1,6 +1,7 @@
 package carillon.app;
 
 import carillon.api.ApiConfig;
+import carillon.api.Health;
 import carillon.api.HttpApi;
 import carillon.api.Stores;
 import carillon.app.cli.CommandFailed;
@@ -14,6 +15,7 @@ import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
 import carillon.model.ClusterView;
+import carillon.model.Hint;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Slot;
@@ -39,6 +41,7 @@ import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
+import carillon.store.Pooler;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -48,6 +51,7 @@ import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
+import carillon.store.Timeline;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
@@ -78,6 +82,8 @@ final class Wiring {
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
+  private static final Duration SHORTEST_STUCK = Duration.ofSeconds(20);
+
   private Wiring() {}
 
   /** Starts what the node's roles ask for; if anything fails, what was started is stopped again. */
@@ -97,19 +103,18 @@ final class Wiring {
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
-    Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());
+    Migrations.open(address).apply(OptionalInt.empty());
 
     Metrics metrics = new Metrics();
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
-    Db apiDb = pool(address, "api", apiConnections, metrics, shutdown);
-    Db engineDb = pool(address, "engine", ENGINE_CONNECTIONS, metrics, shutdown);
+    Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
+    Db apiDb = pools.open(new Db.Pool("api", apiConnections));
+    Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS));
     // Apart from the others: both are needed by transactions that hold a connection already.
-    Db catalogDb = pool(address, "catalog", 2, metrics, shutdown);
+    Db catalogDb = pools.open(new Db.Pool("catalog", 2));
     // And this one so that nothing can keep a live node from saying so.
-    Db heartbeatDb = Db.open(address, "heartbeat", 1, config.node().lease().dividedBy(4));
-    shutdown.add(heartbeatDb);
-    metrics.pool("heartbeat", heartbeatDb);
+    Db heartbeatDb = pools.open(new Db.Pool("heartbeat", 1, config.node().lease().dividedBy(4)));
 
     DbClock clock = new DbClock(InstantSource.system());
     clock.measure(heartbeatDb);
@@ -129,19 +134,22 @@ final class Wiring {
         new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
 
     Loop refreshing =
-        new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
+        new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
+    watch(pools.timeline(), catalog, slots, refreshing);
     ClusterWiring cluster =
-        ClusterWiring.join(address, config, heartbeatDb, clock, metrics, shutdown);
+        ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
+    HintWiring hints =
+        HintWiring.start(pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
 
-    Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)
             ? Optional.of(
                 engine(
                     config,
-                    new Engine.Store(queue, endings, catalog, agenda, clock, nodes),
+                    new Engine.Store(
+                        queue, endings, catalog, agenda, clock, new Nodes(engineDb), claims),
                     targetRules,
                     heartbeat,
                     metrics,
@@ -157,37 +165,50 @@ final class Wiring {
                         lag(agenda, catalog, heartbeat.view(), clock),
                         metrics.claimed(),
                         metrics.ended())));
+    engine.ifPresent(running -> heartbeat.renewUnless(running::stuck));
+    engine.ifPresent(running -> heartbeat.whenChanged(running::lookAround));
+    shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS)); // who has just resigned
     cluster.contend();
+    // What the leader does for all; whatever it writes proves that it leads.
+    Db leaderDb = engineDb.onlyWhile(cluster.election()::term);
+    metrics.staleTerms(leaderDb);
+    Slots leaderSlots = new Slots(leaderDb);
+    pools.timeline().whenChanged(leaderSlots::forget);
     var upkeepStore =
         new Upkeep.Store(
-            queue,
-            claims,
-            nodes,
-            slots,
-            new Replies(engineDb),
-            new UniqueTasks(engineDb),
+            new WorkQueue(leaderDb, catalog, leaderSlots, agenda),
+            new Claims(leaderDb, catalog, endings),
+            new Nodes(leaderDb),
+            leaderSlots,
+            new Replies(leaderDb),
+            new UniqueTasks(leaderDb),
             clock,
-            new DeadLetters(engineDb, catalog),
-            new Redrives(engineDb, agenda),
-            new DeadLetterArchive(engineDb),
-            new Backfills(engineDb, StoredSchedule::timetable, config.engine().retention()),
-            new BackfillSteps(engineDb, tasks, StoredSchedule::timetable),
-            new OldFires(engineDb),
-            new Fires(engineDb, tasks));
+            new DeadLetters(leaderDb, catalog),
+            new Redrives(leaderDb, agenda),
+            new DeadLetterArchive(leaderDb),
+            new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
+            new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
+            new OldFires(leaderDb),
+            new Fires(leaderDb, tasks));
     Upkeep upkeep =
         Upkeep.start(
             upkeepStore,
             heartbeat::lease,
-            claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
+            cluster.election()::term,
             new Upkeep.Keeping(
                 config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             config.engine().poisonCrashes(),
             metrics);
+    cluster.election().whenWon(upkeep::takeOver);
     shutdown.add(upkeep);
     metrics.gauge(
         "planner.lag.seconds",
         "how long the schedule that waits longest has waited to be planned",
         () -> seconds(upkeep.plannerLag()));
+    metrics.gauge(
+        "database.timeline",
+        "the history of the database: it changes when a standby is promoted",
+        () -> pools.timeline().number());
     metrics.outcomes(endings);
     metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
     metrics.count("alerts", "alerts raised by this node", alerts::raised);
@@ -198,6 +219,7 @@ final class Wiring {
 
     Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
     schedules.whenChanged(upkeep::planNow);
+    schedules.whenChanged(() -> hints.announcer().tell(Hint.News.SCHEDULES));
     Stores stores =
         new Stores(
             apiDb,
@@ -219,14 +241,18 @@ final class Wiring {
             api(config, catalog, apiConnections),
             stores,
             targetRules,
-            () -> notReady(heartbeat),
+            health(heartbeat, engine),
             metrics.registry(),
             clock);
+    hints.listen(cluster, engine, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());
-    engine.ifPresent(running -> shutdown.add(running::stopClaiming));
-    shutdown.add(heartbeat::drain); // before anything else: others take over what is not begun
+    shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS));
+    shutdown.add(cluster::membersChanged);
+    shutdown.add(heartbeat::drain); // at once: others take over what is not begun
+    shutdown.add(hints.announcer()::stopping);
+    engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
     return new Node(url, shutdown);
   }
 
@@ -243,11 +269,12 @@ final class Wiring {
         Engine.start(
             store,
             deliverer,
-            heartbeat::lease,
+            new Engine.Membership(heartbeat::lease, heartbeat::view),
             new EngineConfig(
                 config.engine().concurrency(),
                 config.engine().drainTimeout(),
-                config.engine().poisonCrashes()),
+                config.engine().poisonCrashes(),
+                stuckAfter(config.node().lease())),
             metrics);
     shutdown.add(engine::stop);
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
@@ -265,8 +292,7 @@ final class Wiring {
   private static Db.Address database(Config config, Shutdown shutdown) {
     DatabaseUrl url = config.database().url();
     if (url != null) {
-      String user = url.user() == null ? System.getProperty("user.name") : url.user();
-      return new Db.Address(url.jdbcUrl(), user, url.password());
+      return url.address(config.database().pooler());
     }
     EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir());
     shutdown.add(postgres);
@@ -285,18 +311,28 @@ final class Wiring {
     throw new CommandFailed(reason);
   }
 
-  private static Db pool(
-      Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
-    Db db = Db.open(address, name, connections);
-    shutdown.add(db);
-    metrics.pool(name, db);
-    return db;
+  /** Another history of the database is another database, as far as memory is concerned. */
+  private static void watch(Timeline timeline, Catalog catalog, Slots slots, Loop refreshing) {
+    timeline.whenChanged(catalog::forget);
+    timeline.whenChanged(slots::forget);
+    timeline.whenChanged(refreshing::wake);
+  }
+
+  private static Duration refresh(Pools pools, Db db, Catalog catalog) {
+    if (pools.address().pooler() != Pooler.NONE) { // who keeps our connections through a failover
+      pools.timeline().lookOnce(db);
+    }
+    catalog.refresh();
+    return REFRESH;
   }
 
   /** How long the first due task of the node's own lanes has waited. */
   private static Duration lag(Agenda agenda, Catalog catalog, ClusterView view, DbClock clock) {
     Instant first = agenda.earliest(lane -> view.isOurs(lane) && catalog.isPushedNow(lane));
-    Duration waited = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    if (first == null || first.equals(Instant.EPOCH)) { // the latter: to be looked at from its head
+      return Duration.ZERO;
+    }
+    Duration waited = Duration.between(first, clock.instant());
     return waited.isNegative() ? Duration.ZERO : waited;
   }
 
@@ -320,15 +356,26 @@ final class Wiring {
             alert.within());
   }
 
-  private static Optional<String> notReady(Heartbeat heartbeat) {
-    return heartbeat.lease().isTrusted(System.nanoTime())
-        ? Optional.empty()
-        : Optional.of("the database has not answered for a while");
+  private static Health health(Heartbeat heartbeat, Optional<Engine> engine) {
+    return new Health() {
+      @Override
+      public Optional<String> notReady() {
+        return heartbeat.lease().isTrusted(System.nanoTime())
+            ? Optional.empty()
+            : Optional.of("the database has not answered for a while");
+      }
+
+      @Override
+      public Optional<String> notLive() {
+        return engine.flatMap(Engine::stuck);
+      }
+    };
   }
 
-  private static Duration pass(Runnable work, Duration then) {
-    work.run();
-    return then;
+  /** Longer than any pass takes that waits for a database which is gone. */
+  private static Duration stuckAfter(Duration lease) {
+    Duration twice = lease.multipliedBy(2);
+    return twice.compareTo(SHORTEST_STUCK) > 0 ? twice : SHORTEST_STUCK;
   }
 
   private static double seconds(Duration duration) {

@@ -134,6 +134,12 @@ public final class Catalog {
     return !known.route().isPulled(type.target()) && !isPaused(known, type);
   }
 
+  /** Whether the lane's tasks are for engines and not for workers, be it that they are paused. */
+  public boolean isPushed(int lane) {
+    Lane known = lanes.byId.get(lane);
+    return known != null && !known.route().isPulled(type(known.tenant(), known.type()).target());
+  }
+
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
   public boolean isKeptNow(int lane) {
     Lane known = lanes.byId.get(lane);
@@ -289,6 +295,16 @@ public final class Catalog {
           }
           return version;
         });
+  }
+
+  /**
+   * The database has another history, in which the number of a lane may mean another one, and that
+   * of a version other settings. Those are good enough until the next refresh, the lanes are not.
+   */
+  public synchronized void forget() {
+    snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
+    lanes.byId.clear();
+    lanes.byName.clear();
   }
 
   private static long version(Tx tx) {
