@@ -53,6 +53,12 @@ final class CarillonServer implements Scheduler {
    */
   static CarillonServer start(Database database, Path directory, List<String> options)
       throws IOException {
+    return new CarillonServer(
+        database, Node.start(directory.resolve(database.name()), options(database, options)));
+  }
+
+  /** What every node on this database is started with. */
+  static List<String> options(Database database, List<String> more) {
     List<String> all =
         new ArrayList<>(
             List.of(
@@ -62,8 +68,8 @@ final class CarillonServer implements Scheduler {
                 KEY,
                 "--allow-targets",
                 "127.0.0.0/8"));
-    all.addAll(options);
-    return new CarillonServer(database, Node.start(directory.resolve(database.name()), all));
+    all.addAll(more);
+    return all;
   }
 
   Carillon client() {

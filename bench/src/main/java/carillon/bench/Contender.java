@@ -2,6 +2,7 @@ package carillon.bench;
 
 import java.io.IOException;
 import java.sql.SQLException;
+import java.util.List;
 
 /** A system under measurement, running on a store of its own. */
 interface Contender extends AutoCloseable {
@@ -12,6 +13,11 @@ interface Contender extends AutoCloseable {
    * The process whose CPU and memory are the program's; those that it has started count as well.
    */
   long pid();
+
+  /** The same of a system that runs as several, each with those that it has started. */
+  default List<Long> pids() {
+    return List.of(pid());
+  }
 
   /** Version and what was tuned, in one line. */
   String settings();

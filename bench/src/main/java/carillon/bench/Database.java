@@ -87,7 +87,7 @@ record Database(String host, int port, String name, String user, String password
     return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
   }
 
-  /** Ours for asking among them. */
+  /** Ours for asking among them, but not those that are marked as such. */
   @Override
   public double statements() throws SQLException {
     return Double.parseDouble(
@@ -98,6 +98,7 @@ record Database(String host, int port, String name, String user, String password
             JOIN pg_database d ON d.oid = s.dbid
             WHERE d.datname = current_database()
               AND s.toplevel
+              AND NOT starts_with(s.query, '/* bench */')
             """));
   }
 

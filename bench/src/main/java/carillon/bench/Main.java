@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Runs the scenarios one after the other and writes down what came out. */
@@ -44,6 +45,7 @@ public final class Main {
   private final Sizes sizes;
   private final Progress progress = new Progress(System.err, Boolean.getBoolean("bench.terminal"));
   private final Results results = new Results();
+  private final Results nodes = new Results();
 
   private Main(Options options, String command) {
     this.options = options;
@@ -93,13 +95,19 @@ public final class Main {
       facts.put("machine", Machine.describe(DIRECTORY));
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());
-      measureAll(new Systems(postgres, DIRECTORY, options.server()));
+      Systems systems = new Systems(postgres, DIRECTORY, options.server());
+      if (!options.only().equals(Set.of(Nodes.NAME))) {
+        measureAll(systems);
+      }
+      for (int count : Nodes.COUNTS) {
+        measure(nodes, Nodes.NAME, new Nodes(), Nodes.system(count), () -> systems.cluster(count));
+      }
       facts.put("took", Duration.between(began, Instant.now()).toSeconds() + " s");
       Ratios.addTo(results);
-      System.out.print(Report.tables(results));
+      System.out.print(Report.tables(results) + Report.tables(nodes));
       write(facts, postgres.settings());
     }
-    if (results.hasFailed()) {
+    if (results.hasFailed() || nodes.hasFailed()) {
       delete(DIRECTORY.resolve("seed")); // all but the logs
       System.err.println(
           "Something could not be measured: see FAILED above, and the logs in " + DIRECTORY);
@@ -218,9 +226,15 @@ public final class Main {
     }
   }
 
-  /** What goes wrong here is written down and does not end the run. */
   private <C extends Contender> void measure(
       String scenario, Scenario<? super C> what, String system, Start<C> start)
+      throws InterruptedException {
+    measure(results, scenario, what, system, start);
+  }
+
+  /** What goes wrong here is written down and does not end the run. */
+  private <C extends Contender> void measure(
+      Results into, String scenario, Scenario<? super C> what, String system, Start<C> start)
       throws InterruptedException {
     if (!options.wants(scenario, system)) {
       return;
@@ -228,15 +242,15 @@ public final class Main {
     progress.title(scenario + ", " + system);
     progress.step("starting");
     try (C contender = start.start()) {
-      results.settings(system, contender.settings());
+      into.settings(system, contender.settings());
       Figures figures = what.run(contender, new Stage(sizes.of(system), progress));
-      results.add(scenario, system, figures);
+      into.add(scenario, system, figures);
       progress.done(summary(figures));
       if (options.statements() && contender.store() instanceof Database database) {
         System.out.println(database.topStatements());
       }
     } catch (IOException | SQLException | RuntimeException e) {
-      results.failed(scenario, system, String.valueOf(e.getMessage()));
+      into.failed(scenario, system, String.valueOf(e.getMessage()));
       progress.done("FAILED: " + e);
     }
   }
@@ -255,6 +269,14 @@ public final class Main {
   }
 
   private void write(Map<String, String> facts, Map<String, String> settings) throws IOException {
+    if (!nodes.scenarios().isEmpty()) {
+      Map<String, String> withSettings = new LinkedHashMap<>(facts);
+      withSettings.put("PostgreSQL", Report.listed(settings));
+      NodesReport.write(nodes, withSettings, options.out());
+    }
+    if (results.scenarios().isEmpty()) {
+      return;
+    }
     Files.createDirectories(options.out());
     Files.writeString(options.out().resolve("latest.json"), Report.json(results));
     Files.writeString(

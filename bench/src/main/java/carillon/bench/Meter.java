@@ -25,12 +25,16 @@ final class Meter {
       Store store = contender.store();
       return new Reading(
           System.nanoTime(),
-          contender.pid() == US ? Proc.cpu(US) : Proc.cpuOfTree(contender.pid()),
+          contender.pid() == US ? Proc.cpu(US) : cpu(contender.pids()),
           Proc.cpuOfTree(store.pid()),
           contender.pid() == US ? 0 : Proc.cpu(US),
           Proc.busy(),
           store.walBytes(),
           store.statements());
+    }
+
+    private static double cpu(List<Long> pids) {
+      return pids.stream().mapToDouble(Proc::cpuOfTree).sum();
     }
 
     double cpu() {
@@ -50,7 +54,10 @@ final class Meter {
   /** The costs, per task or for 10,000 of them. */
   Figures stop(long tasks) throws SQLException {
     Reading now = Reading.of(contender);
-    List<Long> processes = contender.pid() == US ? List.of(US) : Proc.tree(contender.pid());
+    List<Long> processes =
+        contender.pid() == US
+            ? List.of(US)
+            : contender.pids().stream().flatMap(pid -> Proc.tree(pid).stream()).toList();
     double seconds = (now.nanos - began.nanos) / 1e9;
     double other = now.machine - began.machine - (now.cpu() - began.cpu());
     return new Figures()

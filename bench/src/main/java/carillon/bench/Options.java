@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the command line asks for.
  *
- * @param only scenarios to run; empty means all
+ * @param only scenarios to run; empty means all but {@link Nodes}
  * @param systems to measure; empty means all
  * @param statements print where PostgreSQL's time went, after each scenario
  * @param server more options for {@code ./carillon server}
@@ -35,7 +35,8 @@ record Options(
           "lateness",
           "burst",
           BigBurst.NAME,
-          "http");
+          "http",
+          Nodes.NAME);
 
   static final List<String> SYSTEMS =
       Stream.concat(Stream.of("carillon", "sql", "raw"), Systems.PEERS.stream()).toList();
@@ -44,7 +45,8 @@ record Options(
       """
       bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
                 [--server "--concurrency 4096"] [--out DIR]
-      Results of everything go to bench/results, those of less to bench/target/results.
+      Results of everything, and those of nodes alone, go to bench/results, others to bench/target/results.
+      Only who asks for nodes gets it: it has a page of its own, nodes.md.
       Scenarios: %s
       Systems: %s
       """
@@ -69,7 +71,11 @@ record Options(
       }
     }
     if (out == null) {
-      boolean whole = !quick && only.isEmpty() && systems.isEmpty() && server.isEmpty();
+      boolean whole =
+          !quick
+              && (only.isEmpty() || only.equals(Set.of(Nodes.NAME)))
+              && systems.isEmpty()
+              && server.isEmpty();
       out = Path.of(whole ? "bench/results" : "bench/target/results");
     }
     return new Options(quick, only, systems, statements, server, out);
@@ -93,7 +99,7 @@ record Options(
   }
 
   boolean wants(String scenario, String system) {
-    return (only.isEmpty() || only.contains(scenario))
+    return (only.isEmpty() ? !scenario.equals(Nodes.NAME) : only.contains(scenario))
         && (systems.isEmpty() || systems.contains(system));
   }
 }

@@ -38,13 +38,15 @@ final class Postgres implements AutoCloseable {
     SETTINGS.put("shared_preload_libraries", "pg_stat_statements");
   }
 
+  private final Path log;
   private final Path cluster;
   private final Path bin;
   private final Process process;
   private final Database maintenance;
   private int databases;
 
-  private Postgres(Path cluster, Path bin, Process process, Database maintenance) {
+  private Postgres(Path log, Path cluster, Path bin, Process process, Database maintenance) {
+    this.log = log;
     this.cluster = cluster;
     this.bin = bin;
     this.process = process;
@@ -58,6 +60,7 @@ final class Postgres implements AutoCloseable {
     Path bin = bin(seed.resolve("postgres-bin"));
     String password = Files.readString(seed.resolve("postgres-password")).strip();
 
+    Path log = directory.resolve("postgres.log");
     int port = freePort();
     List<String> command = program(cluster, bin, "postgres");
     command.addAll(List.of("-D", cluster.toString(), "-c", "port=" + port));
@@ -66,12 +69,17 @@ final class Postgres implements AutoCloseable {
         new ProcessBuilder(command)
             .directory(bin.toFile())
             .redirectErrorStream(true)
-            .redirectOutput(directory.resolve("postgres.log").toFile())
+            .redirectOutput(log.toFile())
             .start();
     Database maintenance = new Database(HOST, port, "postgres", USER, password, process.pid());
-    Postgres postgres = new Postgres(cluster, bin, process, maintenance);
+    Postgres postgres = new Postgres(log, cluster, bin, process, maintenance);
     postgres.awaitReady();
     return postgres;
+  }
+
+  /** Where the server writes what happens. */
+  Path log() {
+    return log;
   }
 
   private static Path bin(Path unpacked) throws IOException {

@@ -178,7 +178,7 @@ final class Report {
             .formatted(String.join(", ", rows));
   }
 
-  private static String listed(Map<String, String> settings) {
+  static String listed(Map<String, String> settings) {
     return settings.entrySet().stream()
         .map(setting -> setting.getKey() + " " + setting.getValue())
         .collect(Collectors.joining(", "));

@@ -58,6 +58,12 @@ final class Systems {
     return CarillonServer.start(postgres.database(), directory, serverOptions);
   }
 
+  CarillonCluster cluster(int nodes) throws IOException, SQLException {
+    Database database = postgres.database();
+    database.execute(LockWaits.SETTINGS);
+    return CarillonCluster.start(database, directory, serverOptions, nodes, postgres.log());
+  }
+
   SqlLimit sql() throws SQLException {
     return SqlLimit.start(postgres.database());
   }

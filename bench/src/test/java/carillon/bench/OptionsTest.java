@@ -35,6 +35,18 @@ class OptionsTest {
   }
 
   @Test
+  void many_nodes_are_measured_only_on_request_and_kept_on_a_page_of_their_own() {
+    Options options = Options.parse("--only", "nodes");
+
+    assertThat(options.wants("nodes", "carillon-8")).isTrue();
+    assertThat(options.wants("drain", "carillon")).isFalse();
+    assertThat(options.out()).isEqualTo(Path.of("bench/results"));
+    assertThat(Options.parse("--only", "nodes,drain").out())
+        .isEqualTo(Path.of("bench/target/results"));
+    assertThat(Options.parse().wants("nodes", "carillon-8")).isFalse();
+  }
+
+  @Test
   void what_is_unknown_or_lacks_a_value_is_refused() {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
     assertThatThrownBy(() -> Options.parse("--only")).hasMessage("--only needs a value");

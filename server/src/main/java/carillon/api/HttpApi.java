@@ -104,6 +104,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new PreviewRoute(clock).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
+    all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all);
   }

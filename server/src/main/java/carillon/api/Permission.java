@@ -21,6 +21,8 @@ enum Permission {
   /** Reading who changed what. */
   AUDIT,
   TENANTS,
+  /** Looking at nodes, leader, shards and the database. */
+  CLUSTER,
   /** Putting back what was archived: whoever may do so writes history. */
   ARCHIVES
 }

@@ -2,6 +2,7 @@ package carillon.api;
 
 import static carillon.api.Permission.ARCHIVES;
 import static carillon.api.Permission.AUDIT;
+import static carillon.api.Permission.CLUSTER;
 import static carillon.api.Permission.SCHEDULES_CONFIGURE;
 import static carillon.api.Permission.SCHEDULES_READ;
 import static carillon.api.Permission.TASKS_CANCEL;
@@ -22,7 +23,7 @@ import java.util.Set;
 enum Role {
   /** Of the whole installation: any tenant. */
   ADMIN(EnumSet.allOf(Permission.class), false),
-  OWNER(EnumSet.complementOf(EnumSet.of(TENANTS, ARCHIVES)), false),
+  OWNER(EnumSet.complementOf(EnumSet.of(TENANTS, CLUSTER, ARCHIVES)), false),
   OPERATOR(
       EnumSet.of(
           TASKS_CREATE,

@@ -3,6 +3,7 @@ package carillon.api;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
 import carillon.store.Backfills;
+import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
 import carillon.store.PullQueue;
@@ -14,7 +15,7 @@ import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part takes the tenant first. */
+/** What the API reads and writes; every part but the last takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
@@ -28,4 +29,5 @@ public record Stores(
     Audit audit,
     Restores restores,
     Schedules schedules,
-    Backfills backfills) {}
+    Backfills backfills,
+    ClusterReader cluster) {}

@@ -30,6 +30,7 @@ import carillon.store.Backfills;
 import carillon.store.Backlog;
 import carillon.store.Catalog;
 import carillon.store.Claims;
+import carillon.store.ClusterReader;
 import carillon.store.DatabaseCheck;
 import carillon.store.Db;
 import carillon.store.DbClock;
@@ -233,7 +234,8 @@ final class Wiring {
             new Audit(apiDb),
             new Restores(catalog, slots),
             schedules,
-            new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()));
+            new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
+            new ClusterReader(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections),

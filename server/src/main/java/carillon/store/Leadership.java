@@ -34,15 +34,17 @@ public final class Leadership {
 
   /** Who leads now; nobody while a lease has lapsed and nobody has taken over. */
   public Optional<Led> current() {
-    return db.inTransaction(
-        tx ->
-            tx.queryOne(
-                CURRENT,
-                row ->
-                    new Led(
-                        term(row),
-                        Sql.requiredInstant(row, "since"),
-                        Sql.requiredInstant(row, "lease_until"))));
+    return db.inTransaction(Leadership::current);
+  }
+
+  static Optional<Led> current(Tx tx) {
+    return tx.queryOne(
+        CURRENT,
+        row ->
+            new Led(
+                term(row),
+                Sql.requiredInstant(row, "since"),
+                Sql.requiredInstant(row, "lease_until")));
   }
 
   private static final String IS_VACANT =

@@ -174,7 +174,11 @@ public final class Nodes {
 
   /** All that are known, also those that are gone for a while. */
   public List<Shown> list() {
-    return db.inTransaction(tx -> tx.query(LIST, Nodes::shown));
+    return db.inTransaction(Nodes::list);
+  }
+
+  static List<Shown> list(Tx tx) {
+    return tx.query(LIST, Nodes::shown);
   }
 
   private static Shown shown(ResultSet row) throws SQLException {

@@ -111,15 +111,17 @@ public final class ShardRows {
       """;
 
   public Spread spread() {
-    return db.inTransaction(
-        tx ->
-            tx.query(
-                    SPREAD,
-                    row ->
-                        new Spread(
-                            row.getInt("total"),
-                            row.getInt("unassigned"),
-                            Sql.instant(row, "last_moved_at")))
-                .getFirst());
+    return db.inTransaction(ShardRows::spread);
+  }
+
+  static Spread spread(Tx tx) {
+    return tx.query(
+            SPREAD,
+            row ->
+                new Spread(
+                    row.getInt("total"),
+                    row.getInt("unassigned"),
+                    Sql.instant(row, "last_moved_at")))
+        .getFirst();
   }
 }

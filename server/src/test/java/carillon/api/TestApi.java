@@ -7,6 +7,7 @@ import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Timetable;
 import carillon.store.Backfills;
+import carillon.store.ClusterReader;
 import carillon.store.Json;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
@@ -110,7 +111,8 @@ final class TestApi implements AutoCloseable {
         world.audit,
         world.restores,
         world.schedules,
-        backfills);
+        backfills,
+        new ClusterReader(world.db));
   }
 
   int port() {

@@ -113,6 +113,12 @@ class CommandsTest {
         "migrate --to -1             | --to: -1 is not a version; they start at 0, which is an"
             + " empty schema",
         "top --interval soon         | --interval: \"soon\" is not a duration such as",
+        "top --interval 0s           | --interval: \"0s\" is not a duration such as",
+        "top --interval -1s          | --interval: \"-1s\" is not a duration such as",
+        "top --interval=             | --interval: \"\" is not a duration such as",
+        "top --json --metrics        | mutually exclusive",
+        "top nodes                   | unknown argument \"nodes\"",
+        "top --onec                  | unknown option \"--onec\"; did you mean --once?",
         "task get 1 --url ftp://x    | --url: \"ftp://x\" is not a URL such as"
             + " http://127.0.0.1:8080",
         "task get 1 --url ht_tp:|x   | --url: ",
@@ -563,11 +569,11 @@ class CommandsTest {
   }
 
   @Test
-  void top_shows_rates_between_two_readings() {
+  void top_shows_the_metrics_of_one_server_between_two_readings() {
     api.answering(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
         .answering(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
 
-    assertThat(type("top --once --interval 10ms")).as(err()).isZero();
+    assertThat(type("top --metrics --once --interval 10ms")).as(err()).isZero();
 
     assertThat(out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
     assertThat(api.asked())

@@ -65,7 +65,7 @@ class ReadmeTest {
           .contains("/told attempt 1 {\"event\":\"task.completed\",")
           .contains("02:30 does not exist on this day")
           .contains("\"kind\": \"scheduled\"")
-          .contains("fenced=0");
+          .containsPattern("ALIVE +api,engine ");
     }
   }
 

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** What {@code top} shows, computed from two readings. No clock, no I/O. */
+/** What {@code top --metrics} shows, computed from two readings. No clock, no I/O. */
 record TopView(Metrics before, Metrics now, Duration elapsed) {
 
   private static final String LATENESS = "carillon_lateness_seconds";
@@ -35,7 +35,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
             "backlog",
             count("carillon_backlog_due")
                 + " due, oldest "
-                + seconds(now.sum("carillon_backlog_oldest_seconds"))));
+                + Amounts.seconds(now.sum("carillon_backlog_oldest_seconds"))));
     lines.add(row("in flight", count("carillon_in_flight") + " of " + count("carillon_seats")));
     lines.add(row("fenced", count("carillon_completer_fenced_total")));
     lines.add(
@@ -60,7 +60,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
             late(0.5),
             late(0.99),
             count("carillon_backlog_due"),
-            seconds(now.sum("carillon_backlog_oldest_seconds")),
+            Amounts.seconds(now.sum("carillon_backlog_oldest_seconds")),
             count("carillon_in_flight"),
             count("carillon_completer_fenced_total"));
   }
@@ -79,7 +79,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   }
 
   private String rate(String name) {
-    return number(perSecond(before.sum(name), now.sum(name)));
+    return Amounts.number(perSecond(before.sum(name), now.sum(name)));
   }
 
   private String rates(String name, String label) {
@@ -92,12 +92,12 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
                     .append("  ")
                     .append(Text.visible(value))
                     .append(' ')
-                    .append(number(perSecond(then.getOrDefault(value, 0.0), current))));
+                    .append(Amounts.number(perSecond(then.getOrDefault(value, 0.0), current))));
     return rates.toString();
   }
 
   private String count(String name) {
-    return number(now.sum(name));
+    return Amounts.number(now.sum(name));
   }
 
   private String late(double quantile) {
@@ -105,7 +105,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
     NavigableMap<Double, Double> between = new TreeMap<>(now.buckets(LATENESS));
     between.replaceAll((bound, count) -> count - then.getOrDefault(bound, 0.0));
     double value = quantile(between, quantile);
-    return Double.isNaN(value) ? "-" : seconds(value);
+    return Double.isNaN(value) ? "-" : Amounts.seconds(value);
   }
 
   /**
@@ -133,19 +133,5 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
       lowerCount = count;
     }
     return lowerBound;
-  }
-
-  private static String number(double value) {
-    return String.format(
-        Locale.ROOT, value < 10 && value != Math.rint(value) ? "%.1f" : "%,.0f", value);
-  }
-
-  private static String seconds(double value) {
-    if (value < 1) {
-      return String.format(Locale.ROOT, "%.0fms", value * 1000);
-    }
-    return value < 120
-        ? String.format(Locale.ROOT, "%.1fs", value)
-        : String.format(Locale.ROOT, "%.0fm", value / 60);
   }
 }

@@ -1,0 +1,123 @@
+package carillon.api;
+
+import carillon.model.Vitals;
+import carillon.store.ClusterReader;
+import carillon.store.ClusterReader.Cluster;
+import carillon.store.Leadership;
+import carillon.store.Nodes;
+import carillon.store.ShardRows;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Shows nodes, leader, shards and the database, for admins. */
+final class ClusterRoutes {
+
+  private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+
+  private final ClusterReader reader;
+  private final DatabaseGate database;
+
+  ClusterRoutes(ClusterReader reader, DatabaseGate database) {
+    this.reader = reader;
+    this.database = database;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(Endpoint.get("/v1/cluster", Permission.CLUSTER, _ -> show()));
+  }
+
+  private Answer show() {
+    Cluster cluster = database.use(reader::read);
+    ObjectNode answer = JSON.objectNode().put("at", Times.format(cluster.at()));
+    answer.set(
+        "leader", cluster.leader().<JsonNode>map(ClusterRoutes::json).orElse(JSON.nullNode()));
+    ArrayNode nodes = answer.putArray("nodes");
+    cluster.nodes().stream()
+        .sorted(
+            Comparator.comparing(ClusterRoutes::isMember)
+                .reversed()
+                .thenComparing(Nodes.Shown::label)
+                .thenComparing(Nodes.Shown::id))
+        .forEach(node -> nodes.add(json(node)));
+    answer.set("shards", json(cluster.shards()));
+    answer.put("lag", lag(cluster).toString());
+    answer.set("database", json(cluster.database()));
+    return Answer.json(200, answer);
+  }
+
+  private static ObjectNode json(Leadership.Led leader) {
+    return JSON.objectNode()
+        .put("node", leader.term().node())
+        .put("term", leader.term().number())
+        .put("since", Times.format(leader.since()))
+        .put("leaseUntil", Times.format(leader.leaseUntil()));
+  }
+
+  private static ObjectNode json(Nodes.Shown node) {
+    ObjectNode json = JSON.objectNode().put("id", node.id()).put("name", node.label());
+    ArrayNode roles = json.putArray("roles");
+    node.roles().forEach(roles::add);
+    Vitals vitals = node.vitals();
+    json.put("address", node.address())
+        .put("version", node.version())
+        .put("status", node.status().name())
+        .put("startedAt", Times.format(node.times().startedAt()))
+        .put("renewedAt", Times.format(node.times().renewedAt()))
+        .put("leaseUntil", Times.format(node.times().leaseUntil()))
+        .put("clockOffset", text(node.clockOffset()))
+        .put("inFlight", vitals.inFlight())
+        .put("seats", vitals.seats())
+        .put("lag", vitals.lag().toString());
+    ArrayNode shards = json.putArray("shards");
+    node.shards().forEach(shards::add);
+    return json.put("claimed", vitals.claimed()).put("ended", vitals.ended());
+  }
+
+  private static ObjectNode json(ShardRows.Spread shards) {
+    return JSON.objectNode()
+        .put("total", shards.total())
+        .put("unassigned", shards.unassigned())
+        .put("lastMovedAt", Times.formatOrNull(shards.lastMovedAt()));
+  }
+
+  /** The worst of those that still work. */
+  private static Duration lag(Cluster cluster) {
+    return cluster.nodes().stream()
+        .filter(ClusterRoutes::isMember)
+        .map(node -> node.vitals().lag())
+        .max(Comparator.naturalOrder())
+        .orElse(Duration.ZERO);
+  }
+
+  private static boolean isMember(Nodes.Shown node) {
+    return switch (node.status()) {
+      case ALIVE, DRAINING -> true;
+      case SILENT, LEFT -> false;
+    };
+  }
+
+  private static ObjectNode json(ClusterReader.Database database) {
+    ObjectNode json =
+        JSON.objectNode().put("version", database.version()).put("timeline", database.timeline());
+    ArrayNode standbys = json.putArray("standbys");
+    for (ClusterReader.Standby standby : database.standbys()) {
+      standbys
+          .addObject()
+          .put("name", standby.name())
+          .put("state", standby.state())
+          .put("sync", standby.sync())
+          .put("lag", text(standby.lag()));
+    }
+    return json.put("oldestTransaction", text(database.oldestTransaction()));
+  }
+
+  private static @Nullable String text(@Nullable Duration duration) {
+    return duration == null ? null : duration.toString();
+  }
+}
