@@ -2,8 +2,8 @@ package carillon.chaos.history;
 
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -20,7 +20,8 @@ public enum Table {
       """
       SELECT t.tenant, t.id, l.type, l.route, t.key, t.state, t.attempt, t.fence, t.version, t.due_at, t.created_at,
              t.ready_at, t.started_at, t.finished_at, t.cancel_requested, t.schedule, t.fire_at, t.leased_by, t.claim,
-             t.status, t.failure, t.error, t.crashes, t.retry, t.expires_at
+             t.status, t.failure, t.error, t.crashes, t.retry, t.expires_at,
+             CASE WHEN jsonb_typeof(t.payload::jsonb) = 'object' THEN t.payload::jsonb ->> 'n' END AS n
       FROM carillon.task t
       JOIN carillon.lane l ON l.id = t.lane
       """),
