@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -128,6 +129,11 @@ final class Relay implements AutoCloseable {
   /** How many statements were carried out without an answer. */
   int cuts() {
     return cuts.get();
+  }
+
+  /** The ports from which PostgreSQL is called on behalf of the node. */
+  List<Integer> ports() {
+    return lines.stream().map(line -> line.server.getLocalPort()).toList();
   }
 
   private void accept() {
