@@ -78,7 +78,6 @@ public final class Load implements AutoCloseable {
   private final List<Tenant> tenants;
   private final Streams streams;
   private final Profile profile;
-  private final Schedules schedules;
   private final List<Thread> clients = new ArrayList<>();
   private final List<Thread> workers = new ArrayList<>();
   private final AtomicLong acknowledged = new AtomicLong();
@@ -98,7 +97,6 @@ public final class Load implements AutoCloseable {
     this.tenants = tenants;
     this.streams = streams;
     this.profile = profile;
-    this.schedules = new Schedules(cluster, tenants);
   }
 
   /** Sets up what the load needs, while all is well, and starts it. */
@@ -107,7 +105,7 @@ public final class Load implements AutoCloseable {
     List<Tenant> tenants =
         Tenants.make(cluster, receiver, profile.tenants(), streams.of("tenants"));
     Load load = new Load(cluster, receiver, tenants, streams, profile);
-    load.schedules.put(profile.schedules(), streams.of("schedules"));
+    new Schedules(cluster, tenants).put(profile.schedules(), streams.of("schedules"));
     for (int i = 0; i < profile.clients(); i++) {
       Client client = new Client(load, i, tenants.get(i % tenants.size()));
       load.clients.add(Thread.ofVirtual().name("client-" + i).start(client::run));
@@ -203,7 +201,6 @@ public final class Load implements AutoCloseable {
     for (Thread client : clients) {
       client.join(Duration.ofSeconds(40));
     }
-    schedules.pause();
   }
 
   /** Ends the workers too. */

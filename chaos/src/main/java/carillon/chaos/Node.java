@@ -61,6 +61,11 @@ public final class Node implements AutoCloseable {
     return lives;
   }
 
+  /** Of its process, or of the last that it had; 0 before the first. */
+  synchronized long pid() {
+    return process == null ? 0 : process.pid();
+  }
+
   /** Lets it run from now on; nothing happens if it does. */
   public synchronized void start() throws IOException {
     wanted = true;

@@ -143,7 +143,8 @@ public final class Receiver implements AutoCloseable {
       return !ended.equals("rst") && !ended.equals("none");
     } finally {
       running.remove(task);
-      recorder.event("recv-end", same.and("status", ended));
+      Fields end = same.and("status", ended);
+      recorder.event("recv-end", ended.equals("429") ? end.and("retryAfter", 1) : end);
     }
   }
 

@@ -2,22 +2,20 @@ package carillon.chaos;
 
 import carillon.chaos.history.Fields;
 import java.io.IOException;
-import java.util.ArrayList;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** The schedules of a run: made while all is well, paused when the load ends. */
+/** The schedules of a run: made while all is well, and never touched again. */
 final class Schedules {
 
   private static final List<String> ZONES =
       List.of("UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/New_York");
-  private static final int PAUSE_TRIES = 20;
 
   private final Cluster cluster;
   private final List<Tenant> tenants;
-  private final List<Made> made = new ArrayList<>();
-
-  private record Made(Tenant tenant, String name) {}
 
   Schedules(Cluster cluster, List<Tenant> tenants) {
     this.cluster = cluster;
@@ -26,6 +24,7 @@ final class Schedules {
 
   /** Every eighth has a cron expression, the others an interval of 2 to 5 s. */
   void put(int count, SplittableRandom random) throws IOException, InterruptedException {
+    Instant start = InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).plusSeconds(2);
     for (int i = 0; i < count; i++) {
       Tenant tenant = tenants.get(i % tenants.size());
       String name = "schedule-" + i;
@@ -38,8 +37,8 @@ final class Schedules {
         rule = "\"cron\": \"%s\", \"timezone\": \"%s\"".formatted(cron, zone);
         fields = fields.and("cron", cron).and("timezone", zone);
       } else {
-        rule = "\"every\": \"%ds\"".formatted(seconds);
-        fields = fields.and("every", seconds);
+        rule = "\"every\": \"%ds\", \"startAt\": \"%s\"".formatted(seconds, start);
+        fields = fields.and("every", seconds).and("startAt", start);
       }
       String overlap = i % 5 == 0 ? "skip" : "allow";
       put(tenant, name, rule, overlap, fields.and("overlap", overlap));
@@ -56,43 +55,12 @@ final class Schedules {
     long op =
         cluster
             .recorder()
-            .invoke("schedule-put", fields.and("type", Tenants.WIDE).and("target", "http"));
+            .invoke("schedule-put", fields
+                    .and("type", Tenants.WIDE)
+                    .and("target", "http")
+                    .and("maxAttempts", Load.MAX_ATTEMPTS));
     Api.Reply.Answered answered =
         cluster.must(Api.Call.put("/v1/schedules/" + name, tenant.key(), body));
     cluster.recorder().ok(op, "schedule-put", Fields.of("status", answered.status()));
-    made.add(new Made(tenant, name));
-  }
-
-  /** Nothing new is planned from now on, so that all that there is can end. */
-  void pause() throws InterruptedException {
-    for (Made schedule : made) {
-      Fields fields =
-          Fields.of("tenant", schedule.tenant().name()).and("name", schedule.name());
-      for (int i = 0; i < PAUSE_TRIES && !isPaused(schedule, fields, i); i++) {
-        Thread.sleep(250);
-      }
-    }
-  }
-
-  private boolean isPaused(Made schedule, Fields fields, int tries) throws InterruptedException {
-    List<Node> nodes = cluster.nodes();
-    Node node = nodes.get(tries % nodes.size());
-    if (node.url() == null) {
-      return false;
-    }
-    long op = cluster.recorder().invoke("schedule-pause", fields);
-    Api.Reply reply =
-        cluster
-            .api()
-            .send(
-                node.url(),
-                Api.Call.post(
-                    "/v1/schedules/" + schedule.name() + "/pause", schedule.tenant().key(), null));
-    if (reply instanceof Api.Reply.Answered answered && answered.status() / 100 == 2) {
-      cluster.recorder().ok(op, "schedule-pause", Fields.of("status", answered.status()));
-      return true;
-    }
-    cluster.recorder().info(op, "schedule-pause", Fields.of("error", String.valueOf(reply)));
-    return false;
   }
 }
