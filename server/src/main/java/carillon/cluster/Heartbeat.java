@@ -1,17 +1,26 @@
 package carillon.cluster;
 
+import carillon.model.ClusterView;
 import carillon.model.NodeLease;
+import carillon.model.Vitals;
 import carillon.store.Db;
 import carillon.store.DbClock;
 import carillon.store.Nodes;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps this node's lease, and measures the database's clock on the way. */
+/**
+ * Keeps this node's lease, says how the node is, and learns on the way what the database's clock is
+ * and how the cluster looks.
+ */
 public final class Heartbeat {
 
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
@@ -22,7 +31,14 @@ public final class Heartbeat {
   private final DbClock clock;
   private final Member member;
   private final RandomGenerator random;
+  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private volatile Supplier<Vitals> vitals = () -> Vitals.NONE;
+  private volatile Supplier<Optional<String>> harm = Optional::empty;
+  private volatile @Nullable String address;
+  private volatile boolean isDraining;
   private volatile NodeLease lease;
+  private volatile ClusterView view = ClusterView.ALONE;
+  private boolean isHarmTold; // of the heartbeat's thread only
 
   /**
    * Who joins.
@@ -34,6 +50,10 @@ public final class Heartbeat {
     public Member {
       roles = List.copyOf(roles);
     }
+
+    private boolean isEngine() {
+      return roles.contains("engine");
+    }
   }
 
   private Heartbeat(Db db, Nodes nodes, DbClock clock, Member member, RandomGenerator random) {
@@ -43,6 +63,7 @@ public final class Heartbeat {
     this.member = member;
     this.random = random;
     this.lease = join();
+    look();
   }
 
   /**
@@ -60,6 +81,9 @@ public final class Heartbeat {
     String id = member.label() + "-" + HexFormat.of().formatHex(suffix);
     long askedAt = System.nanoTime();
     nodes.join(id, member.label(), member.roles(), member.version(), member.lease());
+    if (isDraining) {
+      nodes.drain(id);
+    }
     log.info("joined node={} lease={}", id, member.lease());
     return NodeLease.renewed(id, askedAt, member.lease());
   }
@@ -68,19 +92,78 @@ public final class Heartbeat {
     return lease;
   }
 
+  /** The cluster as it was at the last heartbeat. */
+  public ClusterView view() {
+    return view;
+  }
+
+  /** Asks to be told when somebody else leads, or this node looks after other shards. */
+  public void whenChanged(Runnable action) {
+    whenChanged.add(action);
+  }
+
+  /** From now on every heartbeat says how the node's work goes. */
+  public void report(Supplier<Vitals> vitals) {
+    this.vitals = vitals;
+  }
+
+  /** From now on every heartbeat says where the node's API answers. */
+  public void answersAt(String address) {
+    this.address = address;
+  }
+
+  /**
+   * While there is a reason the lease is not renewed: what this node cannot do any more, others
+   * must.
+   */
+  public void renewUnless(Supplier<Optional<String>> harm) {
+    this.harm = harm;
+  }
+
   /** One pass. */
   public Duration beatOnce() {
+    Optional<String> reason = harm.get();
+    if (reason.isEmpty()) {
+      renew();
+    } else if (!isHarmTold) {
+      log.error("lease not renewed node={} because={}", lease.node(), reason.get());
+    }
+    isHarmTold = reason.isPresent();
+    clock.measure(db);
+    look();
+    Duration third = member.lease().dividedBy(3);
+    return third.compareTo(INTERVAL) < 0 ? third : INTERVAL;
+  }
+
+  private void renew() {
     long askedAt = System.nanoTime();
-    if (nodes.renew(lease.node(), member.lease())) {
+    var beat = new Nodes.Beat(member.lease(), vitals.get(), clock.offset(), address);
+    if (nodes.renew(lease.node(), beat)) {
       lease = NodeLease.renewed(lease.node(), askedAt, member.lease());
     } else {
       log.warn("lease lapsed node={}; what it held is given to others", lease.node());
       nodes.survive(lease.node());
       lease = join();
     }
-    clock.measure(db);
-    Duration third = member.lease().dividedBy(3);
-    return third.compareTo(INTERVAL) < 0 ? third : INTERVAL;
+  }
+
+  private void look() {
+    ClusterView seen = nodes.view(lease.node());
+    if (!member.isEngine()) {
+      seen = ClusterView.without(seen.leader());
+    }
+    boolean isNew = !seen.equals(view);
+    view = seen;
+    if (isNew) {
+      whenChanged.forEach(Runnable::run);
+    }
+  }
+
+  /** Says that the node is about to stop, so that its shards go to others while it ends its work. */
+  public void drain() {
+    isDraining = true;
+    nodes.drain(lease.node());
+    log.info("draining node={}", lease.node());
   }
 
   /** Gives the lease up, so that nobody waits for it to lapse. */

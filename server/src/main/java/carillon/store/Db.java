@@ -1,14 +1,18 @@
 package carillon.store;
 
+import carillon.model.Term;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
@@ -31,9 +35,12 @@ public final class Db implements AutoCloseable {
       " -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c" + " timezone=UTC";
 
   private final HikariDataSource pool;
+  private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
+  private final LongAdder staleTerms = new LongAdder();
 
-  private Db(HikariDataSource pool) {
+  private Db(HikariDataSource pool, @Nullable Supplier<Optional<Term>> leading) {
     this.pool = pool;
+    this.leading = leading;
   }
 
   /**
@@ -77,7 +84,21 @@ public final class Db implements AutoCloseable {
         "socketTimeout", String.valueOf(Math.max(1, patience.multipliedBy(3).toSeconds())));
     config.addDataSourceProperty("tcpKeepAlive", "true");
     config.addDataSourceProperty("prepareThreshold", "3");
-    return new Db(new HikariDataSource(config));
+    return new Db(new HikariDataSource(config), null);
+  }
+
+  /**
+   * The same pool, for the leader alone: every transaction first proves that the term goes on, and
+   * fails with {@link StoreException#isStaleTerm} if it does not. A takeover waits for those that
+   * have proved it, so none is committed in a later term.
+   */
+  public Db onlyWhile(Supplier<Optional<Term>> leading) {
+    return new Db(pool, leading);
+  }
+
+  /** Transactions that were refused because their term was over. */
+  public long staleTerms() {
+    return staleTerms.sum();
   }
 
   /**
@@ -122,6 +143,7 @@ public final class Db implements AutoCloseable {
       Tx tx = new Tx(connection);
       T value;
       try {
+        proveLeading(tx);
         value = work.apply(tx);
       } catch (StoreException e) {
         rollBack(connection, e);
@@ -134,6 +156,17 @@ public final class Db implements AutoCloseable {
       return new Committed<>(tx, value);
     } catch (SQLException e) {
       throw new StoreException("transaction failed: " + e.getMessage(), stateOf(e), e);
+    }
+  }
+
+  private void proveLeading(Tx tx) {
+    if (leading == null) {
+      return;
+    }
+    Optional<Term> term = leading.get();
+    if (term.isEmpty() || !Leadership.isHeld(tx, term.get())) {
+      staleTerms.increment();
+      throw StoreException.staleTerm(term);
     }
   }
 

@@ -1,8 +1,18 @@
 package carillon.store;
 
+import carillon.model.ClusterView;
 import carillon.model.TaskId;
+import carillon.model.Term;
+import carillon.model.Vitals;
+import java.sql.Array;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The programs that take part, each with a lease of its own. */
 public final class Nodes {
@@ -32,18 +42,163 @@ public final class Nodes {
                 lease.toMillis() / 1000.0));
   }
 
+  /**
+   * What a node says with every heartbeat.
+   *
+   * @param clockOffset the database's clock minus its own
+   * @param address where its API answers; null while that is not known
+   */
+  public record Beat(
+      Duration lease, Vitals vitals, Duration clockOffset, @Nullable String address) {}
+
   private static final String RENEW =
       """
       /* Nodes.renew */
       UPDATE carillon.node
-      SET lease_until = clock_timestamp() + make_interval(secs => ?)
+      SET lease_until = clock_timestamp() + make_interval(secs => ?),
+          renewed_at = clock_timestamp(),
+          in_flight = ?,
+          seats = ?,
+          lag_ms = ?,
+          claimed = ?,
+          ended = ?,
+          clock_offset_us = ?,
+          address = ?
       WHERE id = ?
         AND lease_until > clock_timestamp() -- lapsed is lapsed: its tasks may already be given back
       """;
 
   /** False if the lease had lapsed; it stays so. */
-  public boolean renew(String id, Duration lease) {
-    return db.inTransaction(tx -> tx.update(RENEW, lease.toMillis() / 1000.0, id)) == 1;
+  public boolean renew(String id, Beat beat) {
+    Vitals vitals = beat.vitals();
+    return db.inTransaction(
+            tx ->
+                tx.update(
+                    RENEW,
+                    beat.lease().toMillis() / 1000.0,
+                    vitals.inFlight(),
+                    vitals.seats(),
+                    vitals.lag(),
+                    vitals.claimed(),
+                    vitals.ended(),
+                    TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
+                    beat.address(),
+                    id))
+        == 1;
+  }
+
+  private static final String DRAIN =
+      """
+      /* Nodes.drain */
+      UPDATE carillon.node
+      SET draining = true
+      WHERE id = ?
+      """;
+
+  /** The node is about to stop: it keeps its lease and gets no shards. */
+  public void drain(String id) {
+    db.inTransaction(tx -> tx.update(DRAIN, id));
+  }
+
+  private static final String VIEW =
+      """
+      /* Nodes.view */
+      SELECT l.term, l.node, s.own, s.given, o.others
+      FROM (SELECT array_agg(id) FILTER (WHERE node = ?) AS own, count(node) AS given
+            FROM carillon.shard) AS s
+      CROSS JOIN (SELECT count(*) AS others
+                  FROM carillon.node
+                  WHERE lease_until > clock_timestamp()
+                    AND NOT draining
+                    AND 'engine' = ANY (roles)
+                    AND id <> ?) AS o
+      LEFT JOIN carillon.leadership l ON l.node IS NOT NULL AND l.lease_until > clock_timestamp()
+      """;
+
+  /** The cluster as it looks from a node that runs tasks. */
+  public ClusterView view(String id) {
+    return db.inTransaction(tx -> tx.query(VIEW, Nodes::view, id, id).getFirst());
+  }
+
+  private static ClusterView view(ResultSet row) throws SQLException {
+    String leader = row.getString("node");
+    Array own = row.getArray("own");
+    return ClusterView.seen(
+        leader == null ? null : new Term(row.getLong("term"), leader),
+        own == null ? List.of() : Sql.shorts(own),
+        row.getInt("given"),
+        row.getInt("others"));
+  }
+
+  /** How a node is, for people. */
+  public enum Status {
+    ALIVE,
+    /** It is stopping. */
+    DRAINING,
+    /** It died, or it is cut off. */
+    SILENT,
+    /** It was stopped, or it was cut off and goes on under another id. */
+    LEFT
+  }
+
+  /** A node as people see it. */
+  public record Shown(
+      String id,
+      String label,
+      List<String> roles,
+      String version,
+      Status status,
+      Times times,
+      @Nullable String address,
+      @Nullable Duration clockOffset,
+      Vitals vitals,
+      List<Integer> shards) {}
+
+  /** When a node joined, was last heard of, and is taken for dead. */
+  public record Times(Instant startedAt, Instant renewedAt, Instant leaseUntil) {}
+
+  private static final String LIST =
+      """
+      /* Nodes.list */
+      SELECT id, label, roles, version, started_at, renewed_at, lease_until, address, clock_offset_us,
+             in_flight, seats, lag_ms, claimed, ended,
+             CASE
+                 WHEN lease_until > clock_timestamp() THEN CASE WHEN draining THEN 'DRAINING' ELSE 'ALIVE' END
+                 WHEN ending IS NULL THEN 'SILENT'
+                 ELSE 'LEFT'
+             END AS status,
+             ARRAY(SELECT s.id FROM carillon.shard s WHERE s.node = n.id ORDER BY s.id) AS shards
+      FROM carillon.node n
+      ORDER BY started_at, id
+      """;
+
+  /** All that are known, also those that are gone for a while. */
+  public List<Shown> list() {
+    return db.inTransaction(tx -> tx.query(LIST, Nodes::shown));
+  }
+
+  private static Shown shown(ResultSet row) throws SQLException {
+    long offset = row.getLong("clock_offset_us");
+    Duration clockOffset = row.wasNull() ? null : Duration.of(offset, ChronoUnit.MICROS);
+    return new Shown(
+        row.getString("id"),
+        row.getString("label"),
+        List.of((String[]) row.getArray("roles").getArray()),
+        row.getString("version"),
+        Status.valueOf(row.getString("status")),
+        new Times(
+            Sql.requiredInstant(row, "started_at"),
+            Sql.requiredInstant(row, "renewed_at"),
+            Sql.requiredInstant(row, "lease_until")),
+        row.getString("address"),
+        clockOffset,
+        new Vitals(
+            row.getInt("in_flight"),
+            row.getInt("seats"),
+            Duration.ofMillis(row.getLong("lag_ms")),
+            row.getLong("claimed"),
+            row.getLong("ended")),
+        Sql.shorts(row.getArray("shards")));
   }
 
   private static final String LEAVE =

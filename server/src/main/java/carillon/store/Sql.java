@@ -16,6 +16,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -117,5 +119,10 @@ final class Sql {
   static Integer[] integers(ResultSet row, String column) throws SQLException {
     Array array = row.getArray(column);
     return (Integer[]) array.getArray();
+  }
+
+  /** Of PostgreSQL's smallint, which the driver may give as either. */
+  static List<Integer> shorts(Array array) throws SQLException {
+    return Arrays.stream((Number[]) array.getArray()).map(Number::intValue).toList();
   }
 }

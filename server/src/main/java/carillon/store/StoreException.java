@@ -1,5 +1,7 @@
 package carillon.store;
 
+import carillon.model.Term;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +12,9 @@ public final class StoreException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
+  /** In the class of states that PostgreSQL leaves to others. */
+  private static final String STALE_TERM = "CT001";
+
   private final @Nullable String sqlState;
 
   StoreException(String message, @Nullable String sqlState, @Nullable Throwable cause) {
@@ -19,6 +24,19 @@ public final class StoreException extends RuntimeException {
 
   public StoreException(String message) {
     this(message, null, null);
+  }
+
+  static StoreException staleTerm(Optional<Term> term) {
+    return new StoreException(
+        term.map(t -> "the term " + t.number() + " of " + t.node() + " is over")
+            .orElse("this node does not lead"),
+        STALE_TERM,
+        null);
+  }
+
+  /** It was the leader's to do, and this node does not lead any more: nothing was written. */
+  public boolean isStaleTerm() {
+    return STALE_TERM.equals(sqlState);
   }
 
   /**

@@ -1,0 +1,136 @@
+package carillon.cluster;
+
+import carillon.model.NodeLease;
+import carillon.model.Term;
+import carillon.store.Leadership;
+import carillon.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Contends for the leadership, and keeps it while this node is a member that the database answers.
+ */
+public final class Election {
+
+  private static final Logger log = LoggerFactory.getLogger(Election.class);
+  private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
+  private static final int PASSES_PER_LEASE = 10;
+
+  private final Leadership leadership;
+  private final Supplier<NodeLease> node;
+  private final Duration lease;
+  private final LongSupplier nanoTime;
+  private final RandomGenerator random;
+  private final List<Runnable> whenWon = new CopyOnWriteArrayList<>();
+  private volatile @Nullable Held held;
+
+  /**
+   * A term, and how long it is trusted: as with a node's own lease, we stop before another may
+   * begin.
+   */
+  private record Held(Term term, long trustedUntil) {
+    static Held since(long askedAt, Term term, Duration lease) {
+      return new Held(term, askedAt + lease.toNanos() / 5 * 4);
+    }
+  }
+
+  /**
+   * @param lease how long the leader may be silent
+   * @param nanoTime the monotonic clock
+   */
+  public Election(
+      Leadership leadership,
+      Supplier<NodeLease> node,
+      Duration lease,
+      LongSupplier nanoTime,
+      RandomGenerator random) {
+    this.leadership = leadership;
+    this.node = node;
+    this.lease = lease;
+    this.nanoTime = nanoTime;
+    this.random = random;
+  }
+
+  /** The term in which this node leads; empty as soon as that is in doubt. */
+  public Optional<Term> term() {
+    Held known = held;
+    return known != null && nanoTime.getAsLong() - known.trustedUntil() < 0
+        ? Optional.of(known.term())
+        : Optional.empty();
+  }
+
+  /** Asks to be told when this node begins to lead. */
+  public void whenWon(Runnable action) {
+    whenWon.add(action);
+  }
+
+  /** One pass. */
+  public Duration electOnce() {
+    NodeLease member = node.get();
+    boolean isMember = member.isTrusted(nanoTime.getAsLong());
+    Held known = held;
+    if (known == null) {
+      if (isMember) {
+        take(member.node());
+      }
+    } else if (isMember && known.term().node().equals(member.node())) {
+      renew(known.term());
+    } else {
+      resign(); // whoever is taken for dead as a node should not lead
+    }
+    return interval();
+  }
+
+  private void take(String name) {
+    long askedAt = nanoTime.getAsLong();
+    try {
+      leadership.take(name, lease).ifPresent(term -> won(askedAt, term));
+    } catch (StoreException e) {
+      if (!e.isBusy() && !e.isTooMuch()) {
+        throw e;
+      }
+      log.debug("cannot take over yet: what the leader before was writing is still open");
+    }
+  }
+
+  private void won(long askedAt, Term term) {
+    held = Held.since(askedAt, term, lease);
+    log.info("leads term={} node={}", term.number(), term.node());
+    whenWon.forEach(Runnable::run);
+  }
+
+  private void renew(Term term) {
+    long askedAt = nanoTime.getAsLong();
+    if (leadership.renew(term, lease)) {
+      held = Held.since(askedAt, term, lease);
+    } else {
+      held = null;
+      log.warn("leads no longer term={} node={}", term.number(), term.node());
+    }
+  }
+
+  /** Candidates do not all come at once. */
+  private Duration interval() {
+    Duration tenth = lease.dividedBy(PASSES_PER_LEASE);
+    Duration most = tenth.compareTo(LONGEST_INTERVAL) < 0 ? tenth : LONGEST_INTERVAL;
+    return most.dividedBy(2).plusNanos(random.nextLong(most.toNanos() / 2 + 1));
+  }
+
+  /** Ends the term, if this node leads, so that nobody waits for it to lapse. */
+  public void resign() {
+    Held known = held;
+    if (known != null) {
+      held = null;
+      leadership.resign(known.term());
+      log.info("resigned term={} node={}", known.term().number(), known.term().node());
+    }
+  }
+}

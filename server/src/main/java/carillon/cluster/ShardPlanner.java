@@ -1,0 +1,87 @@
+package carillon.cluster;
+
+import carillon.model.ShardPlan;
+import carillon.model.Shards;
+import carillon.model.Term;
+import carillon.store.ShardRows;
+import carillon.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Shares the shards out between the nodes that run tasks, while this node leads. */
+public final class ShardPlanner {
+
+  private static final Logger log = LoggerFactory.getLogger(ShardPlanner.class);
+  private static final Duration INTERVAL = Duration.ofMillis(500);
+
+  private final ShardRows rows;
+  private final Supplier<Optional<Term>> term;
+  private final LongAdder moves = new LongAdder();
+  private final List<Runnable> whenMoved = new CopyOnWriteArrayList<>();
+
+  /**
+   * @param rows that only the leader can write
+   */
+  public ShardPlanner(ShardRows rows, Supplier<Optional<Term>> term) {
+    this.rows = rows;
+    this.term = term;
+  }
+
+  /** Asks to be told when this node has moved shards. */
+  public void whenMoved(Runnable action) {
+    whenMoved.add(action);
+  }
+
+  /** How many shards this node has moved. */
+  public long moves() {
+    return moves.sum();
+  }
+
+  /** One pass. */
+  public Duration planOnce() {
+    if (term.get().isPresent()) {
+      try {
+        moved(
+            rows.assign(
+                shared -> ShardPlan.assign(shared.owners(), shared.nodes(), Shards.COUNT)));
+      } catch (StoreException e) {
+        if (!e.isStaleTerm()) {
+          throw e;
+        }
+        log.info("shards not written: {}", e.getMessage());
+      }
+    }
+    return INTERVAL;
+  }
+
+  private void moved(List<ShardRows.Move> moved) {
+    if (moved.isEmpty()) {
+      return;
+    }
+    moves.add(moved.size());
+    log.info(
+        "shards moved={} from={} to={}",
+        moved.size(),
+        names(moved, ShardRows.Move::from),
+        names(moved, ShardRows.Move::to));
+    whenMoved.forEach(Runnable::run);
+  }
+
+  private static List<String> names(
+      List<ShardRows.Move> moved, Function<ShardRows.Move, @Nullable String> end) {
+    return moved.stream()
+        .map(move -> Objects.requireNonNullElse(end.apply(move), "nobody"))
+        .distinct()
+        .sorted()
+        .toList();
+  }
+}

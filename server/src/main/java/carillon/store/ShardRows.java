@@ -1,0 +1,122 @@
+package carillon.store;
+
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Which node looks after which shard, as the leader has written it. */
+public final class ShardRows {
+
+  private final Db db;
+
+  /**
+   * @param db for {@link #assign}, one that only the leader gets through
+   */
+  public ShardRows(Db db) {
+    this.db = db;
+  }
+
+  /**
+   * What there is to share out, and between whom.
+   *
+   * @param owners by shard; null where it is nobody's
+   * @param nodes that run tasks, are alive and not about to stop
+   */
+  public record Shared(Map<Integer, @Nullable String> owners, List<String> nodes) {}
+
+  /** A shard that goes from one node to another; null means nobody. */
+  public record Move(int shard, @Nullable String from, @Nullable String to) {}
+
+  private static final String OWNERS =
+      """
+      /* ShardRows.owners */
+      SELECT id, node
+      FROM carillon.shard
+      """;
+
+  /** Who looks after each; null where it is nobody. */
+  public Map<Integer, @Nullable String> owners() {
+    return db.inTransaction(ShardRows::owners);
+  }
+
+  private static Map<Integer, @Nullable String> owners(Tx tx) {
+    Map<Integer, @Nullable String> owners = new HashMap<>();
+    tx.query(OWNERS, row -> owners.put(row.getInt("id"), row.getString("node")));
+    return owners;
+  }
+
+  private static final String TAKERS =
+      """
+      /* ShardRows.takers */
+      SELECT id
+      FROM carillon.node
+      WHERE lease_until > clock_timestamp()
+        AND NOT draining
+        AND 'engine' = ANY (roles)
+      ORDER BY id
+      """;
+
+  private static final String ASSIGN =
+      """
+      /* ShardRows.assign */
+      UPDATE carillon.shard s
+      SET node = m.node,
+          term = (SELECT term FROM carillon.leadership),
+          moved_at = clock_timestamp()
+      FROM unnest(?::int[], ?::text[]) AS m (id, node)
+      WHERE s.id = m.id
+      """;
+
+  /**
+   * Has it decided how shards are to be shared out, and writes what changes by that, in one
+   * transaction. Returns the moves; without any, nothing is written.
+   */
+  public List<Move> assign(Function<Shared, Map<Integer, String>> decide) {
+    return db.inTransaction(
+        tx -> {
+          Map<Integer, @Nullable String> before = owners(tx);
+          List<String> takers = tx.query(TAKERS, row -> row.getString("id"));
+          Map<Integer, String> after = decide.apply(new Shared(before, takers));
+          List<Move> moves =
+              before.entrySet().stream()
+                  .map(e -> new Move(e.getKey(), e.getValue(), after.get(e.getKey())))
+                  .filter(move -> !Objects.equals(move.from(), move.to()))
+                  .toList();
+          if (!moves.isEmpty()) {
+            tx.update(ASSIGN, Column.ints(moves, Move::shard), Column.texts(moves, Move::to));
+          }
+          return moves;
+        });
+  }
+
+  /**
+   * How the shards are spread.
+   *
+   * @param lastMovedAt null if none ever was
+   */
+  public record Spread(int total, int unassigned, @Nullable Instant lastMovedAt) {}
+
+  private static final String SPREAD =
+      """
+      /* ShardRows.spread */
+      SELECT count(*) AS total, count(*) - count(node) AS unassigned, max(moved_at) AS last_moved_at
+      FROM carillon.shard
+      """;
+
+  public Spread spread() {
+    return db.inTransaction(
+        tx ->
+            tx.query(
+                    SPREAD,
+                    row ->
+                        new Spread(
+                            row.getInt("total"),
+                            row.getInt("unassigned"),
+                            Sql.instant(row, "last_moved_at")))
+                .getFirst());
+  }
+}
