@@ -19,6 +19,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.stream.LongStream;
@@ -41,6 +43,7 @@ final class Metrics implements Consumer<EngineEvent> {
   private final Counter claimed = counter("claimer.claimed", "tasks claimed by this node");
   private final Counter fenced =
       counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
+  private final LongAdder ended = new LongAdder();
   private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
   private final Counter expired =
       Counter.builder("carillon.outcomes")
@@ -59,6 +62,8 @@ final class Metrics implements Consumer<EngineEvent> {
 
   /** The registry holds these weakly, and a counter whose source is gone stands still. */
   private final List<DoubleSupplier> counted = new ArrayList<>();
+
+  private final List<Db> leaderDbs = new CopyOnWriteArrayList<>();
 
   private final Timer delivery =
       Timer.builder("carillon.delivery").description("how long attempts took").register(registry);
@@ -135,6 +140,27 @@ final class Metrics implements Consumer<EngineEvent> {
     }
   }
 
+  /** Tasks claimed by this node. */
+  long claimed() {
+    return (long) claimed.count();
+  }
+
+  /** Tasks of this node whose outcome is written. */
+  long ended() {
+    return ended.sum();
+  }
+
+  /** What the leader's loops could not write, over all pools that they use. */
+  void staleTerms(Db leaderDb) {
+    if (leaderDbs.isEmpty()) {
+      count(
+          "stale.terms",
+          "transactions of this node as the leader that were refused because its term was over",
+          () -> leaderDbs.stream().mapToLong(Db::staleTerms).sum());
+    }
+    leaderDbs.add(leaderDb);
+  }
+
   void pool(String name, Db db) {
     poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
     poolGauge("pool.idle", name, "connections that wait for use", () -> db.stats().idle());
@@ -157,7 +183,10 @@ final class Metrics implements Consumer<EngineEvent> {
         tasks.forEach(this::late);
       }
       case EngineEvent.Delivered(var result, var took) -> delivered(name(result), took);
-      case EngineEvent.Ended(_, int lost) -> fenced.increment(lost);
+      case EngineEvent.Ended(int written, int lost) -> {
+        ended.add(written);
+        fenced.increment(lost);
+      }
       case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
       case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
       case EngineEvent.Backfilled(int tasks) -> backfilled.increment(tasks);

@@ -13,10 +13,12 @@ import carillon.engine.Loop;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
+import carillon.model.ClusterView;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Slot;
 import carillon.model.Target;
+import carillon.model.Vitals;
 import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
@@ -49,12 +51,10 @@ import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.net.URI;
-import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -130,9 +130,9 @@ final class Wiring {
     Loop refreshing =
         new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
     shutdown.add(refreshing);
-    Heartbeat heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
-    shutdown.add(heartbeat::leave);
-    shutdown.add(new Loop("heartbeat", heartbeat::beatOnce, whenFailed).start());
+    ClusterWiring cluster =
+        ClusterWiring.join(address, config, heartbeatDb, clock, metrics, shutdown);
+    Heartbeat heartbeat = cluster.heartbeat();
 
     Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
@@ -146,6 +146,17 @@ final class Wiring {
                     metrics,
                     shutdown))
             : Optional.empty();
+    engine.ifPresent(
+        running ->
+            heartbeat.report(
+                () ->
+                    new Vitals(
+                        running.inFlight(),
+                        running.seats(),
+                        lag(agenda, catalog, heartbeat.view(), clock),
+                        metrics.claimed(),
+                        metrics.ended())));
+    cluster.contend();
     var upkeepStore =
         new Upkeep.Store(
             queue,
@@ -210,9 +221,11 @@ final class Wiring {
             metrics.registry(),
             clock);
     shutdown.add(api);
-    engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
-    return new Node(
-        URI.create("http://" + host(config.http().bind()) + ":" + api.port()), shutdown);
+    URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
+    heartbeat.answersAt(url.toString());
+    engine.ifPresent(running -> shutdown.add(running::stopClaiming));
+    shutdown.add(heartbeat::drain); // before anything else: others take over what is not begun
+    return new Node(url, shutdown);
   }
 
   private static Engine engine(
@@ -278,13 +291,11 @@ final class Wiring {
     return db;
   }
 
-  private static Heartbeat.Member member(Config config) {
-    List<String> roles =
-        config.node().roles().stream()
-            .map(role -> role.name().toLowerCase(Locale.ROOT))
-            .sorted()
-            .toList();
-    return new Heartbeat.Member(config.node().id(), roles, Main.version(), config.node().lease());
+  /** How long the first due task of the node's own lanes has waited. */
+  private static Duration lag(Agenda agenda, Catalog catalog, ClusterView view, DbClock clock) {
+    Instant first = agenda.earliest(lane -> view.isOurs(lane) && catalog.isPushedNow(lane));
+    Duration waited = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    return waited.isNegative() ? Duration.ZERO : waited;
   }
 
   private static ApiConfig api(Config config, Catalog catalog, int connections) {

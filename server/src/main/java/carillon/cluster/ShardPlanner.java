@@ -7,10 +7,13 @@ import carillon.store.ShardRows;
 import carillon.store.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,8 +71,17 @@ public final class ShardPlanner {
     log.info(
         "shards moved={} from={} to={}",
         moved.size(),
-        moved.stream().map(move -> String.valueOf(move.from())).distinct().sorted().toList(),
-        moved.stream().map(move -> String.valueOf(move.to())).distinct().sorted().toList());
+        names(moved, ShardRows.Move::from),
+        names(moved, ShardRows.Move::to));
     whenMoved.forEach(Runnable::run);
+  }
+
+  private static List<String> names(
+      List<ShardRows.Move> moved, Function<ShardRows.Move, @Nullable String> end) {
+    return moved.stream()
+        .map(move -> Objects.requireNonNullElse(end.apply(move), "nobody"))
+        .distinct()
+        .sorted()
+        .toList();
   }
 }

@@ -75,15 +75,16 @@ public final class Leadership {
    * is writing is committed or rolled back.
    */
   public Optional<Term> take(String node, Duration lease) {
-    return db.inTransaction(
-        tx -> {
-          // Looked at first: who waits for the lock holds up the leader's next write.
-          if (tx.query(IS_VACANT, row -> true).isEmpty()) {
-            return Optional.empty();
-          }
-          tx.query(AWAIT_WRITES, row -> true);
-          return tx.queryOne(TAKE, Leadership::term, node, lease.toMillis() / 1000.0);
-        });
+    return db.inTransaction(tx -> take(tx, node, lease));
+  }
+
+  static Optional<Term> take(Tx tx, String node, Duration lease) {
+    // Looked at first: who waits for the lock holds up the leader's next write.
+    if (tx.query(IS_VACANT, row -> true).isEmpty()) {
+      return Optional.empty();
+    }
+    tx.query(AWAIT_WRITES, row -> true);
+    return tx.queryOne(TAKE, Leadership::term, node, lease.toMillis() / 1000.0);
   }
 
   private static final String RENEW =
@@ -98,9 +99,11 @@ public final class Leadership {
 
   /** False if the term is over; it stays so. */
   public boolean renew(Term term, Duration lease) {
-    return db.inTransaction(
-            tx -> tx.update(RENEW, lease.toMillis() / 1000.0, term.number(), term.node()))
-        == 1;
+    return db.inTransaction(tx -> renew(tx, term, lease));
+  }
+
+  static boolean renew(Tx tx, Term term, Duration lease) {
+    return tx.update(RENEW, lease.toMillis() / 1000.0, term.number(), term.node()) == 1;
   }
 
   private static final String RESIGN =

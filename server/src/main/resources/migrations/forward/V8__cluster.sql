@@ -6,7 +6,7 @@ SET LOCAL lock_timeout = '2s';
 ALTER TABLE carillon.node
     ADD COLUMN address         text,                           -- where its API answers, for people
     ADD COLUMN draining        boolean NOT NULL DEFAULT false, -- it is stopping: it gets no shards
-    ADD COLUMN renewed_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    ADD COLUMN renewed_at      timestamptz NOT NULL DEFAULT now(), -- not a volatile default: that would rewrite the table
     ADD COLUMN clock_offset_us bigint,                         -- the database's clock minus its own
     ADD COLUMN in_flight       int NOT NULL DEFAULT 0,
     ADD COLUMN seats           int NOT NULL DEFAULT 0,

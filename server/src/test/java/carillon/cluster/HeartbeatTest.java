@@ -2,10 +2,19 @@ package carillon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.ClusterView;
+import carillon.model.Shards;
+import carillon.model.Term;
+import carillon.model.Vitals;
+import carillon.store.Leadership;
+import carillon.store.Nodes;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,5 +65,116 @@ class HeartbeatTest {
     heartbeat.leave();
 
     assertThat(ending(heartbeat.lease().node())).isEqualTo("LEFT");
+  }
+
+  @Test
+  void a_node_says_how_it_is() {
+    heartbeat.report(() -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97));
+    heartbeat.answersAt("http://localhost:8080");
+    heartbeat.beatOnce();
+
+    Nodes.Shown shown = world.nodes.list().getFirst();
+    assertThat(shown.id()).isEqualTo(heartbeat.lease().node());
+    assertThat(shown.label()).isEqualTo("n");
+    assertThat(shown.roles()).containsExactly("engine");
+    assertThat(shown.status()).isEqualTo(Nodes.Status.ALIVE);
+    assertThat(shown.vitals()).isEqualTo(new Vitals(3, 8, Duration.ofMillis(250), 100, 97));
+    assertThat(shown.address()).isEqualTo("http://localhost:8080");
+    assertThat(shown.clockOffset()).isBetween(Duration.ofSeconds(-2), Duration.ofSeconds(2));
+    assertThat(shown.times().renewedAt()).isAfterOrEqualTo(shown.times().startedAt());
+    assertThat(shown.times().leaseUntil()).isAfter(shown.times().renewedAt());
+  }
+
+  @Test
+  void a_node_that_drains_says_so_and_still_does_when_it_has_joined_again() {
+    heartbeat.drain();
+    assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
+    String before = heartbeat.lease().node();
+    heartbeat.beatOnce();
+
+    assertThat(status(before)).as("of the id before").isEqualTo(Nodes.Status.LEFT);
+    assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+  }
+
+  private Nodes.Status status(String node) {
+    return world.nodes.list().stream()
+        .filter(shown -> shown.id().equals(node))
+        .findFirst()
+        .orElseThrow()
+        .status();
+  }
+
+  @Test
+  void a_node_that_is_not_heard_of_is_silent() {
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
+
+    assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.SILENT);
+  }
+
+  @Test
+  void a_node_looks_after_everything_while_it_is_alone() {
+    world.sql("UPDATE carillon.shard SET node = 'somebody who is gone'");
+
+    heartbeat.beatOnce();
+
+    assertThat(heartbeat.view()).isEqualTo(ClusterView.ALONE);
+  }
+
+  @Test
+  void a_node_is_told_when_the_leader_or_its_shards_change_and_only_then() {
+    world.node("other");
+    AtomicInteger told = new AtomicInteger();
+    heartbeat.whenChanged(told::incrementAndGet);
+
+    heartbeat.beatOnce();
+    assertThat(told).as("nothing has changed").hasValue(0);
+
+    Term term = new Leadership(world.db).take("other", Duration.ofMinutes(1)).orElseThrow();
+    heartbeat.beatOnce();
+    heartbeat.beatOnce();
+    assertThat(told).hasValue(1);
+    assertThat(heartbeat.view().leader()).isEqualTo(term);
+
+    world.sql("UPDATE carillon.shard SET node = 'other'");
+    world.sql(
+        "UPDATE carillon.shard SET node = '" + heartbeat.lease().node() + "' WHERE id IN (1, 40)");
+    heartbeat.beatOnce();
+    heartbeat.beatOnce();
+    assertThat(told).hasValue(2);
+    assertThat(heartbeat.view()).isEqualTo(ClusterView.seen(term, List.of(1, 40), 64, 1));
+
+    world.sql("UPDATE carillon.leadership SET lease_until = now() - interval '1 s'");
+    heartbeat.beatOnce();
+    assertThat(told).hasValue(3);
+    assertThat(heartbeat.view().leader()).as("whose lease has lapsed").isNull();
+  }
+
+  @Test
+  void a_node_that_runs_no_tasks_looks_after_nothing() {
+    var member = new Heartbeat.Member("front", List.of("api"), "test", Duration.ofMinutes(1));
+    Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2));
+
+    assertThat(front.view().count()).isZero();
+    heartbeat.beatOnce();
+    assertThat(heartbeat.view().count()).as("of the only one that does").isEqualTo(Shards.COUNT);
+  }
+
+  @Test
+  void a_node_that_cannot_do_its_work_lets_its_lease_lapse_and_comes_back() {
+    AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.of("stuck"));
+    heartbeat.renewUnless(harm::get);
+    String before = heartbeat.lease().node();
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
+
+    heartbeat.beatOnce();
+    assertThat(heartbeat.lease().node()).isEqualTo(before);
+    assertThat(status(before)).isEqualTo(Nodes.Status.SILENT);
+
+    harm.set(Optional.empty());
+    heartbeat.beatOnce();
+    assertThat(heartbeat.lease().node()).isNotEqualTo(before);
+    assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.ALIVE);
   }
 }

@@ -20,7 +20,7 @@ public enum Table {
       """
       SELECT t.tenant, t.id, l.type, l.route, t.key, t.state, t.attempt, t.fence, t.version, t.due_at, t.created_at,
              t.ready_at, t.started_at, t.finished_at, t.cancel_requested, t.schedule, t.fire_at, t.leased_by, t.claim,
-             t.status, t.failure, t.error, t.crashes, t.retry, t.expires_at,
+             t.status, t.failure, t.error, t.crashes, t.retry, t.expires_at, t.concurrency_key,
              CASE WHEN jsonb_typeof(t.payload::jsonb) = 'object' THEN t.payload::jsonb ->> 'n' END AS n
       FROM carillon.task t
       JOIN carillon.lane l ON l.id = t.lane

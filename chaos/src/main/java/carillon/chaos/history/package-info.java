@@ -22,17 +22,19 @@
  * work-renew    tenant, worker, id, fence ok: result (renewed|stale|cancelled)
  * work-report   tenant, worker, id, fence, outcome (completed|failed|dead|released)   ok: result (accepted|stale)
  * schedule-put  tenant, name, every (seconds) or cron, timezone, startAt, type, target   ok: status
- * schedule-delete tenant, name            ok: status
+ * schedule-pause, schedule-delete   tenant, name   ok: status
  *
  * events: recv-start   task, type, tenant (the marker's), attempt, fence, n, payloadHash, signatureValid, conn,
  *                      expected (the tenant whose address was called)
- *         recv-end     task, attempt, fence, conn, status (a number, or rst, none)
- *         dial         address, allowed
+ *         recv-end     task, attempt, fence, conn, status (a number, or rst, none, broken)
+ *         dial         address, allowed, task
+ *         resources    node, phase (warm, check), threads, fds, connections
  *         fault-start  fault, id, node (none: all of them), and what it needs     fault-end  fault, id
  *         phase        name (boot, warm, safety, liveness, heal, drain, check)
  *         node-start, node-ready, node-exit   node, status
  *         metric       node, name, value      of the end
- *         options      seed, leaseMs, timeoutMs, markers {tenant: marker}, and whatever else was chosen
+ *         options      seed, leaseMs, timeoutMs, markers [{tenant, marker}],
+ *                      secrets [{secret}], retryMs (the least between attempts), and whatever else was chosen
  * </pre>
  */
 @NullMarked

@@ -244,16 +244,15 @@ final class Claiming {
   /** Of tasks with one concurrency key, one at most is RUNNING. */
   static List<Violation> limits(Facts facts) {
     Map<String, List<Row>> perKey = new HashMap<>();
-    facts
-        .acknowledged()
-        .forEach(
-            (task, submit) -> {
-              String key = submit.text("concurrencyKey");
-              if (key != null) {
-                String name = submit.need("tenant") + " " + submit.need("type") + " " + key;
-                perKey.computeIfAbsent(name, _ -> new ArrayList<>()).addAll(facts.changes(task));
-              }
-            });
+    for (Row row : facts.tasks().values()) {
+      String key = row.text("concurrency_key");
+      if (key != null) {
+        String name = facts.tenantOf(row) + " " + row.need("type") + " " + key;
+        perKey
+            .computeIfAbsent(name, _ -> new ArrayList<>())
+            .addAll(facts.changes(row.need("id")));
+      }
+    }
     List<Violation> found = new ArrayList<>();
     perKey.forEach(
         (key, changes) -> {

@@ -1,6 +1,7 @@
 package carillon.chaos.rules;
 
 import carillon.chaos.history.Event;
+import carillon.chaos.history.Fields;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.time.Instant;
@@ -10,7 +11,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +24,11 @@ final class Nominal {
 
   private static final long SECOND = 1_000_000;
 
-  private Nominal() {}
+  private final String name;
+  private final @Nullable Long anchor;
+  private final @Nullable Long every;
+  private final @Nullable EverySecond cron;
+  private final long from;
 
   static List<Violation> cron(Facts facts) {
     List<Violation> found = new ArrayList<>();
@@ -47,11 +51,17 @@ final class Nominal {
     for (Row row : facts.history().rows(Table.SCHEDULE)) {
       schedules.put(facts.tenantOf(row) + " " + row.need("name"), row);
     }
+    Map<String, Long> paused = new HashMap<>();
+    for (Op pause : facts.ops("schedule-pause")) {
+      paused.merge(pause.need("tenant") + " " + pause.need("name"), pause.began(), Math::min);
+    }
     puts.forEach(
         (name, of) -> {
           Row row = schedules.get(name);
           if (row != null) {
-            compare(facts, name, of, fires.getOrDefault(row.need("id"), List.of()), found);
+            long until = Math.min(facts.end() - BOUND, paused.getOrDefault(name, Long.MAX_VALUE));
+            List<Row> own = fires.getOrDefault(row.need("id"), List.of());
+            new Nominal(name, of, row.micros("anchor")).compare(own, until, found);
           } else if (!deleted.contains(name) && of.stream().anyMatch(Op::isOk)) {
             found.add(Violation.of(Rule.R10, null, "the schedule %s is gone", name));
           }
@@ -60,90 +70,73 @@ final class Nominal {
     return found;
   }
 
-  private static void compare(
-      Facts facts, String name, List<Op> puts, List<Row> fires, List<Violation> found) {
+  private Nominal(String name, List<Op> puts, @Nullable Long anchor) {
     Event put = puts.getFirst().invoke();
-    boolean isChanged =
-        puts.stream().anyMatch(each -> !each.invoke().fields().and("key", null).and("node", null)
-            .equals(put.fields().and("key", null).and("node", null)));
-    Set<Long> fired = new TreeSet<>();
+    Long start = put.fields().micros("startAt");
+    this.name = name;
+    this.anchor = start == null ? anchor : start;
+    this.every = put.fields().has("every") ? put.number("every") * SECOND : null;
+    this.cron = every == null ? EverySecond.of(put) : null;
+    // Only of a schedule that was never changed are all times known, from when it certainly was.
+    boolean isChanged = puts.stream().anyMatch(each -> !rule(each).equals(rule(puts.getFirst())));
+    long made = puts.stream().filter(Op::isOk).mapToLong(Op::ended).min().orElse(Long.MAX_VALUE);
+    this.from = isChanged ? Long.MAX_VALUE : start == null ? made : Math.max(made, start);
+  }
+
+  private static Fields rule(Op put) {
+    return put.invoke().fields().and("key", null).and("node", null);
+  }
+
+  private void compare(List<Row> fires, long until, List<Violation> found) {
+    Set<Long> fired = new HashSet<>();
     for (Row fire : fires) {
       Long at = fire.micros("at");
       if (at == null || !fire.need("kind").equals("SCHEDULED")) {
         continue;
       }
+      String task = fire.text("task");
       if (!fired.add(at)) {
-        found.add(Violation.of(Rule.R10, fire.text("task"), "%s has %s twice", name, text(fire)));
+        found.add(Violation.of(Rule.R10, task, "%s has %s twice", name, fire.need("at")));
       }
-      if (!isChanged && !isNominal(put, at)) {
-        found.add(
-            Violation.of(Rule.R10, fire.text("task"), "%s never has %s", name, text(fire)));
+      if (from != Long.MAX_VALUE && !isNominal(at)) {
+        found.add(Violation.of(Rule.R10, task, "%s never has %s", name, fire.need("at")));
       }
     }
-    long from = Math.max(start(put), isChanged ? Long.MAX_VALUE : created(puts));
-    for (long at : expected(put, from, facts.end() - BOUND)) {
+    for (long at : expected(until)) {
       if (!fired.contains(at)) {
+        Instant time = Instant.ofEpochSecond(at / SECOND, at % SECOND * 1000);
         found.add(
             Violation.of(
-                Rule.R10,
-                null,
-                "%s has neither a task nor a reason for %s",
-                name,
-                Instant.ofEpochSecond(at / SECOND, at % SECOND * 1000)));
+                Rule.R10, null, "%s has neither a task nor a reason for %s", name, time));
       }
     }
   }
 
-  private static String text(Row fire) {
-    return fire.need("at");
-  }
-
-  /** From when on all of its times must be there: it was certainly made by then. */
-  private static long created(List<Op> puts) {
-    return puts.stream().filter(Op::isOk).mapToLong(Op::ended).min().orElse(Long.MAX_VALUE);
-  }
-
-  private static long start(Event put) {
-    Long start = put.fields().micros("startAt");
-    return start == null ? Long.MIN_VALUE : start;
-  }
-
-  static List<Long> expected(Event put, long from, long until) {
+  private List<Long> expected(long until) {
     List<Long> times = new ArrayList<>();
     if (from == Long.MAX_VALUE) {
       return times;
     }
-    Long every = every(put);
-    if (every != null) {
-      long anchor = start(put);
-      if (anchor != Long.MIN_VALUE) {
-        long first = anchor + Math.max(0, Math.ceilDiv(from - anchor, every)) * every;
-        for (long at = first; at <= until; at += every) {
-          times.add(at);
-        }
+    if (every != null && anchor != null) {
+      long first = anchor + Math.max(0, Math.ceilDiv(from - anchor, every)) * every;
+      for (long at = first; at <= until; at += every) {
+        times.add(at);
       }
-      return times;
-    }
-    EverySecond cron = EverySecond.of(put);
-    for (long second = Math.ceilDiv(from, SECOND); second * SECOND <= until; second++) {
-      if (cron.fits(second)) {
-        times.add(second * SECOND);
+    } else if (cron != null) {
+      for (long second = Math.ceilDiv(from, SECOND); second * SECOND <= until; second++) {
+        if (cron.fits(second)) {
+          times.add(second * SECOND);
+        }
       }
     }
     return times;
   }
 
-  private static boolean isNominal(Event put, long at) {
-    Long every = every(put);
-    if (every == null) {
-      return at % SECOND == 0 && EverySecond.of(put).fits(at / SECOND);
+  private boolean isNominal(long at) {
+    if (cron != null) {
+      return at % SECOND == 0 && cron.fits(at / SECOND);
     }
-    long anchor = start(put);
-    return anchor == Long.MIN_VALUE || (at >= anchor && (at - anchor) % every == 0);
-  }
-
-  private static @Nullable Long every(Event put) {
-    return put.fields().has("every") ? put.number("every") * SECOND : null;
+    return anchor == null || every == null || (at >= anchor && (at - anchor) % every == 0);
   }
 
   /** One nominal time, one task: whatever the fires say. */

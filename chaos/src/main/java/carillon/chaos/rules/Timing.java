@@ -17,6 +17,9 @@ final class Timing {
   /** An answer may be read before the receiver has noted that it sent it. */
   private static final long NOTED_LATE = 50_000;
 
+  /** With 429 the receiver always asks for one second. */
+  private static final long RETRY_AFTER = 1_000_000;
+
   private static final long WINDOW = 5_000_000;
   private static final long MOST_DRAIN_SECONDS = 60;
   private static final double MORE = 1.2;
@@ -35,7 +38,7 @@ final class Timing {
                 found.add(tooEarly(task, due - deliveries.getFirst().began(), "it was due"));
               }
               for (int i = 1; i < deliveries.size(); i++) {
-                retriedEarly(task, deliveries.get(i - 1), deliveries.get(i), found);
+                retriedEarly(facts, deliveries.get(i - 1), deliveries.get(i), found);
               }
             });
     facts
@@ -81,13 +84,24 @@ final class Timing {
   }
 
   private static void retriedEarly(
-      String task, Delivery before, Delivery again, List<Violation> found) {
+      Facts facts, Delivery before, Delivery again, List<Violation> found) {
     Event end = before.end();
-    if (end != null && end.fields().has("retryAfter")) {
-      long floor = end.wall() + end.number("retryAfter") * 1_000_000 - NOTED_LATE;
-      if (again.began() < floor) {
-        found.add(tooEarly(task, floor - again.began(), "Retry-After allows"));
-      }
+    String status = end == null ? null : end.text("status");
+    if (end == null || status == null) {
+      return;
+    }
+    boolean isRefused = status.startsWith("5");
+    long wait =
+        status.equals("429")
+            ? RETRY_AFTER
+            : isRefused ? facts.options().number("retryMs", 0) * 1000 : 0;
+    long floor = end.wall() + wait - NOTED_LATE;
+    String task = again.task();
+    // A redrive starts anew at once.
+    if (wait > 0
+        && again.began() < floor
+        && !facts.mayBeRedriven(task, before.began(), again.began())) {
+      found.add(tooEarly(task, floor - again.began(), "the answer " + status + " allows"));
     }
   }
 

@@ -1,0 +1,130 @@
+package carillon.app;
+
+import carillon.cluster.Election;
+import carillon.cluster.Heartbeat;
+import carillon.cluster.ShardPlanner;
+import carillon.engine.EngineEvent;
+import carillon.engine.Loop;
+import carillon.model.Term;
+import carillon.store.Db;
+import carillon.store.DbClock;
+import carillon.store.Leadership;
+import carillon.store.ShardRows;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Consumer;
+
+/** Constructs what makes a process a member of the cluster, and one of them its leader. */
+final class ClusterWiring {
+
+  /** One for the election and one for the shard planner, so that neither waits for the other. */
+  private static final int CONNECTIONS = 2;
+
+  private final Shutdown shutdown;
+  private final Heartbeat heartbeat;
+  private final Loop beating;
+  private final Election election;
+  private final Loop electing;
+  private final ShardPlanner planner;
+  private final Loop planning;
+
+  private ClusterWiring(
+      Db.Address address,
+      Config config,
+      Heartbeat heartbeat,
+      Metrics metrics,
+      Shutdown shutdown) {
+    this.shutdown = shutdown;
+    this.heartbeat = heartbeat;
+    Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
+    Duration lease = config.node().lease();
+    Db db = Db.open(address, "cluster", CONNECTIONS, lease.dividedBy(4));
+    shutdown.add(db);
+    metrics.pool("cluster", db);
+    // Shorter than a node's lease: when a leader is lost with its node, there is another one before
+    // the node's tasks are to be taken back.
+    this.election =
+        new Election(
+            new Leadership(db),
+            heartbeat::lease,
+            lease.dividedBy(2),
+            System::nanoTime,
+            new SecureRandom());
+    Db leaderDb = db.onlyWhile(election::term);
+    this.planner = new ShardPlanner(new ShardRows(leaderDb), election::term);
+    this.beating = new Loop("heartbeat", heartbeat::beatOnce, whenFailed);
+    this.electing = new Loop("election", election::electOnce, whenFailed);
+    this.planning = new Loop("shard-planner", planner::planOnce, whenFailed);
+    election.whenWon(planning::wake);
+    election.whenWon(beating::wake);
+    planner.whenMoved(beating::wake);
+    register(metrics, leaderDb);
+  }
+
+  private void register(Metrics metrics, Db leaderDb) {
+    metrics.gauge("leader", "1 while this node leads", () -> election.term().isPresent() ? 1 : 0);
+    metrics.gauge(
+        "term",
+        "the term in which somebody leads, as this node knows; 0 if nobody does",
+        () -> heartbeat.view().leader() instanceof Term(long number, _) ? number : 0);
+    metrics.gauge("shards", "shards that this node looks after", () -> heartbeat.view().count());
+    metrics.count("shard.moves", "shards that this node gave to another", planner::moves);
+    metrics.staleTerms(leaderDb);
+  }
+
+  /**
+   * Joins, and goes on saying that the node lives until everything that is added to the shutdown
+   * later has stopped.
+   *
+   * @param heartbeatDb with a connection that nobody else uses
+   */
+  static ClusterWiring join(
+      Db.Address address,
+      Config config,
+      Db heartbeatDb,
+      DbClock clock,
+      Metrics metrics,
+      Shutdown shutdown) {
+    var heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
+    shutdown.add(heartbeat::leave);
+    var cluster = new ClusterWiring(address, config, heartbeat, metrics, shutdown);
+    shutdown.add(cluster.beating.start());
+    return cluster;
+  }
+
+  private static Heartbeat.Member member(Config config) {
+    List<String> roles =
+        config.node().roles().stream()
+            .map(role -> role.name().toLowerCase(Locale.ROOT))
+            .sorted()
+            .toList();
+    return new Heartbeat.Member(config.node().id(), roles, Main.version(), config.node().lease());
+  }
+
+  /** Begins to contend for the leadership, until everything that is added later has stopped. */
+  void contend() {
+    shutdown.add(election::resign);
+    shutdown.add(electing.start());
+    shutdown.add(planning.start());
+  }
+
+  Heartbeat heartbeat() {
+    return heartbeat;
+  }
+
+  Election election() {
+    return election;
+  }
+
+  /** Nodes came or went: the leader is to share the shards out anew. */
+  void membersChanged() {
+    planning.wake();
+  }
+
+  /** The leader or the shards changed: this node is to look. */
+  void shardsChanged() {
+    beating.wake();
+  }
+}

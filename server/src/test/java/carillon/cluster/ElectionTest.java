@@ -1,0 +1,174 @@
+package carillon.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.NodeLease;
+import carillon.model.Term;
+import carillon.store.Db;
+import carillon.store.Leadership;
+import carillon.store.StoreException;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ElectionTest {
+
+  private static final Duration LEASE = Duration.ofSeconds(5);
+
+  private World world;
+  private long now = 1_000;
+  private NodeLease lease = new NodeLease("a", Long.MAX_VALUE);
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Election election(Db db) {
+    return new Election(new Leadership(db), () -> lease, LEASE, () -> now, new Random(1));
+  }
+
+  private Election rival() {
+    return new Election(
+        new Leadership(world.db),
+        () -> new NodeLease("b", Long.MAX_VALUE),
+        LEASE,
+        () -> now,
+        new Random(2));
+  }
+
+  private void lapse() {
+    world.sql("UPDATE carillon.leadership SET lease_until = clock_timestamp()");
+  }
+
+  @Test
+  void the_first_to_ask_leads_and_keeps_it() {
+    Election election = election(world.db);
+    Election rival = rival();
+    AtomicInteger won = new AtomicInteger();
+    election.whenWon(won::incrementAndGet);
+
+    for (int pass = 0; pass < 3; pass++) {
+      assertThat(election.electOnce()).isBetween(LEASE.dividedBy(20), LEASE.dividedBy(10));
+      rival.electOnce();
+    }
+
+    assertThat(election.term()).contains(new Term(1, "a"));
+    assertThat(rival.term()).isEmpty();
+    assertThat(won).hasValue(1);
+  }
+
+  @Test
+  void a_leader_whose_database_does_not_answer_steps_down_before_another_can_begin() {
+    Db db = Db.open(world.address, "election", 1);
+    Election election = election(db);
+    election.electOnce();
+    db.close();
+
+    now += LEASE.toNanos() / 5 * 4 - 1;
+    assertThatThrownBy(election::electOnce).isInstanceOf(StoreException.class);
+    assertThat(election.term()).isPresent();
+
+    now += 1;
+    assertThat(election.term()).isEmpty();
+  }
+
+  @Test
+  void trust_is_counted_from_before_the_question() {
+    Election election =
+        new Election(
+            new Leadership(world.db), () -> lease, LEASE, this::aSecondLater, new Random(1));
+
+    election.electOnce(); // asks twice: whether it is a member, and before it takes
+    long asked = now;
+
+    now = asked + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;
+    assertThat(election.term()).isPresent();
+    assertThat(election.term()).as("a second later").isEmpty();
+  }
+
+  private long aSecondLater() {
+    now += Duration.ofSeconds(1).toNanos();
+    return now;
+  }
+
+  @Test
+  void a_leader_that_was_cut_off_goes_on_in_its_term_if_nobody_has_taken_over() {
+    Election election = election(world.db);
+    election.electOnce();
+    now += LEASE.toNanos();
+    assertThat(election.term()).isEmpty();
+
+    election.electOnce();
+
+    assertThat(election.term()).contains(new Term(1, "a"));
+  }
+
+  @Test
+  void a_leader_whose_lease_has_lapsed_steps_down_and_gets_another_term_if_any() {
+    Election election = election(world.db);
+    election.electOnce();
+    lapse();
+
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
+    election.electOnce();
+    assertThat(election.term()).contains(new Term(2, "a"));
+
+    lapse();
+    Election rival = rival();
+    rival.electOnce();
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
+    assertThat(rival.term()).contains(new Term(3, "b"));
+  }
+
+  @Test
+  void who_resigns_is_followed_at_once() {
+    Election election = election(world.db);
+    Election rival = rival();
+    election.electOnce();
+
+    election.resign();
+    rival.electOnce();
+
+    assertThat(election.term()).isEmpty();
+    assertThat(rival.term()).contains(new Term(2, "b"));
+  }
+
+  @Test
+  void a_node_that_had_to_join_again_resigns_and_contends_under_its_new_name() {
+    Election election = election(world.db);
+    election.electOnce();
+    lease = new NodeLease("a-again", Long.MAX_VALUE);
+
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
+    election.electOnce();
+
+    assertThat(election.term()).contains(new Term(2, "a-again"));
+  }
+
+  @Test
+  void a_node_that_does_not_trust_its_own_lease_neither_leads_nor_contends() {
+    Election election = election(world.db);
+    election.electOnce();
+    lease = new NodeLease("a", now);
+
+    election.electOnce();
+    election.electOnce();
+
+    assertThat(election.term()).isEmpty();
+    assertThat(new Leadership(world.db).current()).isEmpty();
+  }
+}

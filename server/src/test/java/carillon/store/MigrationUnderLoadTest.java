@@ -1,0 +1,97 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Outcome;
+import carillon.model.TaskId;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Queue;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Old and new nodes work on while the schema goes forward and back under them. */
+class MigrationUnderLoadTest {
+
+  private final World world = World.create();
+  private final Queue<TaskId> created = new ConcurrentLinkedQueue<>();
+  private final Queue<TaskId> completed = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean creating = new AtomicBoolean(true);
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  @Test
+  void from_7_to_8_and_back_and_forth_nothing_is_lost_nor_doubled() throws Exception {
+    var migrations =
+        Migrations.open(world.address.url(), world.address.user(), world.address.password());
+    world.node("a");
+    world.node("b");
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      Collection<Future<?>> working = new ArrayList<>();
+      working.add(threads.submit(this::create));
+      working.add(threads.submit(this::create));
+      working.add(threads.submit(() -> finish("a")));
+      working.add(threads.submit(() -> finish("b")));
+      for (int version : List.of(7, 8, 7, 8)) {
+        int before = completed.size();
+        Awaitility.await().until(() -> completed.size() > before + 100);
+        migrations.apply(OptionalInt.of(version));
+        assertThat(migrations.current()).isEqualTo(version);
+        world.nodes.join("at-" + version + "-" + before, "n", List.of("engine"), "test", Duration.ofMinutes(1));
+      }
+      int before = completed.size();
+      Awaitility.await().until(() -> completed.size() > before + 100);
+      creating.set(false);
+      for (Future<?> worker : working) {
+        worker.get();
+      }
+    }
+
+    assertThat(completed).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(created);
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND attempt = 1 AND"
+                    + " fence = 1"))
+        .isEqualTo(String.valueOf(created.size()));
+    assertThat(world.value("SELECT count(*) FROM carillon.task"))
+        .isEqualTo(String.valueOf(created.size()));
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+  }
+
+  private void create() {
+    while (creating.get()) {
+      created.add(world.discard());
+    }
+  }
+
+  private void finish(String node) {
+    while (creating.get() || completed.size() < created.size()) {
+      List<ClaimedTask> claimed = world.claim(node, 100);
+      List<Attempted> ended =
+          claimed.stream()
+              .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
+              .toList();
+      Set<UUID> claims =
+          claimed.stream().map(task -> task.lease().claim()).collect(Collectors.toSet());
+      completed.addAll(world.endings.finish(ended, claims, node).states().keySet());
+    }
+  }
+}
