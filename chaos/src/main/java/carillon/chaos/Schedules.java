@@ -66,8 +66,7 @@ final class Schedules {
   /** Nothing new is planned from now on, so that all that there is can end. */
   void pause() throws InterruptedException {
     for (Made schedule : made) {
-      Fields fields =
-          Fields.of("tenant", schedule.tenant().name()).and("name", schedule.name());
+      Fields fields = Fields.of("tenant", schedule.tenant().name()).and("name", schedule.name());
       for (int i = 0; i < PAUSE_TRIES && !isPaused(schedule, fields, i); i++) {
         Thread.sleep(250);
       }
