@@ -103,7 +103,9 @@ public final class Api implements AutoCloseable {
         HttpRequest.newBuilder(URI.create(node + call.path()))
             .method(
                 call.method(),
-                call.body() == null ? BodyPublishers.noBody() : BodyPublishers.ofString(call.body()))
+                call.body() == null
+                    ? BodyPublishers.noBody()
+                    : BodyPublishers.ofString(call.body()))
             .header("Content-Type", "application/json");
     if (call.key() != null) {
       request.header("Authorization", "Bearer " + call.key());

@@ -166,8 +166,7 @@ final class Client {
     Fields fields = submit.fields().and("node", labelOf(node));
     long op = recorder.invoke("submit", again ? fields.and("again", true) : fields);
     Reply reply =
-        load.call(
-            node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+        load.call(node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       String id = answered.body().path("id").asString("");
       recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
@@ -247,7 +246,8 @@ final class Client {
   private void change(String what, String id) throws InterruptedException {
     Node node = load.anyNode(random);
     long op = recorder.invoke(what, of(id, node));
-    Reply reply = load.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
+    Reply reply =
+        load.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       recorder.ok(
           op,
@@ -267,7 +267,8 @@ final class Client {
       Fields fields =
           Fields.of("state", answered.body().path("status").asString(""))
               .and("version", answered.body().path("version").asLong());
-      recorder.ok(op, "get", hasForeignMarker(answered) ? fields.and("body", answered.text()) : fields);
+      recorder.ok(
+          op, "get", hasForeignMarker(answered) ? fields.and("body", answered.text()) : fields);
     } else {
       end(op, "get", reply);
     }
@@ -288,9 +289,7 @@ final class Client {
       recorder.ok(
           op,
           "foreign-get",
-          answered.text().contains(tenant.marker())
-              ? fields.and("body", answered.text())
-              : fields);
+          answered.text().contains(tenant.marker()) ? fields.and("body", answered.text()) : fields);
     } else {
       end(op, "foreign-get", reply);
     }

@@ -146,8 +146,7 @@ final class Faults {
   private void killBackends(Node node, String which) throws SQLException {
     try (Connection connection = cluster.connect();
         PreparedStatement statement = connection.prepareStatement(KILL_BACKENDS + which)) {
-      statement.setArray(
-          1, connection.createArrayOf("int", cluster.relay(node).ports().toArray()));
+      statement.setArray(1, connection.createArrayOf("int", cluster.relay(node).ports().toArray()));
       statement.executeQuery();
     }
   }

@@ -87,11 +87,7 @@ public final class Load implements AutoCloseable {
   private volatile boolean working = true;
 
   private Load(
-      Cluster cluster,
-      Receiver receiver,
-      List<Tenant> tenants,
-      Streams streams,
-      Profile profile) {
+      Cluster cluster, Receiver receiver, List<Tenant> tenants, Streams streams, Profile profile) {
     this.cluster = cluster;
     this.receiver = receiver;
     this.tenants = tenants;

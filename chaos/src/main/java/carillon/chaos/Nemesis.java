@@ -46,8 +46,7 @@ public final class Nemesis {
     try {
       for (Strike strike : plan) {
         sleepUntil(start + strike.at().toNanos());
-        strikes.add(
-            Thread.ofVirtual().name(strike.fault().label()).start(() -> strike(strike)));
+        strikes.add(Thread.ofVirtual().name(strike.fault().label()).start(() -> strike(strike)));
       }
       sleepUntil(start + length.toNanos());
     } finally {
@@ -97,8 +96,8 @@ public final class Nemesis {
   }
 
   /** For what only counts if something was under way. */
-  private @Nullable Long awaitInFlight(
-      Fault fault, Optional<Node> victim) throws InterruptedException {
+  private @Nullable Long awaitInFlight(Fault fault, Optional<Node> victim)
+      throws InterruptedException {
     switch (fault) {
       case KILL9, KILL_ALL, LEADER_KILL, PAUSE_LONG, LEADER_PAUSE, TERM -> {
         long end = System.nanoTime() + PATIENCE.toNanos();
@@ -115,8 +114,7 @@ public final class Nemesis {
     }
   }
 
-  private @Nullable Long awaitAcknowledged(Fault fault)
-      throws InterruptedException {
+  private @Nullable Long awaitAcknowledged(Fault fault) throws InterruptedException {
     if (fault != Fault.PG_CRASH) {
       return null;
     }

@@ -107,10 +107,7 @@ public final class Node implements AutoCloseable {
       boolean again = shouldRun(started);
       recorder.event(
           "node-exit",
-          Fields.of("node", label)
-              .and("life", life)
-              .and("status", status)
-              .and("expected", !again));
+          Fields.of("node", label).and("life", life).and("status", status).and("expected", !again));
       if (again) {
         Thread.sleep(AGAIN);
         synchronized (this) {

@@ -29,8 +29,8 @@ public record Strike(Fault fault, Duration at, Duration length, int node, long d
   }
 
   /**
-   * Faults for a while: drawn from a deck of all kinds, so that each comes before any comes twice as
-   * often as it should; overlapping, but never two on the same node or the same database.
+   * Faults for a while: drawn from a deck of all kinds, so that each comes before any comes twice
+   * as often as it should; overlapping, but never two on the same node or the same database.
    */
   public static List<Strike> plan(SplittableRandom random, Duration length, int nodes) {
     List<Strike> plan = new ArrayList<>();
@@ -71,7 +71,9 @@ public record Strike(Fault fault, Duration at, Duration length, int node, long d
   private static List<Fault> shuffled(SplittableRandom random) {
     List<Fault> deck =
         new ArrayList<>(
-            Stream.of(Fault.values()).flatMap(f -> Stream.generate(() -> f).limit(f.cards)).toList());
+            Stream.of(Fault.values())
+                .flatMap(f -> Stream.generate(() -> f).limit(f.cards))
+                .toList());
     for (int i = deck.size() - 1; i > 0; i--) {
       int j = random.nextInt(i + 1);
       Fault held = deck.get(i);

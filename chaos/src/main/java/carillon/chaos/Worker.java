@@ -58,9 +58,7 @@ final class Worker {
     int max = random.nextInt(1, 13);
     Node node = load.anyNode(random);
     long op =
-        recorder.invoke(
-            "work-claim",
-            about(node).and("max", max).and("type", Tenants.PULLED));
+        recorder.invoke("work-claim", about(node).and("max", max).and("type", Tenants.PULLED));
     Reply reply =
         load.call(
             node,

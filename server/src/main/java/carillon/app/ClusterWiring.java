@@ -31,11 +31,7 @@ final class ClusterWiring {
   private final Loop planning;
 
   private ClusterWiring(
-      Db.Address address,
-      Config config,
-      Heartbeat heartbeat,
-      Metrics metrics,
-      Shutdown shutdown) {
+      Db.Address address, Config config, Heartbeat heartbeat, Metrics metrics, Shutdown shutdown) {
     this.shutdown = shutdown;
     this.heartbeat = heartbeat;
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));

@@ -159,7 +159,9 @@ public final class Heartbeat {
     }
   }
 
-  /** Says that the node is about to stop, so that its shards go to others while it ends its work. */
+  /**
+   * Says that the node is about to stop, so that its shards go to others while it ends its work.
+   */
   public void drain() {
     isDraining = true;
     nodes.drain(lease.node());

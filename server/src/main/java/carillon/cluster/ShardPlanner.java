@@ -51,8 +51,7 @@ public final class ShardPlanner {
     if (term.get().isPresent()) {
       try {
         moved(
-            rows.assign(
-                shared -> ShardPlan.assign(shared.owners(), shared.nodes(), Shards.COUNT)));
+            rows.assign(shared -> ShardPlan.assign(shared.owners(), shared.nodes(), Shards.COUNT)));
       } catch (StoreException e) {
         if (!e.isStaleTerm()) {
           throw e;

@@ -122,8 +122,7 @@ class ShardPlannerTest {
     world.nodes.join("front", "front", List.of("api"), "test", LEASE);
     planner.planOnce();
 
-    assertThat(world.value("SELECT max(xmin::text::bigint) FROM carillon.shard"))
-        .isEqualTo(before);
+    assertThat(world.value("SELECT max(xmin::text::bigint) FROM carillon.shard")).isEqualTo(before);
     assertThat(told).hasValue(1);
   }
 

@@ -121,8 +121,7 @@ class ShardPlanTest {
         owners.put(shard, List.of("a", "b", "c", "gone").get(random.nextInt(4)));
       }
 
-      Map<Integer, @Nullable String> next =
-          new HashMap<>(ShardPlan.assign(owners, live, shards));
+      Map<Integer, @Nullable String> next = new HashMap<>(ShardPlan.assign(owners, live, shards));
 
       assertThat(moves(owners, next, shards)).isEqualTo(fewestOfAll(owners, live, shards));
     }
@@ -152,7 +151,8 @@ class ShardPlanTest {
     Random random = new Random(3);
     for (int round = 0; round < 100; round++) {
       int nodes = 1 + random.nextInt(20);
-      List<String> live = new ArrayList<>(IntStream.range(0, nodes).mapToObj(n -> "n" + n).toList());
+      List<String> live =
+          new ArrayList<>(IntStream.range(0, nodes).mapToObj(n -> "n" + n).toList());
       Map<Integer, @Nullable String> owners = new LinkedHashMap<>();
       IntStream.range(0, SHARDS).forEach(shard -> owners.put(shard, "n" + random.nextInt(24)));
       Map<Integer, String> expected = ShardPlan.assign(owners, live, SHARDS);

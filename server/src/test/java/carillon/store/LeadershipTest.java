@@ -148,8 +148,7 @@ class LeadershipTest {
     Db db = world.db.onlyWhile(Optional::empty);
 
     assertThatThrownBy(() -> db.inTransaction(tx -> tx.update(WRITE, 0)))
-        .isInstanceOfSatisfying(
-            StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+        .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
     assertThatThrownBy(() -> write(new Term(0, "a")))
         .as("the term before the first")
         .isInstanceOf(StoreException.class);

@@ -21,7 +21,8 @@ public final class Witness {
           seq           bigint GENERATED ALWAYS AS IDENTITY,
           at            timestamptz NOT NULL DEFAULT clock_timestamp(),
           pid           int NOT NULL DEFAULT pg_backend_pid(),
-          session       text NOT NULL DEFAULT session_user || ' ' || current_setting('application_name'),
+          session       text NOT NULL DEFAULT session_user,
+          pool          text NOT NULL DEFAULT current_setting('application_name'),
           tenant        int NOT NULL,
           task          uuid NOT NULL,
           from_state    text, -- NULL: it was made
@@ -52,22 +53,26 @@ public final class Witness {
       CREATE TABLE chaos.shard_log (
           seq       bigint GENERATED ALWAYS AS IDENTITY,
           at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+          session   text NOT NULL DEFAULT session_user, -- each node has its own role, named as its label
           shard     int,
           from_node text,
           from_term bigint,
           node      text,
           term      bigint,
-          leader    bigint -- the term in force
+          in_force  bigint, -- the term
+          leader    text -- whose it is
       );
       CREATE TABLE chaos.cursor_log (
           seq         bigint GENERATED ALWAYS AS IDENTITY,
           at          timestamptz NOT NULL DEFAULT clock_timestamp(),
-          pid         int NOT NULL DEFAULT pg_backend_pid(),
+          session     text NOT NULL DEFAULT session_user,
+          pool        text NOT NULL DEFAULT current_setting('application_name'),
           schedule    bigint,
           from_cursor timestamptz,
           cursor      timestamptz,
           generation  int,
-          leader      bigint -- the term in force
+          in_force    bigint,
+          leader      text
       );
       """;
 
@@ -112,8 +117,9 @@ public final class Witness {
 
       CREATE FUNCTION chaos.shard_seen() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-          INSERT INTO chaos.shard_log (shard, from_node, from_term, node, term, leader)
-          VALUES (NEW.id, OLD.node, OLD.term, NEW.node, NEW.term, (SELECT l.term FROM carillon.leadership l));
+          INSERT INTO chaos.shard_log (shard, from_node, from_term, node, term, in_force, leader)
+          SELECT NEW.id, OLD.node, OLD.term, NEW.node, NEW.term, l.term, l.node
+          FROM carillon.leadership l;
           RETURN NULL;
       END
       $$;
@@ -122,8 +128,9 @@ public final class Witness {
 
       CREATE FUNCTION chaos.cursor_seen() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-          INSERT INTO chaos.cursor_log (schedule, from_cursor, cursor, generation, leader)
-          VALUES (NEW.id, OLD.cursor, NEW.cursor, NEW.generation, (SELECT l.term FROM carillon.leadership l));
+          INSERT INTO chaos.cursor_log (schedule, from_cursor, cursor, generation, in_force, leader)
+          SELECT NEW.id, OLD.cursor, NEW.cursor, NEW.generation, l.term, l.node
+          FROM carillon.leadership l;
           RETURN NULL;
       END
       $$;

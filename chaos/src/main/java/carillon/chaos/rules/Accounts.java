@@ -145,8 +145,7 @@ final class Accounts {
             .filter(change -> "PENDING".equals(change.text("to_state")))
             .count();
     long done = redrives.stream().filter(Op::isOk).map(Op::request).distinct().count();
-    long maybe =
-        redrives.stream().filter(Op::mayHaveHappened).map(Op::request).distinct().count();
+    long maybe = redrives.stream().filter(Op::mayHaveHappened).map(Op::request).distinct().count();
     boolean isWatched = !facts.changes(task).isEmpty();
     if (isWatched && (back < done || back > maybe)) {
       found.add(

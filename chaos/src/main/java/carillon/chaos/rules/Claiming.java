@@ -59,7 +59,8 @@ final class Claiming {
                 change.text("from_fence")));
       }
       if (isClaim && !claims.add(change.need("to_fence"))) {
-        found.add(Violation.of(Rule.R4, task, "fence %s was claimed twice", change.text("to_fence")));
+        found.add(
+            Violation.of(Rule.R4, task, "fence %s was claimed twice", change.text("to_fence")));
       }
       if (isTakenTooEarly(facts, task, change)) {
         found.add(
@@ -248,9 +249,7 @@ final class Claiming {
       String key = row.text("concurrency_key");
       if (key != null) {
         String name = facts.tenantOf(row) + " " + row.need("type") + " " + key;
-        perKey
-            .computeIfAbsent(name, _ -> new ArrayList<>())
-            .addAll(facts.changes(row.need("id")));
+        perKey.computeIfAbsent(name, _ -> new ArrayList<>()).addAll(facts.changes(row.need("id")));
       }
     }
     List<Violation> found = new ArrayList<>();

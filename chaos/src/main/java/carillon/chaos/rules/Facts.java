@@ -281,7 +281,8 @@ public final class Facts {
 
   /** When a phase began; null if it did not. */
   @Nullable Long phase(String name) {
-    return first(event -> event.is("phase") && name.equals(event.text("name")) ? event.wall() : null);
+    return first(
+        event -> event.is("phase") && name.equals(event.text("name")) ? event.wall() : null);
   }
 
   private @Nullable Long first(Function<Event, @Nullable Long> found) {

@@ -87,14 +87,14 @@ final class Isolation {
       boolean isAnswer = event.kind() != Kind.INVOKE && event.kind() != Kind.EVENT;
       if (isAnswer && event.fields().mentions("at carillon.")) {
         found.add(
-            Violation.of(Rule.R21, event.text("id"), "a stack trace in the answer %d", event.seq()));
+            Violation.of(
+                Rule.R21, event.text("id"), "a stack trace in the answer %d", event.seq()));
       }
     }
     return found;
   }
 
-  private static void search(
-      String node, Path log, List<String> forbidden, List<Violation> found) {
+  private static void search(String node, Path log, List<String> forbidden, List<Violation> found) {
     // Latin 1 reads whatever a dying process wrote.
     try (Stream<String> lines = Files.lines(log, StandardCharsets.ISO_8859_1)) {
       lines

@@ -1,12 +1,15 @@
 package carillon.chaos.rules;
 
+import carillon.chaos.history.Event;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** One leader for each term, terms that only rise, and no write of an older one. */
 final class Leading {
@@ -19,7 +22,7 @@ final class Leading {
     long newest = 0;
     for (Row write : ordered(facts, Table.SHARD_LOG)) {
       long term = write.number("term");
-      long inForce = write.fields().number("leader", term);
+      long inForce = write.fields().number("in_force", term);
       newest = Math.max(newest, term);
       if (term < newest || term < inForce) {
         found.add(
@@ -33,7 +36,45 @@ final class Leading {
                 Math.max(newest, inForce)));
       }
     }
+    Set<String> labels = labels(facts);
+    List<Row> writes = ordered(facts, Table.SHARD_LOG);
+    // A request may move a cursor too, from whichever node it comes to.
+    ordered(facts, Table.CURSOR_LOG).stream()
+        .filter(row -> "carillon/engine".equals(row.text("pool")))
+        .forEach(writes::add);
+    writes.forEach(write -> byWhoDoesNotLead(write, labels, found));
     return found;
+  }
+
+  private static Set<String> labels(Facts facts) {
+    Set<String> labels = new HashSet<>();
+    for (Event event : facts.history().events()) {
+      if (event.is("node-start")) {
+        labels.add(event.need("node"));
+      }
+    }
+    return labels;
+  }
+
+  private static void byWhoDoesNotLead(Row write, Set<String> labels, List<Violation> found) {
+    String session = write.text("session");
+    String leader = write.text("leader");
+    if (session == null || !labels.contains(session)) {
+      return; // nobody knows whose session it was
+    }
+    if (leader == null || !leader.startsWith(session + "-")) {
+      String what = write.table() == Table.SHARD_LOG ? "shard " : "the cursor of schedule ";
+      found.add(
+          Violation.of(
+              Rule.R11,
+              null,
+              "%s wrote %s%s in term %s of %s",
+              session,
+              what,
+              write.text(write.table() == Table.SHARD_LOG ? "shard" : "schedule"),
+              write.text("in_force"),
+              leader == null ? "nobody" : leader));
+    }
   }
 
   private static List<Row> ordered(Facts facts, Table table) {

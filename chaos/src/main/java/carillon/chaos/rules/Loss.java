@@ -128,8 +128,7 @@ final class Loss {
     }
     Row row = facts.task(task);
     boolean isOfSchedule = row != null && row.text("schedule") != null;
-    return isOfSchedule
-        || facts.submitsOfNumber(n).stream().anyMatch(Op::mayHaveHappened);
+    return isOfSchedule || facts.submitsOfNumber(n).stream().anyMatch(Op::mayHaveHappened);
   }
 
   static List<Violation> duplicateSubmit(Facts facts) {
@@ -182,8 +181,7 @@ final class Loss {
     return found;
   }
 
-  private static Optional<Violation> compare(
-      Facts facts, String task, @Nullable String received) {
+  private static Optional<Violation> compare(Facts facts, String task, @Nullable String received) {
     Op submit = facts.submitOf(task);
     String sent = submit == null ? null : submit.text("payloadHash");
     return sent == null || received == null || Objects.equals(sent, received)

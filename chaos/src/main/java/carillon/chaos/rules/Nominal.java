@@ -106,8 +106,7 @@ final class Nominal {
       if (!fired.contains(at)) {
         Instant time = Instant.ofEpochSecond(at / SECOND, at % SECOND * 1000);
         found.add(
-            Violation.of(
-                Rule.R10, null, "%s has neither a task nor a reason for %s", name, time));
+            Violation.of(Rule.R10, null, "%s has neither a task nor a reason for %s", name, time));
       }
     }
   }
@@ -151,8 +150,7 @@ final class Nominal {
       String fire = facts.tenantOf(row) + " " + schedule + " " + at;
       String first = tasks.putIfAbsent(fire, row.need("id"));
       if (first != null) {
-        found.add(
-            Violation.of(Rule.R10, row.need("id"), "%s has made %s already", fire, first));
+        found.add(Violation.of(Rule.R10, row.need("id"), "%s has made %s already", fire, first));
       }
     }
   }

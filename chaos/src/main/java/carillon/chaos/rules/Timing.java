@@ -100,9 +100,16 @@ final class Timing {
     // A redrive starts anew at once.
     if (wait > 0
         && again.began() < floor
+        && !isReleased(facts, task, before.fence())
         && !facts.mayBeRedriven(task, before.began(), again.began())) {
       found.add(tooEarly(task, floor - again.began(), "the answer " + status + " allows"));
     }
+  }
+
+  /** Its node stopped before it knew of the answer, so the attempt was given back. */
+  private static boolean isReleased(Facts facts, String task, long fence) {
+    return facts.attempts(task).stream()
+        .anyMatch(row -> row.number("fence") == fence && row.need("outcome").equals("RELEASED"));
   }
 
   static List<Violation> liveness(Facts facts) {
@@ -119,8 +126,7 @@ final class Timing {
         Long finished = row.micros("finished_at");
         if (finished != null && finished > drain + bound) {
           long late = (finished - drain) / 1_000_000;
-          found.add(
-              Violation.of(Rule.R19, row.need("id"), "ended %d s after the load did", late));
+          found.add(Violation.of(Rule.R19, row.need("id"), "ended %d s after the load did", late));
         }
       }
     }
@@ -161,8 +167,7 @@ final class Timing {
       Event before = warm.putIfAbsent(node, event);
       if (before != null && "check".equals(event.text("phase"))) {
         for (String name : List.of("threads", "fds", "connections")) {
-          if (event.fields().has(name)
-              && event.number(name) > before.number(name) * MORE) {
+          if (event.fields().has(name) && event.number(name) > before.number(name) * MORE) {
             found.add(
                 Violation.of(
                     Rule.R20,
