@@ -52,7 +52,8 @@ public final class ShardPlan {
   /** Who has most may keep one more than the others, where they cannot all have the same. */
   private Map<String, Integer> quotas(int shards) {
     List<String> most = new ArrayList<>(kept.keySet());
-    most.sort(Comparator.comparing((String node) -> -sizeOf(node)).thenComparing(node -> node));
+    // Stable, and by name to begin with.
+    most.sort(Comparator.comparingInt((String node) -> -sizeOf(node)));
     Map<String, Integer> quotas = new TreeMap<>();
     for (int i = 0; i < most.size(); i++) {
       quotas.put(most.get(i), shards / most.size() + (i < shards % most.size() ? 1 : 0));

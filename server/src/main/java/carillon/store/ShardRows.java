@@ -1,10 +1,10 @@
 package carillon.store;
 
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -44,10 +44,13 @@ public final class ShardRows {
   }
 
   private static Map<Integer, @Nullable String> owners(Tx tx) {
-    Map<Integer, @Nullable String> owners = new HashMap<>();
-    tx.query(OWNERS, row -> owners.put(row.getInt("id"), row.getString("node")));
+    Map<Integer, @Nullable String> owners = new TreeMap<>();
+    tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node")))
+        .forEach(owned -> owners.put(owned.shard(), owned.node()));
     return owners;
   }
+
+  private record Owned(int shard, @Nullable String node) {}
 
   private static final String TAKERS =
       """
