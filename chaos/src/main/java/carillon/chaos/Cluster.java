@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /** Nodes on one database, each of which reaches it only through a relay of its own. */
 public final class Cluster implements AutoCloseable {
 
-  private static final Duration START_PATIENCE = Duration.ofSeconds(120);
+  private static final Duration START_PATIENCE = Duration.ofMinutes(2);
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(20);
 
   private final Postgres postgres;
@@ -52,6 +52,11 @@ public final class Cluster implements AutoCloseable {
     /** Three nodes of one program, whose lives are short so that a run can be. */
     public static Settings of(Program program) {
       return new Settings(3, Duration.ofSeconds(3), program, List.of(), null);
+    }
+
+    /** Of the node with this number, from 1. */
+    Program programOf(int number) {
+      return oldProgram != null && number == nodes ? oldProgram : program;
     }
 
     public Settings withOldProgram(@Nullable Program old) {
@@ -86,9 +91,7 @@ public final class Cluster implements AutoCloseable {
     try {
       Files.writeString(directory.resolve("admin-key"), cluster.adminKey);
       for (int i = 1; i <= settings.nodes(); i++) {
-        Program old = settings.oldProgram();
-        boolean isOld = old != null && i == settings.nodes();
-        cluster.add("node-" + i, isOld ? old : settings.program()).start();
+        cluster.add("node-" + i, settings.programOf(i)).start();
         if (i == 1) {
           cluster.awaitReady(cluster.node("node-1")); // migrates alone
         }

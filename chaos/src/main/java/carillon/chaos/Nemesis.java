@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,15 @@ public final class Nemesis {
 
   /** Acknowledged in the second before the database crashes. */
   private static final int ENOUGH_ACKNOWLEDGED = 55;
+
+  private static final Set<Fault> LATER_WITH_WORK =
+      EnumSet.of(
+          Fault.KILL9,
+          Fault.KILL_ALL,
+          Fault.LEADER_KILL,
+          Fault.PAUSE_LONG,
+          Fault.LEADER_PAUSE,
+          Fault.TERM);
 
   private final Cluster cluster;
   private final Load load;
@@ -98,20 +109,16 @@ public final class Nemesis {
   /** For what only counts if something was under way. */
   private @Nullable Long awaitInFlight(Fault fault, Optional<Node> victim)
       throws InterruptedException {
-    switch (fault) {
-      case KILL9, KILL_ALL, LEADER_KILL, PAUSE_LONG, LEADER_PAUSE, TERM -> {
-        long end = System.nanoTime() + PATIENCE.toNanos();
-        long inFlight = faults.inFlight(victim);
-        while (inFlight == 0 && System.nanoTime() - end < 0) {
-          Thread.sleep(40);
-          inFlight = faults.inFlight(victim);
-        }
-        return inFlight;
-      }
-      default -> {
-        return null;
-      }
+    if (!LATER_WITH_WORK.contains(fault)) {
+      return null;
     }
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    long inFlight = faults.inFlight(victim);
+    while (inFlight == 0 && System.nanoTime() - end < 0) {
+      Thread.sleep(40);
+      inFlight = faults.inFlight(victim);
+    }
+    return inFlight;
   }
 
   private @Nullable Long awaitAcknowledged(Fault fault) throws InterruptedException {

@@ -104,14 +104,14 @@ public final class Node implements AutoCloseable {
         }
       }
       int status = started.waitFor();
-      boolean again = shouldRun(started);
+      boolean again = shouldRun(life);
       recorder.event(
           "node-exit",
           Fields.of("node", label).and("life", life).and("status", status).and("expected", !again));
       if (again) {
         Thread.sleep(AGAIN);
         synchronized (this) {
-          if (shouldRun(started)) {
+          if (shouldRun(life)) {
             launch();
           }
         }
@@ -123,8 +123,8 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private synchronized boolean shouldRun(Process ended) {
-    return wanted && process == ended;
+  private synchronized boolean shouldRun(int life) {
+    return wanted && lives == life;
   }
 
   public synchronized boolean isAlive() {

@@ -148,7 +148,8 @@ public final class Postgres implements AutoCloseable {
 
   private void awaitReady() throws IOException, InterruptedException {
     for (int i = 0; ; i++) {
-      try (Connection connection = connect("postgres")) {
+      try {
+        connect("postgres").close();
         return;
       } catch (SQLException e) {
         if (i == START_TRIES || !process.isAlive()) {

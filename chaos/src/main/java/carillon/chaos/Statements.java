@@ -59,7 +59,7 @@ final class Statements {
     if (seen == 0) {
       type = next;
     } else {
-      length = length << 8 | next & 0xff;
+      length = (length << 8) | (next & 0xff);
     }
     seen++;
   }
@@ -83,7 +83,7 @@ final class Statements {
   private boolean isRequest() {
     int code = 0;
     for (int i = 0; i < 4; i++) {
-      code = code << 8 | kept[i] & 0xff;
+      code = (code << 8) | (kept[i] & 0xff);
     }
     return length == 8 && (code == SSL_REQUEST || code == GSS_REQUEST);
   }

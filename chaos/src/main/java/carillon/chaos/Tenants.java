@@ -50,22 +50,21 @@ final class Tenants {
 
   private static void types(Cluster cluster, Receiver receiver, Tenant tenant)
       throws IOException, InterruptedException {
-    String web =
-        """
-        {"target": {"http": {"url": "%s"}}, "timeout": "%s", "signingSecret": "whsec_%s", "slices": %d,
-         "retry": %s}
-        """;
     for (String type : List.of(WEB, WIDE)) {
       put(
           cluster,
           tenant,
           type,
-          web.formatted(
-              receiver.urlFor(tenant.name()),
-              Load.TIMEOUT.toMillis() + "ms",
-              tenant.secret(),
-              type.equals(WIDE) ? 4 : 1,
-              Load.retry(Load.MAX_ATTEMPTS)));
+          """
+          {"target": {"http": {"url": "%s"}}, "timeout": "%dms", "signingSecret": "whsec_%s",
+           "slices": %d, "retry": %s}
+          """
+              .formatted(
+                  receiver.urlFor(tenant.name()),
+                  Load.TIMEOUT.toMillis(),
+                  tenant.secret(),
+                  type.equals(WIDE) ? 4 : 1,
+                  Load.retry(Load.MAX_ATTEMPTS)));
     }
     put(
         cluster,
