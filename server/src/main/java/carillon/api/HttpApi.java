@@ -15,9 +15,7 @@ import java.net.ServerSocket;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Supplier;
 
 /** The HTTP server: every limit set, every endpoint in place, from start to close. */
 public final class HttpApi implements AutoCloseable {
@@ -37,7 +35,6 @@ public final class HttpApi implements AutoCloseable {
   /**
    * Starts to listen.
    *
-   * @param notReady why this node should get no requests now; empty if it should
    * @throws IllegalStateException with a message for the operator if the address cannot be listened
    *     on
    */
@@ -45,7 +42,7 @@ public final class HttpApi implements AutoCloseable {
       ApiConfig config,
       Stores stores,
       HttpTargetRules targetRules,
-      Supplier<Optional<String>> notReady,
+      Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     refuseTakenPort(config.bind(), config.port());
@@ -54,7 +51,7 @@ public final class HttpApi implements AutoCloseable {
     SlowClients slowClients = new SlowClients();
     FrontDoor door =
         new FrontDoor(
-            endpoints(config, stores, database, targetRules, notReady, metrics, clock, stopping),
+            endpoints(config, stores, database, targetRules, health, metrics, clock, stopping),
             new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
             metrics,
             slowClients,
@@ -68,7 +65,7 @@ public final class HttpApi implements AutoCloseable {
       Stores stores,
       DatabaseGate database,
       HttpTargetRules targetRules,
-      Supplier<Optional<String>> notReady,
+      Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock,
       AtomicBoolean stopping) {
@@ -77,7 +74,7 @@ public final class HttpApi implements AutoCloseable {
     TargetFields targets = new TargetFields(targetRules);
     TaskFields tasks = new TaskFields(targets, clock);
     PayloadSchemas schemas = new PayloadSchemas(stores.types());
-    List<Endpoint> all = new ArrayList<>(new OperateRoutes(notReady, metrics).endpoints());
+    List<Endpoint> all = new ArrayList<>(new OperateRoutes(health, metrics).endpoints());
     if (!config.servesTasks()) {
       return new Endpoints(all);
     }

@@ -10,7 +10,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Supplier;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /** Health, metrics, limits, and the description of the API for people and programs. */
@@ -18,21 +17,18 @@ final class OperateRoutes {
 
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-  private final Supplier<Optional<String>> notReady;
+  private final Health health;
   private final PrometheusMeterRegistry metrics;
 
-  /**
-   * @param notReady why this node should get no requests now; empty if it should
-   */
-  OperateRoutes(Supplier<Optional<String>> notReady, PrometheusMeterRegistry metrics) {
-    this.notReady = notReady;
+  OperateRoutes(Health health, PrometheusMeterRegistry metrics) {
+    this.health = health;
     this.metrics = metrics;
   }
 
   List<Endpoint> endpoints() {
     return List.of(
-        Endpoint.get("/health/live", Permission.NONE, _ -> status("live")),
-        Endpoint.get("/health/ready", Permission.NONE, _ -> ready()),
+        Endpoint.get("/health/live", Permission.NONE, _ -> unless(health.notLive(), "live")),
+        Endpoint.get("/health/ready", Permission.NONE, _ -> unless(health.notReady(), "ready")),
         Endpoint.get(
             "/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
@@ -43,15 +39,10 @@ final class OperateRoutes {
         file("/ui/docs.css", "docs.css", "text/css; charset=utf-8"));
   }
 
-  private Answer ready() {
-    Optional<String> reason = notReady.get();
+  private static Answer unless(Optional<String> reason, String status) {
     if (reason.isPresent()) {
       throw new ApiException(ErrorCode.UNAVAILABLE, reason.get()).with("Retry-After", "1");
     }
-    return status("ready");
-  }
-
-  private static Answer status(String status) {
     return Answer.json(200, JsonNodeFactory.instance.objectNode().put("status", status));
   }
 

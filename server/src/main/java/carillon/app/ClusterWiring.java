@@ -114,9 +114,15 @@ final class ClusterWiring {
     return election;
   }
 
-  /** Nodes came or went: the leader is to share the shards out anew. */
+  /** Nodes came or went: if the leader did, there is to be another; it shares the shards out. */
   void membersChanged() {
+    electing.wake();
     planning.wake();
+  }
+
+  /** Asks to be told when this node has moved shards, as the leader. */
+  void whenMoved(Runnable action) {
+    planner.whenMoved(action);
   }
 
   /** The leader or the shards changed: this node is to look. */

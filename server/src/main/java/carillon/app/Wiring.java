@@ -1,6 +1,7 @@
 package carillon.app;
 
 import carillon.api.ApiConfig;
+import carillon.api.Health;
 import carillon.api.HttpApi;
 import carillon.api.Stores;
 import carillon.app.cli.CommandFailed;
@@ -14,6 +15,7 @@ import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
 import carillon.model.ClusterView;
+import carillon.model.Hint;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Slot;
@@ -77,6 +79,8 @@ final class Wiring {
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
+  private static final Duration SHORTEST_STUCK = Duration.ofSeconds(20);
+
   private Wiring() {}
 
   /** Starts what the node's roles ask for; if anything fails, what was started is stopped again. */
@@ -133,14 +137,17 @@ final class Wiring {
     ClusterWiring cluster =
         ClusterWiring.join(address, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
+    Db hintDb = pool(address, "hints", 1, metrics, shutdown);
+    HintWiring hints =
+        HintWiring.start(address, hintDb, cluster, catalog, agenda, clock, whenFailed, shutdown);
 
-    Nodes nodes = new Nodes(engineDb);
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)
             ? Optional.of(
                 engine(
                     config,
-                    new Engine.Store(queue, endings, catalog, agenda, clock, nodes),
+                    new Engine.Store(
+                        queue, endings, catalog, agenda, clock, new Nodes(engineDb), claims),
                     targetRules,
                     heartbeat,
                     metrics,
@@ -156,32 +163,23 @@ final class Wiring {
                         lag(agenda, catalog, heartbeat.view(), clock),
                         metrics.claimed(),
                         metrics.ended())));
+    engine.ifPresent(running -> heartbeat.renewUnless(running::stuck));
+    engine.ifPresent(running -> heartbeat.whenChanged(running::lookAround));
+    shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS)); // who has just resigned
     cluster.contend();
-    var upkeepStore =
-        new Upkeep.Store(
-            queue,
-            claims,
-            nodes,
-            slots,
-            new Replies(engineDb),
-            new UniqueTasks(engineDb),
-            clock,
-            new DeadLetters(engineDb, catalog),
-            new Redrives(engineDb, agenda),
-            new DeadLetterArchive(engineDb),
-            new Backfills(engineDb, StoredSchedule::timetable, config.engine().retention()),
-            new BackfillSteps(engineDb, tasks, StoredSchedule::timetable),
-            new OldFires(engineDb),
-            new Fires(engineDb, tasks));
+    // What the leader does for all; whatever it writes proves that it leads.
+    Db leaderDb = engineDb.onlyWhile(cluster.election()::term);
+    metrics.staleTerms(leaderDb);
     Upkeep upkeep =
         Upkeep.start(
-            upkeepStore,
+            upkeep(config, leaderDb, catalog, clock, agenda, tasks, endings),
             heartbeat::lease,
-            claim -> engine.map(e -> e.isKnown(claim)).orElse(false),
+            cluster.election()::term,
             new Upkeep.Keeping(
                 config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             config.engine().poisonCrashes(),
             metrics);
+    cluster.election().whenWon(upkeep::takeOver);
     shutdown.add(upkeep);
     metrics.gauge(
         "planner.lag.seconds",
@@ -197,6 +195,7 @@ final class Wiring {
 
     Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
     schedules.whenChanged(upkeep::planNow);
+    schedules.whenChanged(() -> hints.announcer().tell(Hint.News.SCHEDULES));
     Stores stores =
         new Stores(
             apiDb,
@@ -217,15 +216,45 @@ final class Wiring {
             api(config, catalog, apiConnections),
             stores,
             targetRules,
-            () -> notReady(heartbeat),
+            health(heartbeat, engine),
             metrics.registry(),
             clock);
+    hints.listen(cluster, queue, engine, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());
-    engine.ifPresent(running -> shutdown.add(running::stopClaiming));
-    shutdown.add(heartbeat::drain); // before anything else: others take over what is not begun
+    shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS));
+    shutdown.add(cluster::membersChanged);
+    shutdown.add(heartbeat::drain); // at once: others take over what is not begun
+    shutdown.add(hints.announcer()::stopping);
+    engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
     return new Node(url, shutdown);
+  }
+
+  private static Upkeep.Store upkeep(
+      Config config,
+      Db leaderDb,
+      Catalog catalog,
+      DbClock clock,
+      Agenda agenda,
+      Tasks tasks,
+      Endings endings) {
+    Slots slots = new Slots(leaderDb);
+    return new Upkeep.Store(
+        new WorkQueue(leaderDb, catalog, slots, agenda),
+        new Claims(leaderDb, catalog, endings),
+        new Nodes(leaderDb),
+        slots,
+        new Replies(leaderDb),
+        new UniqueTasks(leaderDb),
+        clock,
+        new DeadLetters(leaderDb, catalog),
+        new Redrives(leaderDb, agenda),
+        new DeadLetterArchive(leaderDb),
+        new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
+        new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
+        new OldFires(leaderDb),
+        new Fires(leaderDb, tasks));
   }
 
   private static Engine engine(
@@ -241,11 +270,12 @@ final class Wiring {
         Engine.start(
             store,
             deliverer,
-            heartbeat::lease,
+            new Engine.Membership(heartbeat::lease, heartbeat::view),
             new EngineConfig(
                 config.engine().concurrency(),
                 config.engine().drainTimeout(),
-                config.engine().poisonCrashes()),
+                config.engine().poisonCrashes(),
+                stuckAfter(config.node().lease())),
             metrics);
     shutdown.add(engine::stop);
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
@@ -294,7 +324,10 @@ final class Wiring {
   /** How long the first due task of the node's own lanes has waited. */
   private static Duration lag(Agenda agenda, Catalog catalog, ClusterView view, DbClock clock) {
     Instant first = agenda.earliest(lane -> view.isOurs(lane) && catalog.isPushedNow(lane));
-    Duration waited = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    if (first == null || first.equals(Instant.EPOCH)) { // the latter: to be looked at from its head
+      return Duration.ZERO;
+    }
+    Duration waited = Duration.between(first, clock.instant());
     return waited.isNegative() ? Duration.ZERO : waited;
   }
 
@@ -318,10 +351,26 @@ final class Wiring {
             alert.within());
   }
 
-  private static Optional<String> notReady(Heartbeat heartbeat) {
-    return heartbeat.lease().isTrusted(System.nanoTime())
-        ? Optional.empty()
-        : Optional.of("the database has not answered for a while");
+  private static Health health(Heartbeat heartbeat, Optional<Engine> engine) {
+    return new Health() {
+      @Override
+      public Optional<String> notReady() {
+        return heartbeat.lease().isTrusted(System.nanoTime())
+            ? Optional.empty()
+            : Optional.of("the database has not answered for a while");
+      }
+
+      @Override
+      public Optional<String> notLive() {
+        return engine.flatMap(Engine::stuck);
+      }
+    };
+  }
+
+  /** Longer than any pass takes that waits for a database which is gone. */
+  private static Duration stuckAfter(Duration lease) {
+    Duration twice = lease.multipliedBy(2);
+    return twice.compareTo(SHORTEST_STUCK) > 0 ? twice : SHORTEST_STUCK;
   }
 
   private static Duration pass(Runnable work, Duration then) {

@@ -19,12 +19,16 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Moves due tasks from the table into this node, never more than it has room to run. */
 final class Claimer {
 
   /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
   private static final Duration IDLE = Duration.ofSeconds(1);
+
+  /** What waits for so long in a lane of another node is anybody's. */
+  private static final Duration HELP_AFTER = Duration.ofSeconds(1);
 
   static final int MAX_BATCH = 2_000;
 
@@ -40,7 +44,7 @@ final class Claimer {
   private final DbClock clock;
   private final Supplier<NodeLease> node;
   private final Seats seats;
-  private final IntPredicate lanes;
+  private final Lanes lanes;
   private final Start start;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
@@ -57,8 +61,18 @@ final class Claimer {
   }
 
   /**
+   * Which of the lanes that are pushed a claimer claims from.
+   *
+   * @param own those that this node looks after
+   * @param others those that it helps with
+   */
+  record Lanes(IntPredicate own, IntPredicate others) {
+
+    static final Lanes ALL = new Lanes(_ -> true, _ -> false);
+  }
+
+  /**
    * @param seats that nobody else takes
-   * @param lanes those among the lanes that are pushed which are this claimer's
    */
   Claimer(
       WorkQueue queue,
@@ -67,7 +81,7 @@ final class Claimer {
       DbClock clock,
       Supplier<NodeLease> node,
       Seats seats,
-      IntPredicate lanes,
+      Lanes lanes,
       Start start,
       Completer completer,
       Consumer<EngineEvent> events) {
@@ -96,8 +110,26 @@ final class Claimer {
     if (!seats.isWorthwhile() && early.isPositive()) {
       return early;
     }
+    claim(agenda.takeDue(clock.instant(), this::isOwn), free, lease);
+    Duration wait = until(agenda.earliest(this::isOwn));
+    return wait.isPositive() && seats.isWorthwhile() ? help(wait, lease) : wait;
+  }
+
+  /**
+   * Takes what others have left waiting, when there is nothing to do and room to do it: so a lane
+   * that is too much for one node gets the seats of all, and a node that is gone costs a second.
+   */
+  private Duration help(Duration wait, NodeLease lease) {
+    int free = Math.min(MAX_BATCH, seats.free());
+    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free, lease);
+    Instant left = seats.isWorthwhile() ? agenda.earliest(this::isOthers) : null;
+    Duration untilLate = left == null ? wait : until(left).plus(HELP_AFTER);
+    return untilLate.compareTo(wait) < 0 ? untilLate : wait;
+  }
+
+  private void claim(List<Agenda.Entry> entries, int free, NodeLease lease) {
     StoreException failure = null;
-    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(free).entrySet()) {
+    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(entries, free).entrySet()) {
       try {
         claim(slot.getKey(), slot.getValue(), lease);
       } catch (StoreException e) {
@@ -107,14 +139,13 @@ final class Claimer {
     if (failure != null) {
       throw failure;
     }
-    return untilNextDue();
   }
 
   /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Slot, List<WorkQueue.Quota>> quotas(int free) {
+  private Map<Slot, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries, int free) {
     Instant now = clock.instant();
-    List<Quotas.Line> due = new ArrayList<>();
-    for (Agenda.Entry entry : agenda.takeDue(now, this::isOurs)) {
+    List<Quotas.Line> due = new ArrayList<>(entries.size());
+    for (Agenda.Entry entry : entries) {
       due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
     Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
@@ -126,7 +157,7 @@ final class Claimer {
             .computeIfAbsent(line.slot(), _ -> new ArrayList<>())
             .add(new WorkQueue.Quota(line.lane(), share, line.from(), null));
       } else {
-        agenda.note(line.slot(), line.lane().id(), line.from()); // next time
+        agenda.found(line.slot(), line.lane().id(), line.from()); // next time
       }
     }
     return quotas;
@@ -139,28 +170,31 @@ final class Claimer {
     try {
       WorkQueue.Claim claim =
           queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
-      claim.next().forEach((lane, at) -> agenda.note(slot, lane, at));
+      claim.next().forEach((lane, at) -> agenda.found(slot, lane, at));
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);
         events.accept(new EngineEvent.Claimed(claim.tasks()));
         start.start(claim.tasks(), lease.node());
       }
     } catch (StoreException e) {
-      quotas.forEach(quota -> agenda.note(slot, quota.lane().id(), quota.from()));
+      quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
       throw e;
     } finally {
-      // If the answer was lost the claim may exist all the same: the reaper then finds that we know
+      // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.
       completer.claimed(id);
     }
   }
 
-  private boolean isOurs(int lane) {
-    return catalog.isPushedNow(lane) && lanes.test(lane);
+  private boolean isOwn(int lane) {
+    return lanes.own().test(lane) && catalog.isPushedNow(lane);
   }
 
-  private Duration untilNextDue() {
-    Instant earliest = agenda.earliest(this::isOurs);
+  private boolean isOthers(int lane) {
+    return lanes.others().test(lane) && catalog.isPushedNow(lane);
+  }
+
+  private Duration until(@Nullable Instant earliest) {
     Duration wait = earliest == null ? IDLE : Duration.between(clock.instant(), earliest);
     return wait.compareTo(IDLE) < 0 ? wait : IDLE;
   }

@@ -78,7 +78,8 @@ final class CronPlanner {
     if (wait.isPositive()) {
       return wait.compareTo(INTERVAL) < 0 ? wait : INTERVAL;
     }
-    return step(now).isPlanning() ? Duration.ZERO : INTERVAL;
+    step(now);
+    return Duration.ZERO;
   }
 
   /** How long the schedule that waits longest has waited to be looked at, at the last pass. */
@@ -88,7 +89,7 @@ final class CronPlanner {
     return lag.isNegative() ? Duration.ZERO : lag;
   }
 
-  private Fires.Step step(Instant now) {
+  private void step(Instant now) {
     locked = batch;
     try {
       Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
@@ -98,7 +99,6 @@ final class CronPlanner {
               ? Math.max(1, step.planned())
               : Math.min(MAX_BATCH, 2 * batch);
       tell(step);
-      return step;
     } catch (RuntimeException e) {
       if (isTooMuch(e) && locked > 1) {
         batch = locked / 2; // or the next step would fail as well
@@ -106,7 +106,7 @@ final class CronPlanner {
       }
       throwIfDatabase(e);
       log.warn("cannot plan schedules together error={}", e.toString());
-      return alone(now);
+      alone(now);
     }
   }
 
@@ -116,22 +116,17 @@ final class CronPlanner {
 
   private static void throwIfDatabase(RuntimeException e) {
     if (e instanceof StoreException failed
-        && (failed.isUnavailable() || failed.isBusy())
+        && (failed.isUnavailable() || failed.isBusy() || failed.isStaleTerm())
         && !failed.isTooMuch()) {
       throw failed;
     }
   }
 
   /** One that cannot be planned must not keep the others. */
-  private Fires.Step alone(Instant now) {
-    Fires.Step step = Fires.Step.NONE;
+  private void alone(Instant now) {
     for (Fires.DueId each : fires.due(now, MAX_ALONE)) {
       try {
-        step = fires.planOne(now, each, due -> decide(due, now));
-        tell(step);
-        if (!step.isPlanning()) {
-          break;
-        }
+        tell(fires.planOne(now, each, due -> decide(due, now)));
       } catch (RuntimeException e) {
         throwIfDatabase(e);
         log.warn(
@@ -145,7 +140,6 @@ final class CronPlanner {
         }
       }
     }
-    return step;
   }
 
   private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
@@ -227,7 +221,7 @@ final class CronPlanner {
       events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
     }
     if (step.looked() == 0) {
-      return; // somebody else leads since a try that was rolled back
+      return; // somebody else has planned them since a try that was rolled back
     }
     missed.stream()
         .limit(MAX_NAMED)

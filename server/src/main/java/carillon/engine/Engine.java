@@ -1,9 +1,12 @@
 package carillon.engine;
 
 import carillon.delivery.Deliverer;
+import carillon.model.ClusterView;
 import carillon.model.NodeLease;
+import carillon.model.Shards;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
+import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.Endings;
 import carillon.store.Nodes;
@@ -11,10 +14,10 @@ import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
+import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.IntPredicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** The loops that run tasks on one node, started and stopped together. */
 public final class Engine {
@@ -37,10 +40,13 @@ public final class Engine {
   /** How long a stop waits for outcomes to be written. */
   private static final Duration WRITING = Duration.ofSeconds(5);
 
+  /** Between two sweeps, however often somebody says that there is something to find. */
+  private static final Duration BETWEEN_SWEEPS = Duration.ofMillis(100);
+
   private final Store store;
   private final Supplier<NodeLease> node;
   private final Consumer<EngineEvent> events;
-  private final Duration drainTimeout;
+  private final EngineConfig config;
   private final Dispatcher dispatcher;
   private final Completer completer;
   private final Suspects suspects;
@@ -50,6 +56,7 @@ public final class Engine {
   private final Loop sweeping;
   private final Loop completing;
   private final Loop startingSuspects;
+  private final Loop findingLost;
 
   /** What the engine needs of the store. */
   public record Store(
@@ -58,18 +65,27 @@ public final class Engine {
       Catalog catalog,
       Agenda agenda,
       DbClock clock,
-      Nodes nodes) {}
+      Nodes nodes,
+      Claims claims) {}
+
+  /**
+   * This node in the cluster.
+   *
+   * @param lease under which it claims
+   * @param view which lanes it looks after
+   */
+  public record Membership(Supplier<NodeLease> lease, Supplier<ClusterView> view) {}
 
   private Engine(
       Store store,
       Deliverer deliverer,
-      Supplier<NodeLease> node,
+      Membership membership,
       EngineConfig config,
       Consumer<EngineEvent> events) {
     this.store = store;
-    this.node = node;
+    this.node = membership.lease();
     this.events = events;
-    this.drainTimeout = config.drainTimeout();
+    this.config = config;
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
     this.suspects = new Suspects(store.nodes(), dispatcher, config.poisonCrashes());
@@ -78,13 +94,33 @@ public final class Engine {
     completer.whenWritten(suspects::ended);
     this.completing = loop("completer", completer::flushOnce, GATHERING);
     this.sweeping =
-        loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, Duration.ZERO);
+        loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, BETWEEN_SWEEPS);
+    var lost =
+        new LostClaims(
+            store.claims(),
+            node,
+            completer::isKnown,
+            new Verdict(store.clock(), config.poisonCrashes()),
+            events);
+    this.findingLost = loop("lost-claims", lost::findOnce, Duration.ZERO);
     completer.whenAdded(completing::wake);
 
-    Catalog catalog = store.catalog();
     this.sent =
         new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
-    addClaimer("claimer", sent, lane -> !catalog.isKeptNow(lane), suspects);
+    addClaimers(membership.view());
+    store.agenda().whenEarlier(this::wakeClaimers);
+    store.catalog().whenChanged(this::wakeClaimers);
+  }
+
+  private void addClaimers(Supplier<ClusterView> view) {
+    Catalog catalog = store.catalog();
+    addClaimer(
+        "claimer",
+        sent,
+        new Claimer.Lanes(
+            lane -> view.get().isOurs(lane) && !catalog.isKeptNow(lane),
+            lane -> !view.get().isOurs(lane) && !catalog.isKeptNow(lane)),
+        suspects);
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
       Seats seats = new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
@@ -92,14 +128,21 @@ public final class Engine {
       addClaimer(
           "claimer-kept-" + i,
           seats,
-          lane -> lane % KEEPERS == part && catalog.isKeptNow(lane),
+          new Claimer.Lanes(
+              lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
+              lane ->
+                  !view.get().isOurs(lane) && lane % KEEPERS == part && catalog.isKeptNow(lane)),
           (tasks, _) -> dispatcher.keep(tasks));
     }
-    store.agenda().whenEarlier(this::wakeClaimers);
-    catalog.whenChanged(this::wakeClaimers);
   }
 
-  private void addClaimer(String name, Seats seats, IntPredicate lanes, Claimer.Start start) {
+  /** They take turns by the shards of this node: those may all be even. */
+  private static boolean isKeptBy(int part, int lane, ClusterView view) {
+    long before = view.shards() & ((1L << Shards.of(lane)) - 1);
+    return view.isOurs(lane) && Long.bitCount(before) % KEEPERS == part;
+  }
+
+  private void addClaimer(String name, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -128,14 +171,15 @@ public final class Engine {
   public static Engine start(
       Store store,
       Deliverer deliverer,
-      Supplier<NodeLease> node,
+      Membership membership,
       EngineConfig config,
       Consumer<EngineEvent> events) {
-    Engine engine = new Engine(store, deliverer, node, config, events);
+    Engine engine = new Engine(store, deliverer, membership, config, events);
     engine.completing.start();
     engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
     engine.sweeping.start();
+    engine.findingLost.start();
     return engine;
   }
 
@@ -149,15 +193,28 @@ public final class Engine {
     return sent.all();
   }
 
-  /** Whether a claim that the database knows is one that this engine knows of too. */
-  public boolean isKnown(UUID claim) {
-    return completer.isKnown(claim);
+  /** Looks for what waits in lanes that were another's, or of which nobody has said so. */
+  public void lookAround() {
+    sweeping.wake();
+    wakeClaimers();
   }
 
-  /** From now on nothing new is started. */
+  /**
+   * Why this node only seems to live: a loop without which it does nothing stands still. Then
+   * others should do its work.
+   */
+  public Optional<String> stuck() {
+    return Stream.concat(claiming.stream(), Stream.of(completing))
+        .filter(loop -> loop.isStuckFor(config.stuckAfter()))
+        .map(loop -> "the loop " + loop.name() + " stands still")
+        .findFirst();
+  }
+
+  /** From now on nothing new is started, and what waits for its turn here goes back. */
   public void stopClaiming() {
     sweeping.stop();
     claiming.forEach(Loop::stop);
+    suspects.close();
   }
 
   /**
@@ -168,9 +225,8 @@ public final class Engine {
     stopClaiming();
     sweeping.close();
     claiming.forEach(Loop::close);
-    suspects.close();
     startingSuspects.close();
-    if (!sent.awaitEmpty(drainTimeout)) {
+    if (!sent.awaitEmpty(config.drainTimeout())) {
       dispatcher.interrupt();
     }
     dispatcher.close();
@@ -179,5 +235,6 @@ public final class Engine {
       boolean _ = seats.awaitEmpty(WRITING);
     }
     completing.close();
+    findingLost.close();
   }
 }

@@ -14,6 +14,7 @@ public final class Loop implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Loop.class);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+  private static final long BETWEEN_PASSES = Long.MIN_VALUE;
 
   private final String name;
   private final Supplier<Duration> pass;
@@ -22,6 +23,7 @@ public final class Loop implements AutoCloseable {
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
+  private volatile long beganAt = BETWEEN_PASSES;
   private int failures; // in a row; of this thread only
 
   /**
@@ -72,6 +74,7 @@ public final class Loop implements AutoCloseable {
   }
 
   private Duration passOnce() {
+    beganAt = System.nanoTime();
     try {
       Duration wait = pass.get();
       if (failures > 0) {
@@ -91,7 +94,21 @@ public final class Loop implements AutoCloseable {
       log.debug("pass failed loop={}", name, e);
       // Spread, so that nodes that lost the same database do not all come back at once.
       return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));
+    } finally {
+      beganAt = BETWEEN_PASSES;
     }
+  }
+
+  String name() {
+    return name;
+  }
+
+  /** Whether its thread is gone, or has been in one and the same pass for longer than that. */
+  boolean isStuckFor(Duration patience) {
+    long began = beganAt;
+    boolean isLong = began != BETWEEN_PASSES && System.nanoTime() - began > patience.toNanos();
+    boolean isGone = !closed && thread.getState() == Thread.State.TERMINATED;
+    return isLong || isGone;
   }
 
   private void await(Duration atMost) throws InterruptedException {

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.NodeLease;
+import carillon.model.Term;
 import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Claims;
@@ -13,27 +14,39 @@ import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Slots;
+import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The loops that every node runs, whatever its roles: else nothing is taken back or cleared away.
+ * The loops that the leader runs for all, whatever its roles: what they do needs doing once. On the
+ * other nodes they wait for their turn.
  */
 public final class Upkeep implements AutoCloseable {
 
-  private final List<Loop> loops;
-  private final Loop planning;
-  private final CronPlanner planner;
+  private static final Logger log = LoggerFactory.getLogger(Upkeep.class);
 
-  /** What upkeep needs of the store. */
+  /** How long a node that does not lead waits before it looks again; whoever wins is woken. */
+  private static final Duration FOLLOWING = Duration.ofSeconds(1);
+
+  private final Supplier<Optional<Term>> term;
+  private final Consumer<EngineEvent> events;
+  private final List<Loop> loops = new ArrayList<>();
+  private final CronPlanner planner;
+  private final Loop planning;
+
+  /** What upkeep needs of the store, all of it such that only the leader gets through. */
   public record Store(
       WorkQueue queue,
       Claims claims,
@@ -59,29 +72,18 @@ public final class Upkeep implements AutoCloseable {
    */
   public record Keeping(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
-  private Upkeep(List<Loop> loops, Loop planning, CronPlanner planner) {
-    this.loops = loops;
-    this.planning = planning;
-    this.planner = planner;
-  }
-
-  /**
-   * Starts them.
-   *
-   * @param isKnown whether this node knows of a claim that it holds in the database
-   * @param poisonCrashes a task that so many nodes died of is dead
-   */
-  public static Upkeep start(
+  private Upkeep(
       Store store,
       Supplier<NodeLease> node,
-      Predicate<UUID> isKnown,
+      Supplier<Optional<Term>> term,
       Keeping keeping,
       int poisonCrashes,
       Consumer<EngineEvent> events) {
+    this.term = term;
+    this.events = events;
     var reaper =
         new Reaper(
-            store.claims(), store.nodes(), store.clock(), node, isKnown, poisonCrashes, events);
-    var expirer = new Expirer(store.queue(), events);
+            store.claims(), store.nodes(), node, new Verdict(store.clock(), poisonCrashes), events);
     var janitor =
         new Janitor(
             store.slots(),
@@ -94,8 +96,6 @@ public final class Upkeep implements AutoCloseable {
                 store.oldFires()),
             store.clock(),
             keeping.retention());
-    var redriver = new Redriver(store.redrives());
-    var backfiller = new Backfiller(store.backfillSteps(), events);
     var archiver =
         new Archiver(
             store.archive(),
@@ -104,20 +104,69 @@ public final class Upkeep implements AutoCloseable {
             store.clock(),
             node,
             events);
-    var planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
-    Consumer<String> whenFailed = loop -> events.accept(new EngineEvent.PassFailed(loop));
-    Loop planning = new Loop("cron-planner", planner::planOnce, whenFailed).start();
-    return new Upkeep(
-        List.of(
-            planning,
-            new Loop("reaper", reaper::reapOnce, whenFailed).start(),
-            new Loop("expirer", expirer::expireOnce, whenFailed).start(),
-            new Loop("janitor", janitor::cleanOnce, whenFailed).start(),
-            new Loop("redriver", redriver::redriveOnce, whenFailed).start(),
-            new Loop("backfiller", backfiller::backfillOnce, whenFailed).start(),
-            new Loop("archiver", archiver::archiveOnce, whenFailed).start()),
-        planning,
-        planner);
+    this.planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
+    this.planning = add("cron-planner", planner::planOnce);
+    add("reaper", reaper::reapOnce, reaper::isCutOff);
+    add("expirer", new Expirer(store.queue(), events)::expireOnce);
+    add("janitor", janitor::cleanOnce);
+    add("redriver", new Redriver(store.redrives())::redriveOnce);
+    add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce);
+    add("archiver", archiver::archiveOnce);
+  }
+
+  private Loop add(String name, Supplier<Duration> pass) {
+    return add(name, pass, () -> false);
+  }
+
+  /**
+   * @param hindrance asked in every pass, also while another node leads
+   */
+  private Loop add(String name, Supplier<Duration> pass, BooleanSupplier hindrance) {
+    Loop loop =
+        new Loop(
+            name,
+            () -> hindrance.getAsBoolean() ? FOLLOWING : whileLeading(pass),
+            failed -> events.accept(new EngineEvent.PassFailed(failed)));
+    loops.add(loop);
+    return loop;
+  }
+
+  private Duration whileLeading(Supplier<Duration> pass) {
+    if (term.get().isEmpty()) {
+      return FOLLOWING;
+    }
+    try {
+      return pass.get();
+    } catch (StoreException e) {
+      if (!e.isStaleTerm()) {
+        throw e;
+      }
+      log.info("left to the next leader: {}", e.getMessage());
+      return FOLLOWING;
+    }
+  }
+
+  /**
+   * Starts them.
+   *
+   * @param term the one in which this node leads, if it does
+   * @param poisonCrashes a task that so many nodes died of is dead
+   */
+  public static Upkeep start(
+      Store store,
+      Supplier<NodeLease> node,
+      Supplier<Optional<Term>> term,
+      Keeping keeping,
+      int poisonCrashes,
+      Consumer<EngineEvent> events) {
+    Upkeep upkeep = new Upkeep(store, node, term, keeping, poisonCrashes, events);
+    upkeep.loops.forEach(Loop::start);
+    return upkeep;
+  }
+
+  /** This node has begun to lead. */
+  public void takeOver() {
+    loops.forEach(Loop::wake);
   }
 
   /** A schedule has changed. */
@@ -125,9 +174,9 @@ public final class Upkeep implements AutoCloseable {
     planning.wake();
   }
 
-  /** How late the planner is. */
+  /** How late the planner is, if it is this node that plans. */
   public Duration plannerLag() {
-    return planner.lag();
+    return term.get().isPresent() ? planner.lag() : Duration.ZERO;
   }
 
   @Override

@@ -27,24 +27,98 @@ public final class Agenda {
 
   private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
   private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
+  private volatile Others others = Others.NONE;
 
   /** A lane of a slot, and the time from which something waits in it. */
   public record Entry(Slot slot, int lane, Instant from) {}
+
+  /** The other nodes, each with lanes to look after. */
+  public interface Others {
+
+    Others NONE =
+        new Others() {
+          @Override
+          public boolean lookAfter(int lane) {
+            return false;
+          }
+
+          @Override
+          public boolean haveLeft(Instant head) {
+            return false;
+          }
+
+          @Override
+          public void hear(Slot slot, int lane, Instant readyAt) {
+            throw new IllegalStateException("there is nobody");
+          }
+        };
+
+    /** Whether one of them looks after this lane, and not this node. */
+    boolean lookAfter(int lane);
+
+    /** Whether they should have taken what waits since then. */
+    boolean haveLeft(Instant head);
+
+    /** Tells them of something new in a lane that they look after. */
+    void hear(Slot slot, int lane, Instant readyAt);
+  }
+
+  /** From now on they are told what is new in their lanes, and only what they leave is kept. */
+  public void shareWith(Others others) {
+    this.others = others;
+  }
 
   /** Asks to be told when something is noted that is earlier than what was known of its lane. */
   public void whenEarlier(Runnable action) {
     whenEarlier.add(action);
   }
 
-  /** Something waits there from then on. */
+  /** Something new waits there from then on: whoever looks after the lane is to know. */
   public void note(Slot slot, int lane, Instant readyAt) {
-    boolean earlier;
+    Others neighbours = others;
+    if (neighbours.lookAfter(lane)) {
+      neighbours.hear(slot, lane, readyAt);
+    } else {
+      found(slot, lane, readyAt);
+    }
+  }
+
+  /** This process has seen, or was told, that something waits there from then on. */
+  public void found(Slot slot, int lane, Instant readyAt) {
+    if (isEarlier(slot, lane, readyAt)) {
+      whenEarlier.forEach(Runnable::run);
+    }
+  }
+
+  private synchronized boolean isEarlier(Slot slot, int lane, Instant readyAt) {
+    Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+    Instant known = lanes.get(lane);
+    boolean earlier = known == null || readyAt.isBefore(known);
+    if (earlier) {
+      lanes.put(lane, readyAt);
+    }
+    return earlier;
+  }
+
+  /**
+   * A sweep has seen the first of each lane of a slot. Of lanes that others look after it is the
+   * whole truth, and only what they have left waiting is worth knowing.
+   */
+  void swept(Slot slot, List<Entry> heads) {
+    Others neighbours = others;
+    List<Entry> wanted =
+        heads.stream()
+            .filter(head -> !neighbours.lookAfter(head.lane()) || neighbours.haveLeft(head.from()))
+            .toList();
+    boolean earlier = false;
     synchronized (this) {
       Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
-      Instant known = lanes.get(lane);
-      earlier = known == null || readyAt.isBefore(known);
-      if (earlier) {
-        lanes.put(lane, readyAt);
+      lanes.keySet().removeIf(neighbours::lookAfter);
+      for (Entry head : wanted) {
+        earlier |= isEarlier(slot, head.lane(), head.from());
+      }
+      if (lanes.isEmpty()) {
+        waiting.remove(slot);
       }
     }
     if (earlier) {

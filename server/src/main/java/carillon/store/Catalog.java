@@ -134,6 +134,12 @@ public final class Catalog {
     return !known.route().isPulled(type.target()) && !isPaused(known, type);
   }
 
+  /** Whether the lane's tasks are for engines and not for workers, be it that they are paused. */
+  public boolean isPushed(int lane) {
+    Lane known = lanes.byId.get(lane);
+    return known != null && !known.route().isPulled(type(known.tenant(), known.type()).target());
+  }
+
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
   public boolean isKeptNow(int lane) {
     Lane known = lanes.byId.get(lane);

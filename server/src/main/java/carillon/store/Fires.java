@@ -77,13 +77,9 @@ public final class Fires {
    * @param made tasks
    * @param skipped nominal times, by why
    */
-  public record Step(
-      int looked, int planned, int made, Map<SkipReason, Integer> skipped, boolean isPlanning) {
+  public record Step(int looked, int planned, int made, Map<SkipReason, Integer> skipped) {
 
-    /** Somebody else plans. */
-    public static final Step NONE = new Step(0, 0, 0, Map.of(), false);
-
-    private static final Step IDLE = new Step(0, 0, 0, Map.of(), true);
+    private static final Step IDLE = new Step(0, 0, 0, Map.of());
 
     public Step {
       skipped = Map.copyOf(skipped);
@@ -106,29 +102,19 @@ public final class Fires {
         tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
   }
 
-  private static final String LEAD =
-      """
-      /* Fires.lead */
-      SELECT pg_try_advisory_xact_lock(hashtext('carillon.cron_planner')) AS leads
-      """;
-
   /**
    * Has the first schedules that are due decided, and writes what was decided, in one transaction.
-   * Does nothing while another node is at it.
+   * Harmless while another node is at it: they are decided under their locks.
    *
    * @param decide may leave out some, which stay due
    */
   public Step planDue(Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
-    return db.inTransaction(tx -> leads(tx) ? plan(tx, now, limit, decide) : Step.NONE);
+    return db.inTransaction(tx -> plan(tx, now, limit, decide));
   }
 
   /** As {@link #planDue}, but only this one, if it is still due. */
   public Step planOne(Instant now, DueId one, Function<List<Due>, List<Planned>> decide) {
-    return db.inTransaction(tx -> leads(tx) ? plan(tx, now, List.of(one), decide) : Step.NONE);
-  }
-
-  private static boolean leads(Tx tx) {
-    return tx.query(LEAD, row -> row.getBoolean("leads")).getFirst();
+    return db.inTransaction(tx -> plan(tx, now, List.of(one), decide));
   }
 
   /**
@@ -180,7 +166,7 @@ public final class Fires {
       """
           .formatted(ScheduleRows.COLUMNS);
 
-  /** As {@link #planDue}, and harmless while somebody else does the same. */
+  /** As {@link #planDue}. */
   Step plan(Tx tx, Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
     List<DueId> due = withinPayload(due(tx, now, limit));
     return due.isEmpty() ? Step.IDLE : plan(tx, now, due, decide);
@@ -204,7 +190,7 @@ public final class Fires {
         tx.query(LOCK, ScheduleRows::read, Column.longs(due, DueId::id), now);
     List<Planned> planned = decide.apply(withOpen(tx, locked));
     Decisions written = Decisions.write(tx, tasks, now, planned);
-    return new Step(due.size(), planned.size(), written.made(), written.skipped(), true);
+    return new Step(due.size(), planned.size(), written.made(), written.skipped());
   }
 
   /** The first of them, until there are very many open fires. */

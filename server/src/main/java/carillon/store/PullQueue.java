@@ -115,7 +115,7 @@ public final class PullQueue {
         Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
         var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
         WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
-        claim.next().forEach((id, at) -> agenda.note(entry.slot(), id, at));
+        claim.next().forEach((id, at) -> agenda.found(entry.slot(), id, at));
         claimed.addAll(claim.tasks());
       }
       return claimed;
@@ -126,7 +126,7 @@ public final class PullQueue {
   }
 
   private void note(Agenda.Entry entry) {
-    agenda.note(entry.slot(), entry.lane(), entry.from());
+    agenda.found(entry.slot(), entry.lane(), entry.from());
   }
 
   private static int priority(Map<Integer, Lane> lanes, Agenda.Entry entry) {

@@ -41,6 +41,7 @@ public final class WorkQueue {
   private final Agenda agenda;
   private final AtomicInteger sweeps = new AtomicInteger();
   private @Nullable Long sweptAt; // guarded by this
+  private volatile Set<Slot> open = Set.of(); // at the last sweep
 
   public WorkQueue(Db db, Catalog catalog, Slots slots, Agenda agenda) {
     this.db = db;
@@ -104,22 +105,30 @@ public final class WorkQueue {
     Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
     Set<Slot> known = agenda.slots();
     boolean isFull = sweeps.getAndIncrement() % FULL_SWEEP == 0;
-    for (Slot slot : slots.open(openBy)) {
+    List<Slot> opened = slots.open(openBy);
+    open = Set.copyOf(opened);
+    for (Slot slot : opened) {
       if (isFull || slot.compareTo(yesterday) >= 0 || known.contains(slot)) {
         sweepSlot(slot);
       }
     }
   }
 
+  /** Whether a sweep has seen that something in this slot may be due. */
+  public boolean isOpen(Slot slot) {
+    return open.contains(slot);
+  }
+
   private void sweepSlot(Slot slot) {
-    db.inTransaction(
+    agenda.swept(
+        slot,
+        db.inTransaction(
             tx ->
                 tx.query(
                     Sql.forSlot(SWEEP, slot),
                     row ->
                         new Agenda.Entry(
-                            slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at"))))
-        .forEach(entry -> agenda.note(slot, entry.lane(), entry.from()));
+                            slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
   }
 
   /**

@@ -227,6 +227,19 @@ class OperateTest {
   }
 
   @Test
+  void a_node_that_should_be_started_anew_says_why() {
+    api.notLive.set(Optional.of("the loop claimer stands still"));
+    try {
+      TestApi.Reply reply = api.request("GET", "/health/live").send().expect(ErrorCode.UNAVAILABLE);
+
+      assertThat(reply.body()).contains("the loop claimer stands still");
+    } finally {
+      api.notLive.set(Optional.empty());
+    }
+    api.request("GET", "/health/live").send().expect(200);
+  }
+
+  @Test
   void what_can_be_read_can_be_asked_about() {
     TestApi.Reply reply = api.request("HEAD", "/health/live").send().expect(200);
 

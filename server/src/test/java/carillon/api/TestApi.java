@@ -37,6 +37,7 @@ final class TestApi implements AutoCloseable {
   final World world = World.create();
   final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
+  final AtomicReference<Optional<String>> notLive = new AtomicReference<>(Optional.empty());
   final HttpApi api;
 
   private final HttpClient client =
@@ -48,9 +49,23 @@ final class TestApi implements AutoCloseable {
             config(0, databaseRequests),
             stores(world, new Backfills(world.db, timetables, Duration.ofDays(30))),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
-            notReady::get,
+            health(),
             metrics,
             InstantSource.system());
+  }
+
+  private Health health() {
+    return new Health() {
+      @Override
+      public Optional<String> notReady() {
+        return notReady.get();
+      }
+
+      @Override
+      public Optional<String> notLive() {
+        return notLive.get();
+      }
+    };
   }
 
   static TestApi start() {

@@ -67,7 +67,7 @@ class CostOfALifeTest {
             world.clock,
             lease,
             new Seats(TASKS),
-            _ -> true,
+            Claimer.Lanes.ALL,
             dispatcher::send,
             completer,
             _ -> {});

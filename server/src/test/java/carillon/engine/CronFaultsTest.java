@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.FireHash;
 import carillon.model.TaskId;
+import carillon.model.Term;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.Db;
 import carillon.store.DbClock;
 import carillon.store.Fires;
+import carillon.store.Leadership;
 import carillon.store.Slots;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
@@ -28,6 +30,7 @@ import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -40,8 +43,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Three planners, 100 schedules, ten minutes of injected time, and faults by a seed: sessions end
- * between any two statements and at the commit, planners go on with an old time, the clock is
- * stepped, the database restarts. The fires are those that arithmetic says, and each has one task.
+ * between any two statements and at the commit, planners go on with an old time or in a term that
+ * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says,
+ * and each has one task.
  *
  * <p>Sessions are ended by triggers that this test adds: each counts with a sequence, which no
  * rollback takes back, and the one that reaches a number ends its own session.
@@ -53,8 +57,11 @@ class CronFaultsTest {
   private static final Duration RUN = Duration.ofMinutes(10);
   private static final int DEADLY = 1_000_000;
 
-  /** Where the lock of the planners is a function that lets everyone lead. */
-  private static final String EVERYONE_LEADS = "?currentSchema=everyone_leads,pg_catalog";
+  /** Whether planners prove that they lead; if not, all of them do. */
+  enum Mode {
+    TERMS,
+    EVERYONE_LEADS
+  }
 
   @TempDir Path directory;
 
@@ -65,19 +72,25 @@ class CronFaultsTest {
 
   /** A planner with pools of its own, as in a process of its own; its time may stand still. */
   private final class Node implements InstantSource, AutoCloseable {
+    private final Db.Address address;
     private final Db db;
+    private final Db leaderDb;
     private final Db catalogDb;
     private final CronPlanner planner;
     private volatile @Nullable Instant stuck;
+    private volatile Optional<Term> believed = Optional.empty();
 
-    Node(Db.Address address) {
+    Node(Db.Address address, Mode mode) {
+      this.address = address;
       db = Db.open(address, "planner", 2);
+      leaderDb = mode == Mode.TERMS ? db.onlyWhile(() -> believed) : db;
       catalogDb = Db.open(address, "catalog", 2);
       Catalog catalog = new Catalog(catalogDb);
       catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
       Tasks tasks = new Tasks(db, catalog, new Slots(catalogDb), clock, new Agenda());
-      planner = new CronPlanner(new Fires(db, tasks), StoredSchedule::timetable, this, _ -> {});
+      planner =
+          new CronPlanner(new Fires(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override
@@ -93,6 +106,16 @@ class CronFaultsTest {
           // There may be more.
         }
       } catch (StoreException e) {
+        assertThat(e.isUnavailable() || e.isBusy() || e.isStaleTerm()).as(e.toString()).isTrue();
+      }
+    }
+
+    /** Whoever led before goes on to believe that it does. */
+    void takeOver() {
+      try {
+        execute(address, "UPDATE carillon.leadership SET lease_until = '-infinity'");
+        believed = new Leadership(db).take("planner", Duration.ofMinutes(10));
+      } catch (StoreException e) {
         assertThat(e.isUnavailable() || e.isBusy()).as(e.toString()).isTrue();
       }
     }
@@ -105,8 +128,8 @@ class CronFaultsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, ''", "2, " + EVERYONE_LEADS, "3, " + EVERYONE_LEADS})
-  void whatever_fails_every_nominal_time_has_one_fire_and_one_task(long seed, String options)
+  @CsvSource({"1, TERMS", "2, EVERYONE_LEADS", "3, EVERYONE_LEADS"})
+  void whatever_fails_every_nominal_time_has_one_fire_and_one_task(long seed, Mode mode)
       throws Exception {
     try (OwnPostgres postgres = new OwnPostgres(directory)) {
       Db.Address address = postgres.address();
@@ -114,15 +137,20 @@ class CronFaultsTest {
           Instant.now().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofMinutes(2 * 1_440 + 5));
       now = start;
       prepare(address, start);
-      var planners = new Db.Address(address.url() + options, address.user(), address.password());
       for (int i = 0; i < PLANNERS; i++) {
-        nodes.add(new Node(planners));
+        nodes.add(new Node(address, mode));
+        nodes.getLast().takeOver();
       }
 
       Instant end = run(postgres, start, new Random(seed));
 
       check(address, start, end.plus(Duration.ofSeconds(30)));
       assertThat(faults).as("faults").isGreaterThan(30);
+      if (mode == Mode.TERMS) {
+        assertThat(nodes.stream().mapToLong(node -> node.leaderDb.staleTerms()).sum())
+            .as("transactions in a term that was over")
+            .isGreaterThan(30);
+      }
     } finally {
       nodes.forEach(Node::close);
       threads.shutdown();
@@ -132,9 +160,6 @@ class CronFaultsTest {
   private static void prepare(Db.Address address, Instant start) {
     execute(
         address,
-        "CREATE SCHEMA everyone_leads",
-        "CREATE FUNCTION everyone_leads.pg_try_advisory_xact_lock(int) RETURNS boolean"
-            + " LANGUAGE sql AS 'SELECT true'",
         "CREATE SEQUENCE carillon.steps",
         """
         CREATE FUNCTION carillon.die() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -188,6 +213,10 @@ class CronFaultsTest {
       latest = now.isAfter(latest) ? now : latest;
       List<Future<?>> passes = new ArrayList<>();
       nodes.forEach(node -> passes.add(threads.submit(node::plan)));
+      if (random.nextInt(4) == 0) { // in the middle of their passes
+        faults++;
+        nodes.get(random.nextInt(PLANNERS)).takeOver();
+      }
       if (round % 40 == 20) { // in the middle of their passes
         faults++;
         postgres.restart(random.nextBoolean() ? OwnPostgres.Stop.FAST : OwnPostgres.Stop.IMMEDIATE);
@@ -205,6 +234,7 @@ class CronFaultsTest {
     nodes.forEach(node -> node.stuck = null);
     execute(postgres.address(), "SELECT setval('carillon.steps', 1)");
     for (int i = 0; i < 3; i++) {
+      nodes.getFirst().takeOver();
       nodes.forEach(Node::plan); // whose connections are all broken may fail once
     }
     return end;

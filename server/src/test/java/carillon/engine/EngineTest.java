@@ -61,6 +61,7 @@ class EngineTest {
   private Dispatcher dispatcher;
   private Claimer claimer;
   private Reaper reaper;
+  private LostClaims lostClaims;
   private Sweeper sweeper;
   private Expirer expirer;
 
@@ -80,13 +81,13 @@ class EngineTest {
             world.clock,
             lease,
             seats,
-            _ -> true,
+            Claimer.Lanes.ALL,
             dispatcher::send,
             completer,
             events::add);
-    reaper =
-        new Reaper(
-            world.claims, world.nodes, world.clock, lease, completer::isKnown, 3, events::add);
+    Verdict verdict = new Verdict(world.clock, 3);
+    reaper = new Reaper(world.claims, world.nodes, lease, verdict, events::add);
+    lostClaims = new LostClaims(world.claims, lease, completer::isKnown, verdict, events::add);
     sweeper = new Sweeper(world.queue, world.clock);
     expirer = new Expirer(world.queue, events::add);
   }
@@ -390,7 +391,7 @@ class EngineTest {
     TaskId id = world.create(task(null, HTTP));
     world.claimOne("node"); // committed in our name, and our engine never heard of it
 
-    reaper.reapOnce();
+    lostClaims.findOnce();
 
     assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
     runUntil(id, TaskState.COMPLETED);
@@ -402,6 +403,7 @@ class EngineTest {
     TaskId id = world.create(task(null, HTTP));
     await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
 
+    lostClaims.findOnce();
     reaper.reapOnce();
 
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
@@ -472,7 +474,7 @@ class EngineTest {
   }
 
   @Test
-  void a_claim_of_which_one_outcome_cannot_be_written_stays_for_the_reaper() {
+  void a_claim_of_which_one_outcome_cannot_be_written_stays_and_is_found() {
     TaskId bad = world.create(task(null, HTTP));
     TaskId good = world.create(task(null, HTTP));
     List<ClaimedTask> claimed = world.claim("node", 2);
@@ -491,7 +493,7 @@ class EngineTest {
     assertThat(world.state(bad)).isEqualTo(TaskState.RUNNING);
     assertThat(completer.isKnown(claim)).isFalse();
     assertThat(seats.taken()).isZero();
-    reaper.reapOnce();
+    lostClaims.findOnce();
     assertThat(world.state(bad)).isEqualTo(TaskState.PENDING);
   }
 

@@ -59,6 +59,7 @@ class NodeDeathTest {
     private final Suspects suspects;
     private final Claimer claimer;
     private final Reaper reaper;
+    private final LostClaims lostClaims;
 
     private Engineer(String node) {
       world.node(node);
@@ -76,19 +77,13 @@ class NodeDeathTest {
               world.clock,
               lease,
               seats,
-              _ -> true,
+              Claimer.Lanes.ALL,
               suspects,
               completer,
               _ -> {});
-      reaper =
-          new Reaper(
-              world.claims,
-              world.nodes,
-              world.clock,
-              lease,
-              completer::isKnown,
-              POISON_CRASHES,
-              _ -> {});
+      Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
+      reaper = new Reaper(world.claims, world.nodes, lease, verdict, _ -> {});
+      lostClaims = new LostClaims(world.claims, lease, completer::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -284,7 +279,7 @@ class NodeDeathTest {
     claimed("known", 1);
     world.sql("UPDATE carillon.claim SET node = 'ours'");
 
-    engineer.reaper.reapOnce();
+    engineer.lostClaims.findOnce();
 
     assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
   }
@@ -326,10 +321,8 @@ class NodeDeathTest {
         new Reaper(
             world.claims,
             world.nodes,
-            world.clock,
             () -> new NodeLease("ours", System.nanoTime() - 1),
-            _ -> true,
-            POISON_CRASHES,
+            new Verdict(world.clock, POISON_CRASHES),
             _ -> {});
 
     cutOff.reapOnce();
@@ -425,10 +418,8 @@ class NodeDeathTest {
         new Reaper(
             world.claims,
             world.nodes,
-            world.clock,
             () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
-            _ -> true,
-            POISON_CRASHES,
+            new Verdict(world.clock, POISON_CRASHES),
             _ -> {});
     world.node("ours-again");
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 h' WHERE id = 'slower'");

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Slot;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -48,5 +50,61 @@ class AgendaTest {
     assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
     assertThat(agenda.earliest(lane -> lane == 2)).isNull();
     assertThat(agenda.takeDue(NOW, lane -> lane == 1)).hasSize(1);
+  }
+
+  /** Lane 7 is another node's, and what it has not taken by now it has left. */
+  private static final class Neighbour implements Agenda.Others {
+    private final List<Integer> told = new ArrayList<>();
+
+    @Override
+    public boolean lookAfter(int lane) {
+      return lane == 7;
+    }
+
+    @Override
+    public boolean haveLeft(Instant head) {
+      return head.isBefore(NOW);
+    }
+
+    @Override
+    public void hear(Slot slot, int lane, Instant readyAt) {
+      told.add(lane);
+    }
+  }
+
+  @Test
+  void what_is_new_in_a_lane_of_another_node_is_told_and_not_kept() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(TODAY, 7, NOW);
+    agenda.note(TODAY, 8, NOW);
+
+    assertThat(neighbour.told).containsExactly(7);
+    assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 8, NOW));
+  }
+
+  @Test
+  void of_lanes_of_another_node_a_sweep_keeps_what_was_left_and_nothing_older() {
+    agenda.shareWith(new Neighbour());
+    agenda.found(TODAY, 7, NOW.minusSeconds(9));
+
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.minusSeconds(2))));
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW.minusSeconds(2));
+
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.plusSeconds(2))));
+    assertThat(agenda.earliest(_ -> true)).isNull();
+    assertThat(agenda.slots()).isEmpty();
+  }
+
+  @Test
+  void what_is_known_of_our_own_lanes_outlives_a_sweep_that_has_not_seen_it() {
+    agenda.shareWith(new Neighbour());
+    agenda.note(TODAY, 8, NOW);
+
+    agenda.swept(TODAY, List.of());
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 8, NOW.plusSeconds(5))));
+
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
   }
 }

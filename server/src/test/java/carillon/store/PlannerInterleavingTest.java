@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * Everything that can happen to a planned fire, in pairs of which the second begins while the first
  * is uncommitted; then the planner goes on. No nominal time is lost, none has two tasks. Planners
- * run without the lock that lets one lead: that is only to save work.
+ * do not prove that they lead: that is only to save work.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class PlannerInterleavingTest {

@@ -1,0 +1,73 @@
+package carillon.engine;
+
+import carillon.model.NodeLease;
+import carillon.store.Claims;
+import carillon.store.StoreException;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives back what this node holds in the database and does not run: claims that were committed and
+ * whose answer was lost on the way, and what an outcome was dropped of.
+ */
+final class LostClaims {
+
+  private static final Logger log = LoggerFactory.getLogger(LostClaims.class);
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  private final Claims claims;
+  private final Supplier<NodeLease> node;
+  private final Predicate<UUID> isKnown;
+  private final Verdict verdict;
+  private final Consumer<EngineEvent> events;
+
+  /**
+   * @param isKnown whether this node knows of a claim that it holds in the database
+   */
+  LostClaims(
+      Claims claims,
+      Supplier<NodeLease> node,
+      Predicate<UUID> isKnown,
+      Verdict verdict,
+      Consumer<EngineEvent> events) {
+    this.claims = claims;
+    this.node = node;
+    this.isKnown = isKnown;
+    this.verdict = verdict;
+    this.events = events;
+  }
+
+  /** One pass. */
+  Duration findOnce() {
+    NodeLease lease = node.get();
+    if (!lease.isTrusted(System.nanoTime())) {
+      return INTERVAL; // they may be somebody else's by now
+    }
+    int found = 0;
+    for (Claims.Silent claim : claims.ofNode(lease.node())) {
+      if (!isKnown.test(claim.claim())) {
+        found += giveBack(claim);
+      }
+    }
+    if (found > 0) {
+      log.info("found tasks={} claimed here that nobody ran", found);
+      events.accept(new EngineEvent.Reaped(found));
+    }
+    return INTERVAL;
+  }
+
+  /** One that cannot be given back must not keep the others. */
+  private int giveBack(Claims.Silent claim) {
+    try {
+      return claims.reap(claim, verdict::of).states().size();
+    } catch (StoreException e) {
+      log.warn("cannot give back claim={} error={}", claim.claim(), e.toString());
+      return 0;
+    }
+  }
+}

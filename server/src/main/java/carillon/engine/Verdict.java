@@ -1,0 +1,63 @@
+package carillon.engine;
+
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Outcome;
+import carillon.model.Silence;
+import carillon.store.Claims;
+import java.time.InstantSource;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * What becomes of a task whose holder has gone silent.
+ *
+ * @param poisonCrashes a task that so many nodes died of is dead
+ */
+record Verdict(InstantSource clock, int poisonCrashes) {
+
+  private static final Failure LOST =
+      Failure.of(
+          FailureKind.LEASE_LOST,
+          "whoever ran this attempt went silent; how far it got is not known");
+  private static final Failure CUT_OFF =
+      Failure.of(
+          FailureKind.LEASE_LOST,
+          "the node that ran this attempt lost the database for longer than its lease; how far it"
+              + " got is not known");
+  private static final Failure STOPPED =
+      Failure.of(
+          FailureKind.SHUTDOWN,
+          "the node was stopped and could not write down how the attempt ended");
+  private static final Failure CRASHED =
+      Failure.of(
+          FailureKind.CRASHED, "the node that ran this attempt died; how far it got is not known");
+
+  /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
+  Outcome of(Claims.Held held, Silence silence) {
+    int crashes = held.crashes() + 1;
+    if (silence.blamed() && crashes >= poisonCrashes) {
+      return new Outcome.Dead(
+          Failure.of(
+              FailureKind.POISON, crashes + " nodes died while they ran it: it is not tried again"),
+          false);
+    }
+    Failure failure =
+        switch (silence.holder()) {
+          case SILENT -> LOST;
+          case LEFT -> STOPPED;
+          case CUT_OFF -> CUT_OFF;
+          case DIED -> CRASHED;
+        };
+    if (!silence.begun() || silence.holder() == Silence.Holder.LEFT) {
+      return new Outcome.Released(failure);
+    }
+    return held.retry()
+        .afterFailure(
+            held.attempt(),
+            held.dueAt(),
+            failure,
+            null,
+            clock.instant(),
+            ThreadLocalRandom.current());
+  }
+}

@@ -1,0 +1,218 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.ClusterView;
+import carillon.model.NodeLease;
+import carillon.model.Shards;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.store.TaskView;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Whose lanes a node claims from: its own at once, those of others when they leave something. */
+class HelpingTest {
+
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+  private static final Duration A_MINUTE = Duration.ofMinutes(1);
+
+  private final List<Node> nodes = new ArrayList<>();
+  private World world;
+
+  /** A process with an engine that runs. */
+  private final class Node implements AutoCloseable {
+    private final World store;
+    private final FakeDeliverer deliverer = new FakeDeliverer();
+    private final Engine engine;
+    private volatile ClusterView view;
+
+    Node(String name, ClusterView view) {
+      this.store = world.beside();
+      this.view = view;
+      store.node(name);
+      store.agenda.shareWith(
+          new Announcer(name, store.catalog, lane -> this.view.isOurs(lane), store.clock, _ -> {}));
+      this.engine =
+          Engine.start(
+              new Engine.Store(
+                  store.queue,
+                  store.endings,
+                  store.catalog,
+                  store.agenda,
+                  store.clock,
+                  store.nodes,
+                  store.claims),
+              deliverer,
+              new Engine.Membership(
+                  () -> NodeLease.renewed(name, System.nanoTime(), A_MINUTE), () -> this.view),
+              new EngineConfig(50, Duration.ZERO, 3, A_MINUTE),
+              _ -> {});
+      nodes.add(this);
+    }
+
+    List<TaskId> delivered() {
+      return deliverer.delivered().stream().map(ClaimedTask::id).toList();
+    }
+
+    @Override
+    public void close() {
+      try {
+        engine.stop();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      store.close();
+    }
+  }
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    nodes.forEach(Node::close);
+    world.close();
+  }
+
+  private static ClusterView only(int lane) {
+    return new ClusterView(null, 1L << Shards.of(lane));
+  }
+
+  private static ClusterView allBut(int lane) {
+    return new ClusterView(null, ~(1L << Shards.of(lane)));
+  }
+
+  private int lane(TaskId id) {
+    return Integer.parseInt(
+        world.value("SELECT lane FROM carillon.task WHERE id = '%s'".formatted(id)));
+  }
+
+  private Duration waited(TaskId id) {
+    TaskView task = world.find(id);
+    return Duration.between(task.dueAt(), task.startedAt());
+  }
+
+  @Test
+  void each_node_claims_from_its_own_lanes_while_the_other_is_on_time() {
+    int first = lane(world.create(World.task("first", HTTP)));
+    world.create(World.task("second", HTTP));
+    Node a = new Node("a", only(first));
+    Node b = new Node("b", allBut(first));
+    List<TaskId> ofFirst =
+        IntStream.range(0, 50).mapToObj(_ -> world.create(World.task("first", HTTP))).toList();
+    List<TaskId> ofSecond =
+        IntStream.range(0, 50).mapToObj(_ -> world.create(World.task("second", HTTP))).toList();
+
+    await().until(() -> a.delivered().size() + b.delivered().size() == 102);
+
+    assertThat(a.delivered()).containsAll(ofFirst).doesNotContainAnyElementsOf(ofSecond);
+    assertThat(b.delivered()).containsAll(ofSecond).doesNotContainAnyElementsOf(ofFirst);
+  }
+
+  @Test
+  void what_a_silent_node_leaves_waiting_is_taken_by_another_after_a_second() {
+    TaskId id = world.create(World.task("t", HTTP));
+    Node other = new Node("other", allBut(lane(id)));
+
+    await().until(() -> other.delivered().equals(List.of(id)));
+
+    assertThat(waited(id)).isBetween(Duration.ofMillis(999), Duration.ofMillis(3_500));
+  }
+
+  @Test
+  void a_node_that_helps_does_not_wait_a_second_for_each_batch() {
+    List<TaskId> ids =
+        IntStream.range(0, 500).mapToObj(_ -> world.create(World.task("t", HTTP))).toList();
+    world.sql("UPDATE carillon.task SET ready_at = ready_at - interval '10 s'");
+    Node other = new Node("other", allBut(lane(ids.getFirst())));
+
+    await().atMost(Duration.ofSeconds(5)).until(() -> other.delivered().size() == 500);
+
+    assertThat(other.delivered()).containsExactlyInAnyOrderElementsOf(ids);
+  }
+
+  @Test
+  void a_node_that_is_alone_starts_everything_at_once() {
+    Node alone = new Node("alone", ClusterView.ALONE);
+
+    TaskId id = alone.store.create(World.task("t", HTTP));
+    await().until(() -> alone.delivered().contains(id));
+
+    assertThat(waited(id)).isLessThan(Duration.ofMillis(800));
+  }
+
+  @Test
+  void a_lane_that_becomes_ours_is_looked_at_without_being_told_what_waits() {
+    TaskId id = world.create(World.task("t", HTTP));
+    int lane = lane(id);
+    Node heir = new Node("heir", allBut(lane));
+    world.sql("UPDATE carillon.task SET ready_at = now()"); // nobody leaves it waiting yet
+
+    heir.view = ClusterView.ALONE;
+    heir.engine.lookAround();
+
+    await().atMost(Duration.ofMillis(900)).until(() -> heir.delivered().equals(List.of(id)));
+  }
+
+  @Test
+  void two_nodes_that_both_look_after_a_lane_run_each_task_once() {
+    int tasks = 2_000;
+    Node a = new Node("a", ClusterView.ALONE);
+    Node b = new Node("b", ClusterView.ALONE);
+    for (int i = 0; i < tasks / 2; i++) {
+      a.store.create(World.task(i % 2 == 0 ? "sent" : "also-sent", HTTP));
+      b.store.create(World.task("kept", new Target.Discard()));
+    }
+
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () ->
+                world
+                    .value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'")
+                    .equals(String.valueOf(tasks)));
+
+    List<TaskId> delivered = new ArrayList<>(a.delivered());
+    delivered.addAll(b.delivered());
+    assertThat(delivered).hasSize(tasks / 2).doesNotHaveDuplicates();
+    assertThat(world.value("SELECT max(fence) || ' ' || max(attempt) FROM carillon.task"))
+        .isEqualTo("1 1");
+  }
+
+  @Test
+  void what_a_stopping_node_had_not_begun_goes_back_at_once_and_costs_nothing() {
+    TaskId id = world.create(World.task("t", HTTP));
+    world.sql("UPDATE carillon.task SET crashes = 1");
+    TaskId before = world.create(World.task("t", HTTP));
+    world.sql("UPDATE carillon.task SET crashes = 1 WHERE id = '%s'".formatted(before));
+    Node node = new Node("stopping", ClusterView.ALONE);
+    node.deliverer.hang();
+    await().until(() -> node.engine.inFlight() == 2);
+
+    node.engine.stopClaiming();
+
+    await()
+        .atMost(Duration.ofSeconds(1))
+        .until(
+            () ->
+                List.of(id, before).stream()
+                    .anyMatch(each -> world.state(each) == TaskState.PENDING));
+    assertThat(world.value("SELECT min(attempt) FROM carillon.task WHERE state = 'PENDING'"))
+        .isEqualTo("0");
+  }
+}

@@ -1,0 +1,70 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClusterView;
+import carillon.model.NodeLease;
+import carillon.model.Target;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A node whose heart beats while a loop without which it does nothing stands still. */
+class StandstillTest {
+
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+  private static final Duration A_MINUTE = Duration.ofMinutes(1);
+
+  @ParameterizedTest
+  @CsvSource({"Claimed, claimer", "Ended, completer"})
+  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop)
+      throws InterruptedException {
+    CountDownLatch moves = new CountDownLatch(1);
+    try (World world = World.create()) {
+      world.node("node");
+      Engine engine =
+          Engine.start(
+              new Engine.Store(
+                  world.queue,
+                  world.endings,
+                  world.catalog,
+                  world.agenda,
+                  world.clock,
+                  world.nodes,
+                  world.claims),
+              new FakeDeliverer(),
+              new Engine.Membership(
+                  () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
+                  () -> ClusterView.ALONE),
+              new EngineConfig(50, Duration.ZERO, 3, Duration.ofMillis(300)),
+              each -> {
+                if (each.getClass().getSimpleName().equals(event)) {
+                  awaitUninterruptibly(moves);
+                }
+              });
+
+      world.create(World.task("t", HTTP));
+      await().until(() -> engine.stuck().equals(Optional.of("the loop " + loop + " stands still")));
+      moves.countDown();
+
+      await().until(() -> engine.stuck().isEmpty());
+      engine.stop();
+      assertThat(engine.inFlight()).isZero();
+    }
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,178 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.NewTask;
+import carillon.model.NodeLease;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.model.Term;
+import carillon.store.BackfillSteps;
+import carillon.store.Backfills;
+import carillon.store.Claims;
+import carillon.store.Db;
+import carillon.store.DeadLetterArchive;
+import carillon.store.DeadLetters;
+import carillon.store.Fires;
+import carillon.store.Leadership;
+import carillon.store.Nodes;
+import carillon.store.OldFires;
+import carillon.store.Redrives;
+import carillon.store.Replies;
+import carillon.store.Slots;
+import carillon.store.StoredSchedule;
+import carillon.store.UniqueTasks;
+import carillon.store.WorkQueue;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What needs doing once is done by the node that leads, and by no other. */
+class UpkeepTest {
+
+  private static final Duration RETENTION = Duration.ofDays(30);
+  private static final String NOTHING_DONE = "RUNNING PENDING 0 1";
+  private static final String ALL_DONE = "PENDING EXPIRED 1 0";
+
+  @TempDir Path directory;
+
+  private final AtomicReference<Optional<Term>> term = new AtomicReference<>(Optional.empty());
+  private final AtomicReference<String> name = new AtomicReference<>("node");
+  private World world;
+  private Leadership leadership;
+  private Db leaderDb;
+  private Upkeep upkeep;
+  private TaskId running;
+  private TaskId late;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    leadership = new Leadership(world.db);
+    leaderDb = world.db.onlyWhile(term::get);
+    world.node("node");
+    running = world.create(World.task("t", new Target.Pull()));
+    world.node("dead");
+    world.claimOne("dead");
+    late =
+        world.create(
+            new NewTask(
+                "t",
+                null,
+                null,
+                null,
+                null,
+                null,
+                new Target.Pull(),
+                null,
+                null,
+                Duration.ofMillis(1),
+                null,
+                null,
+                Map.of()));
+    world.sql("SELECT carillon.make_slot(DATE '2020-01-01')");
+    TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, world.clock.instant());
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = 'dead'");
+    await()
+        .until(
+            () ->
+                world
+                    .value(
+                        "SELECT bool_and(expires_at IS NULL OR expires_at < now()) FROM"
+                            + " carillon.task")
+                    .equals("t"));
+  }
+
+  @AfterEach
+  void close() {
+    upkeep.close();
+    world.close();
+  }
+
+  private void start() {
+    Slots slots = new Slots(leaderDb);
+    upkeep =
+        Upkeep.start(
+            new Upkeep.Store(
+                new WorkQueue(leaderDb, world.catalog, slots, world.agenda),
+                new Claims(leaderDb, world.catalog, world.endings),
+                new Nodes(leaderDb),
+                slots,
+                new Replies(leaderDb),
+                new UniqueTasks(leaderDb),
+                world.clock,
+                new DeadLetters(leaderDb, world.catalog),
+                new Redrives(leaderDb, world.agenda),
+                new DeadLetterArchive(leaderDb),
+                new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
+                new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
+                new OldFires(leaderDb),
+                new Fires(leaderDb, world.tasks)),
+            () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
+            term::get,
+            new Upkeep.Keeping(RETENTION, RETENTION, directory),
+            3,
+            _ -> {});
+  }
+
+  /** What the reaper, the expirer, the planner and the janitor have done. */
+  private String done() {
+    return "%s %s %s %s"
+        .formatted(
+            world.state(running),
+            world.state(late),
+            world.value("SELECT sign(count(*)) FROM carillon.schedule_fire"),
+            world.value("SELECT count(*) FROM carillon.slot WHERE day < '2021-01-01'"));
+  }
+
+  @Test
+  void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
+    start();
+    await()
+        .pollDelay(Duration.ZERO)
+        .during(Duration.ofMillis(700))
+        .until(() -> done().equals(NOTHING_DONE));
+
+    term.set(leadership.take("node", Duration.ofMinutes(1)));
+    upkeep.takeOver();
+
+    await().atMost(Duration.ofMillis(900)).until(() -> done().equals(ALL_DONE));
+    assertThat(leaderDb.staleTerms()).isZero();
+  }
+
+  @Test
+  void who_believes_that_it_leads_in_a_term_that_is_over_does_nothing() {
+    term.set(leadership.take("node", Duration.ofMinutes(1)));
+    world.sql("UPDATE carillon.leadership SET lease_until = now()");
+    assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
+
+    start();
+
+    await().until(() -> leaderDb.staleTerms() >= 7);
+    assertThat(done()).isEqualTo(NOTHING_DONE);
+  }
+
+  @Test
+  void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
+    start();
+    await().until(() -> world.state(running) == TaskState.RUNNING);
+
+    name.set("node-again");
+    world.node("node-again");
+    term.set(leadership.take("node-again", Duration.ofMinutes(1)));
+    upkeep.takeOver();
+
+    await().until(() -> world.state(late) == TaskState.EXPIRED);
+    assertThat(world.state(running)).isEqualTo(TaskState.RUNNING);
+  }
+}
