@@ -28,6 +28,7 @@ final class Client {
   private final Recorder recorder;
   private final Tenant tenant;
   private final SplittableRandom random;
+  private final Balancer nodes;
   private final long firstNumber;
   private final long intervalNanos;
   private final InstantSource clock = InstantSource.system();
@@ -45,6 +46,7 @@ final class Client {
     this.recorder = load.recorder();
     this.tenant = tenant;
     this.random = load.streams().of("client-" + index);
+    this.nodes = new Balancer(load.cluster(), random.split());
     this.firstNumber = (long) (index + 1) * NUMBERS;
     this.intervalNanos = (long) (1e9 * load.profile().clients() / load.profile().rate());
   }
@@ -113,14 +115,14 @@ final class Client {
   private void submit(String type, String target) throws InterruptedException {
     Submit submit = draft(type, target);
     for (int i = 0; i < TRIES; i++) {
-      Node node = load.anyNode(random);
+      Node node = nodes.next();
       if (submit(submit, node, i > 0)) {
         break;
       }
       Thread.sleep(AGAIN_MILLIS + random.nextInt(100));
     }
     if (random.nextInt(100) == 0) {
-      submit(submit, load.anyNode(random), true); // for no reason but to see what happens
+      submit(submit, nodes.next(), true); // for no reason but to see what happens
     }
   }
 
@@ -166,7 +168,7 @@ final class Client {
     Fields fields = submit.fields().and("node", labelOf(node));
     long op = recorder.invoke("submit", again ? fields.and("again", true) : fields);
     Reply reply =
-        load.call(node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+        nodes.call(node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       String id = answered.body().path("id").asString("");
       recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
@@ -244,10 +246,10 @@ final class Client {
   }
 
   private void change(String what, String id) throws InterruptedException {
-    Node node = load.anyNode(random);
+    Node node = nodes.next();
     long op = recorder.invoke(what, of(id, node));
     Reply reply =
-        load.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
+        nodes.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       recorder.ok(
           op,
@@ -260,9 +262,9 @@ final class Client {
   }
 
   private void get(String id) throws InterruptedException {
-    Node node = load.anyNode(random);
+    Node node = nodes.next();
     long op = recorder.invoke("get", of(id, node));
-    Reply reply = load.call(node, Api.Call.get("/v1/tasks/" + id, tenant.key()));
+    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, tenant.key()));
     if (reply instanceof Reply.Answered answered && answered.status() == 200) {
       Fields fields =
           Fields.of("state", answered.body().path("status").asString(""))
@@ -281,9 +283,9 @@ final class Client {
       return;
     }
     Tenant stranger = others.get(random.nextInt(others.size()));
-    Node node = load.anyNode(random);
+    Node node = nodes.next();
     long op = recorder.invoke("foreign-get", of(id, node).and("tenant", stranger.name()));
-    Reply reply = load.call(node, Api.Call.get("/v1/tasks/" + id, stranger.key()));
+    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, stranger.key()));
     if (reply instanceof Reply.Answered answered && answered.status() < 500) {
       Fields fields = Fields.of("status", answered.status());
       recorder.ok(

@@ -2,15 +2,12 @@ package carillon.chaos;
 
 import carillon.chaos.history.Recorder;
 import java.io.IOException;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
-import org.jspecify.annotations.Nullable;
 
 /** Everybody who uses the cluster while it is broken: clients, workers that pull, schedules. */
 public final class Load implements AutoCloseable {
@@ -54,8 +51,8 @@ public final class Load implements AutoCloseable {
     public static final Profile USUAL =
         new Profile(
             3,
-            24,
-            130,
+            48,
+            150,
             Map.of(
                 Action.SUBMIT_WEB, 58,
                 Action.SUBMIT_PULLED, 10,
@@ -151,23 +148,6 @@ public final class Load implements AutoCloseable {
     return working;
   }
 
-  /** One of the nodes that have ever been ready, at random: it may well be dead. */
-  @Nullable Node anyNode(SplittableRandom random) {
-    List<Node> nodes = cluster.nodes();
-    for (int i = 0; i < nodes.size(); i++) {
-      Node node = nodes.get(random.nextInt(nodes.size()));
-      if (node.url() != null) {
-        return node;
-      }
-    }
-    return null;
-  }
-
-  /** A call on a node, as far as that is somewhere. */
-  Api.Reply call(@Nullable Node node, Api.Call call) throws InterruptedException {
-    URI url = node == null ? null : node.url();
-    return url == null ? new Api.Reply.NotSent("no node") : cluster.api().send(url, call);
-  }
 
   void acknowledge() {
     acknowledged.incrementAndGet();

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +17,8 @@ import java.util.stream.Stream;
  */
 final class Vitals implements AutoCloseable {
 
-  private static final long INTERVAL_MILLIS = 1_000;
+  private static final long INTERVAL_MILLIS = 1_500;
+  private static final Duration PATIENCE = Duration.ofMillis(700);
 
   /** What nodes count themselves; a node that dies takes what it counted last with it. */
   private static final List<String> COUNTED =
@@ -69,7 +71,7 @@ final class Vitals implements AutoCloseable {
       return;
     }
     Api.Call call = new Api.Call("GET", "/metrics", null, null, null, null);
-    if (cluster.api().send(url, call) instanceof Api.Reply.Answered answered
+    if (cluster.api().send(url, call, PATIENCE) instanceof Api.Reply.Answered answered
         && answered.status() == 200) {
       synchronized (counted) {
         for (String metric : COUNTED) {

@@ -25,6 +25,7 @@ final class Worker {
   private final Tenant tenant;
   private final String name;
   private final SplittableRandom random;
+  private final Balancer nodes;
   private final Map<String, Held> older = new HashMap<>();
 
   /** What one claim gave it of a task. */
@@ -36,6 +37,7 @@ final class Worker {
     this.tenant = tenant;
     this.name = name;
     this.random = load.streams().of(name);
+    this.nodes = new Balancer(load.cluster(), random.split());
   }
 
   void run() {
@@ -56,11 +58,11 @@ final class Worker {
 
   private List<Held> claim() throws InterruptedException {
     int max = random.nextInt(1, 13);
-    Node node = load.anyNode(random);
+    Node node = nodes.next();
     long op =
         recorder.invoke("work-claim", about(node).and("max", max).and("type", Tenants.PULLED));
     Reply reply =
-        load.call(
+        nodes.call(
             node,
             Api.Call.post(
                 "/v1/work/claim",
@@ -136,10 +138,10 @@ final class Worker {
   }
 
   private void report(Held held, String outcome) throws InterruptedException {
-    Node node = load.anyNode(new SplittableRandom());
+    Node node = nodes.next();
     long op = recorder.invoke("work-report", about(held, node).and("outcome", outcome));
     Reply reply =
-        load.call(
+        nodes.call(
             node,
             Api.Call.post(
                 "/v1/work/report",
@@ -150,10 +152,10 @@ final class Worker {
   }
 
   private void renew(Held held) throws InterruptedException {
-    Node node = load.anyNode(random);
+    Node node = nodes.next();
     long op = recorder.invoke("work-renew", about(held, node));
     Reply reply =
-        load.call(
+        nodes.call(
             node,
             Api.Call.post(
                 "/v1/work/renew",

@@ -44,8 +44,8 @@ record Op(Event invoke, @Nullable Event end) {
     return invoke.wall();
   }
 
-  /** The end of time where there was none. */
+  /** The end of time where there was none: what nobody knows of may happen yet. */
   long ended() {
-    return end == null ? Long.MAX_VALUE : end.wall();
+    return end == null || end.kind() == Kind.INFO ? Long.MAX_VALUE : end.wall();
   }
 }
