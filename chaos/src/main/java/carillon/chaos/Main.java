@@ -20,11 +20,13 @@ public final class Main {
 
   private final Options options;
   private final Path directory;
+  private final String command;
   private final Progress progress;
 
-  private Main(Options options, Path directory) {
+  private Main(Options options, Path directory, String arguments) {
     this.options = options;
     this.directory = directory;
+    this.command = ("chaos/run " + arguments).strip();
     int each = options.seconds() + 60;
     this.progress =
         new Progress(
@@ -52,7 +54,8 @@ public final class Main {
             ? Files.createTempDirectory("carillon-chaos")
             : Files.createDirectories(options.keep());
     Runtime.getRuntime().addShutdownHook(new Thread(() -> endAll(options, directory)));
-    System.exit(new Main(options, directory).run());
+    Main main = new Main(options, directory, String.join(" ", arguments));
+    System.exit(options.joins() ? main.join() : main.run());
   }
 
   /** Whoever stops a run would leave nodes and a PostgreSQL behind. */
@@ -85,6 +88,38 @@ public final class Main {
             (counter, count) ->
                 System.out.printf("%-60s %7d of %d%n", counter.title(), count, counter.minimum()));
     return !clean ? 1 : exposure.missing().isEmpty() ? 0 : 3;
+  }
+
+  /** Lets nodes join and leave instead of breaking them. */
+  private int join() throws IOException, InterruptedException, SQLException {
+    long seed = options.seeds().getFirst();
+    progress.title("joins");
+    Duration length = Duration.ofSeconds(options.seconds());
+    Joins joins = new Joins(length, new Streams(seed).of("joins"), progress);
+    Cluster.Settings settings = Cluster.Settings.of(Program.built(ROOT)).with(2, List.of());
+    try (Postgres postgres = Postgres.start(directory, BINARIES)) {
+      long began = System.nanoTime();
+      History history =
+          Run.of(
+              Scenario.directed(
+                  "joins", seed, settings, Load.Profile.USUAL.with(90, 30), length, List.of()),
+              postgres,
+              directory,
+              progress,
+              joins);
+      JoinsReport report =
+          new JoinsReport(
+              joins.changes(),
+              history,
+              Verdict.on(history),
+              Duration.ofNanos(System.nanoTime() - began).toSeconds(),
+              Place.facts(command, postgres.version()));
+      Files.createDirectories(options.out());
+      Files.writeString(options.out().resolve("joins.md"), report.page());
+      progress.done(report.isGood() ? "all is well" : "NOT WELL");
+      System.out.print(report.page());
+      return report.isGood() ? 0 : 1;
+    }
   }
 
   private History run(long seed) throws IOException, InterruptedException, SQLException {
