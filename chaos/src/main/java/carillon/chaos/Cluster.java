@@ -108,17 +108,20 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** A node that is not started yet. */
-  Node add(String label, Program program) throws IOException {
+  Node add(String label, Program program) throws IOException, SQLException {
+    postgres.createRole(label); // by which the witness knows who wrote
     Relay relay = Relay.to(postgres.port());
     List<String> options = new ArrayList<>();
     options.addAll(
         List.of(
             "--database-url",
             "postgresql://%s:%s@127.0.0.1:%d/%s"
-                .formatted(postgres.user(), postgres.password(), relay.port(), database)));
+                .formatted(label, postgres.password(), relay.port(), database)));
     options.addAll(List.of("--admin-key-file", directory.resolve("admin-key").toString()));
     options.addAll(List.of("--node-lease", settings.lease().toMillis() + "ms"));
-    options.addAll(List.of("--allow-targets", "127.0.0.0/8"));
+    if (!settings.options().contains("--allow-targets")) {
+      options.addAll(List.of("--allow-targets", "127.0.0.0/8"));
+    }
     options.addAll(List.of("--drain-timeout", "3s"));
     options.addAll(settings.options());
     Path log = directory.resolve(History.LOGS).resolve(label + ".log");

@@ -259,7 +259,7 @@ final class Faults {
       WHERE l.lease_until > clock_timestamp()
       """;
 
-  private Optional<Node> leader() {
+  Optional<Node> leader() {
     try (Connection connection = cluster.connect();
         Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(LEADER)) {

@@ -191,6 +191,23 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
+  /** Makes a role that may do everything, so that a session says by its name whose it is. */
+  void createRole(String name) throws SQLException {
+    try (Connection connection = connect("postgres");
+        Statement statement = connection.createStatement()) {
+      statement.execute(
+          """
+          DO $$ BEGIN
+              PERFORM pg_advisory_xact_lock(1);
+              IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN
+                  CREATE ROLE "%1$s" SUPERUSER LOGIN PASSWORD '%2$s';
+              END IF;
+          END $$
+          """
+              .formatted(name, password));
+    }
+  }
+
   public String version() throws SQLException {
     try (Connection connection = connect("postgres");
         Statement statement = connection.createStatement();

@@ -51,6 +51,13 @@ public record Program(List<String> command, Map<String, String> environment) {
     return new Program(List.copyOf(command), Map.of());
   }
 
+  /** The same with more flags for its machine. */
+  Program with(List<String> flags) {
+    List<String> more = new ArrayList<>(command);
+    more.addAll(1, flags);
+    return new Program(List.copyOf(more), environment);
+  }
+
   /** That of another checkout, which builds itself if it has to. */
   public static Program of(Path checkout) {
     return new Program(

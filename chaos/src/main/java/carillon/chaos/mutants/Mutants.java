@@ -31,7 +31,11 @@ public final class Mutants {
               "M2",
               "a claim reads what is waiting and then writes it, without a lock",
               List.of(
-                  text("WorkQueue", "FOR UPDATE OF t SKIP LOCKED", "", 1),
+                  text(
+                      "WorkQueue",
+                      "LIMIT line.quota\n        FOR UPDATE OF t SKIP LOCKED",
+                      "LIMIT line.quota",
+                      1),
                   text(
                       "WorkQueue",
                       "WHERE t.ctid = due.row_id\n      AND t.state = 'PENDING'",
