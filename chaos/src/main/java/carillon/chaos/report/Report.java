@@ -36,8 +36,8 @@ public record Report(
 
   /** How it ended; its number is the exit status. */
   public enum Verdict {
-    OK(0, "No rule was broken, every mutant was caught, and enough was tried."),
-    BROKEN(1, "Something is wrong: a rule was broken, or a mutant was not caught."),
+    OK(0, "No rule was broken, no mutant lives, and enough was tried."),
+    BROKEN(1, "Something is wrong: a rule was broken, or a mutant lives."),
     INCONCLUSIVE(3, "No rule was broken, but too little was tried to say so with confidence.");
 
     private final int status;

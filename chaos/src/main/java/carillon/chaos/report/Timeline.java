@@ -212,7 +212,13 @@ final class Timeline {
   }
 
   private double end(Series.Band band) {
-    return Math.max(x(band.until()), x(band.from()) + 12 + band.kind().length() * LETTER);
+    double width = Math.max(3, x(band.until()) - x(band.from()));
+    double label = width < labelWidth(band) ? labelWidth(band) : 0;
+    return x(band.from()) + width + label + 4;
+  }
+
+  private static double labelWidth(Series.Band band) {
+    return 8 + band.kind().length() * LETTER;
   }
 
   private void bands(Map<String, List<List<Series.Band>>> rows) {
@@ -244,7 +250,8 @@ final class Timeline {
         width,
         ROW - 4,
         colour(band.kind()));
-    text(from + 4, y + 11, INK, "start", "font-size=\"10\"", band.kind());
+    double beside = width < labelWidth(band) ? from + width + 3 : from + 4;
+    text(beside, y + 11, INK, "start", "font-size=\"10\"", band.kind());
     add("</g>");
   }
 

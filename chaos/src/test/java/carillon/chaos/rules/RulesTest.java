@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.chaos.history.Event;
 import carillon.chaos.history.Fields;
+import carillon.chaos.history.History;
 import carillon.chaos.history.Kind;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
@@ -435,7 +436,7 @@ class RulesTest {
 
     // The story's own row of the task comes last, and has no key: the rule is asked without it.
     List<Row> rows = story.rows;
-    assertThat(Rule.R18.check(new Facts(carillon.chaos.history.History.of(story.events, rows))))
+    assertThat(Rule.R18.check(new Facts(History.of(story.events, rows))))
         .hasSize(1);
   }
 

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes histories by hand: what a program that does everything right would leave, unless the story
@@ -79,7 +80,7 @@ final class Story {
   }
 
   private Event add(
-      @org.jspecify.annotations.Nullable Long op, Kind kind, String what, Fields fields) {
+      @Nullable Long op, Kind kind, String what, Fields fields) {
     now += MILLI;
     Event event =
         new Event(events.size() + 1, (now - START) * 1000, now, op, kind, what, fields);
