@@ -168,7 +168,8 @@ final class Client {
     Fields fields = submit.fields().and("node", labelOf(node));
     long op = recorder.invoke("submit", again ? fields.and("again", true) : fields);
     Reply reply =
-        nodes.call(node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+        nodes.call(
+            node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       String id = answered.body().path("id").asString("");
       recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));

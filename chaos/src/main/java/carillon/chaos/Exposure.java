@@ -147,11 +147,7 @@ public record Exposure(Map<Counter, Long> counts) {
       add(Counter.CRASHES, enough && fault.equals("pg-crash") ? 1 : 0);
     }
 
-    private void end(
-        Event end,
-        @Nullable Event invoke,
-        Set<String> ids,
-        Set<String> unknown) {
+    private void end(Event end, @Nullable Event invoke, Set<String> ids, Set<String> unknown) {
       if (invoke == null) {
         return;
       }
@@ -171,8 +167,7 @@ public record Exposure(Map<Counter, Long> counts) {
         case "work-report" -> {
           boolean isStale = "stale".equals(end.text("result"));
           boolean isDone =
-              "accepted".equals(end.text("result"))
-                  && invoke.need("outcome").equals("completed");
+              "accepted".equals(end.text("result")) && invoke.need("outcome").equals("completed");
           add(Counter.STALE, isStale ? 1 : 0);
           add(Counter.PULLED, isDone ? 1 : 0);
         }

@@ -66,7 +66,8 @@ final class FlippingName implements AutoCloseable {
     try {
       for (int i = 0; !Thread.interrupted(); i++) {
         Files.writeString(next, (i % 2 == 0 ? FORBIDDEN : ALLOWED) + " " + HOST + "\n");
-        Files.move(next, hosts, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        Files.move(
+            next, hosts, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
         Thread.sleep(FLIP_MILLIS);
       }
     } catch (IOException e) {

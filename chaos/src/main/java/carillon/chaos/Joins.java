@@ -96,8 +96,7 @@ final class Joins implements Run.Course {
 
   private Change change(Cluster cluster) throws IOException, SQLException, InterruptedException {
     List<Node> nodes = cluster.nodes();
-    boolean joins =
-        nodes.size() <= FEWEST || (nodes.size() < MOST && random.nextBoolean());
+    boolean joins = nodes.size() <= FEWEST || (nodes.size() < MOST && random.nextBoolean());
     long moved = moved(cluster);
     if (joins) {
       Node node = cluster.add("node-" + ++lastNumber, cluster.settings().program());

@@ -148,7 +148,6 @@ public final class Load implements AutoCloseable {
     return working;
   }
 
-
   void acknowledge() {
     acknowledged.incrementAndGet();
     bySecond.incrementAndGet(tenth(0) % bySecond.length());

@@ -32,7 +32,8 @@ public final class Main {
         new Progress(
             System.err,
             Boolean.getBoolean("chaos.terminal"),
-            (long) options.seeds().size() * each + (options.mutants().contains(Options.NONE) ? 0 : 150));
+            (long) options.seeds().size() * each
+                + (options.mutants().contains(Options.NONE) ? 0 : 150));
   }
 
   public static void main(String... arguments)

@@ -20,8 +20,7 @@ public final class Place {
   public static Map<String, String> facts(String command, String postgres)
       throws IOException, InterruptedException {
     Map<String, String> facts = new LinkedHashMap<>();
-    facts.put(
-        "date", InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).toString());
+    facts.put("date", InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).toString());
     facts.put("command", "`" + command + "`");
     facts.put("commit", commit());
     facts.put("Java", Runtime.version().toString());

@@ -55,7 +55,9 @@ final class Schedules {
     long op =
         cluster
             .recorder()
-            .invoke("schedule-put", fields
+            .invoke(
+                "schedule-put",
+                fields
                     .and("type", Tenants.WIDE)
                     .and("target", "http")
                     .and("maxAttempts", Load.MAX_ATTEMPTS));

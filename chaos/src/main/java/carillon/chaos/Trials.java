@@ -198,8 +198,7 @@ public final class Trials {
                   Load.Action.REDRIVE, 15),
               0,
               0);
-      case DATABASE_CRASH, NODE_CRASH ->
-          profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case DATABASE_CRASH, NODE_CRASH -> profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
       case NAMES -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
     };
@@ -295,5 +294,4 @@ public final class Trials {
     trial.found().forEach(violation -> rules.add(violation.rule()));
     return rules;
   }
-
 }

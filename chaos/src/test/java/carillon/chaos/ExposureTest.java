@@ -65,7 +65,6 @@ class ExposureTest {
 
     assertThat(exposure.missing()).containsExactly(Counter.values());
     assertThat(exposure.bound(Counter.KILLS)).isEqualTo(1);
-    assertThat(new Exposure(Map.of(Counter.KILLS, 30L)).bound(Counter.KILLS))
-        .isEqualTo(0.1);
+    assertThat(new Exposure(Map.of(Counter.KILLS, 30L)).bound(Counter.KILLS)).isEqualTo(0.1);
   }
 }

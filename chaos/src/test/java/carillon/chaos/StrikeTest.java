@@ -45,7 +45,9 @@ class StrikeTest {
             one != other
                 && one.at().compareTo(other.at().plus(other.length())) < 0
                 && other.at().compareTo(one.at().plus(one.length())) < 0;
-        if (overlap && one.fault().hits == Fault.Hits.NODE && other.fault().hits == Fault.Hits.NODE) {
+        if (overlap
+            && one.fault().hits == Fault.Hits.NODE
+            && other.fault().hits == Fault.Hits.NODE) {
           assertThat(one.node()).isNotEqualTo(other.node());
         }
         if (overlap && one.fault().hits == Fault.Hits.DATABASE) {

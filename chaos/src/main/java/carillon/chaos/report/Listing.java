@@ -61,7 +61,8 @@ final class Listing {
       text.append("\n## ").append(task).append("\n\n");
       failures.stream()
           .filter(violation -> task.equals(violation.task()))
-          .forEach(v -> text.append("- ").append(v.rule()).append(": ").append(v.what()).append('\n'));
+          .forEach(
+              v -> text.append("- ").append(v.rule()).append(": ").append(v.what()).append('\n'));
       text.append("\n```\n").append(listing.of(task)).append("```\n");
     }
     return text.toString();
@@ -151,8 +152,7 @@ final class Listing {
     long until =
         own.stream().mapToLong(Line::wall).filter(wall -> wall < Long.MAX_VALUE).max().orElse(0);
     for (Event event : history.events()) {
-      boolean isDisturbance =
-          event.what().startsWith("fault-") || event.what().startsWith("node-");
+      boolean isDisturbance = event.what().startsWith("fault-") || event.what().startsWith("node-");
       if (isDisturbance && event.wall() >= from - 5_000_000 && event.wall() <= until) {
         own.add(new Line(event.wall(), "fault", event.what() + " " + event.fields()));
       }

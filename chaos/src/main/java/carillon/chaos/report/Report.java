@@ -99,7 +99,8 @@ public record Report(
     about.add(List.of("took", took.toSeconds() + " s"));
     text.append(Tables.of(List.of("run", ""), about));
     text.append("\n## What was tried\n\n");
-    text.append("With none of n gone wrong, the chance that one does is below 3/n, in 19 of 20 cases.\n\n");
+    text.append(
+        "With none of n gone wrong, the chance that one does is below 3/n, in 19 of 20 cases.\n\n");
     text.append(exposures());
     text.append("\n## Rules\n\n").append(rules());
     text.append("\n## Faults\n\n").append(faults());
@@ -158,7 +159,8 @@ public record Report(
     Map<String, Map<String, Integer>> kinds = new TreeMap<>();
     for (Seed seed : seeds) {
       for (Series.Band band : new Series(seed.history()).faults()) {
-        kinds.computeIfAbsent(band.kind(), _ -> new LinkedHashMap<>())
+        kinds
+            .computeIfAbsent(band.kind(), _ -> new LinkedHashMap<>())
             .merge(seed.name(), 1, Integer::sum);
       }
     }
@@ -178,16 +180,12 @@ public record Report(
       Series series = new Series(seed.history());
       List<Long> warm = series.lateness("warm", "safety");
       List<Long> broken = series.lateness("safety", "drain");
-      rows.add(
-          List.of(
-              seed.name(),
-              percentiles(warm),
-              percentiles(broken),
-              duplicates(seed)));
+      rows.add(List.of(seed.name(), percentiles(warm), percentiles(broken), duplicates(seed)));
     }
-    return "Lateness is from when a task was due to when its first delivery came, in ms: median, 99 %,"
-        + " greatest.\nDuplicates are deliveries after one that the receiver had accepted; each of"
-        + " these has a cause that the harness brought about.\n\n"
+    return "Lateness is from when a task was due to when its first delivery came, in ms: median, 99"
+               + " %, greatest.\n"
+               + "Duplicates are deliveries after one that the receiver had accepted; each of these"
+               + " has a cause that the harness brought about.\n\n"
         + Tables.of(
             List.of("seed", "lateness, all well", "lateness, under faults", "duplicates"), rows);
   }
@@ -222,7 +220,9 @@ public record Report(
               trial.scenario().name().toLowerCase(Locale.ROOT).replace('_', ' '),
               mutant == null ? "none" : mutant.caughtBy().toString(),
               broke.isEmpty() ? "none" : broke,
-              trial.isPassed() ? "yes" : "**no** " + (trial.trouble() == null ? "" : trial.trouble())));
+              trial.isPassed()
+                  ? "yes"
+                  : "**no** " + (trial.trouble() == null ? "" : trial.trouble())));
     }
     return Tables.of(
         List.of("mutant", "what is broken", "scenario", "must break", "broke", "as it should be"),
@@ -237,8 +237,7 @@ public record Report(
     Map<String, Object> exposures = new LinkedHashMap<>();
     for (Exposure.Counter counter : Exposure.Counter.values()) {
       exposures.put(
-          counter.name(),
-          Map.of("count", exposure.of(counter), "minimum", counter.minimum()));
+          counter.name(), Map.of("count", exposure.of(counter), "minimum", counter.minimum()));
     }
     tree.put("exposure", exposures);
     Map<String, Object> perSeed = new LinkedHashMap<>();

@@ -42,7 +42,8 @@ final class Series {
   }
 
   int[] delivered() {
-    return count(event -> event.is("recv-end") && String.valueOf(event.text("status")).startsWith("2"));
+    return count(
+        event -> event.is("recv-end") && String.valueOf(event.text("status")).startsWith("2"));
   }
 
   int[] unknown() {
@@ -140,6 +141,8 @@ final class Series {
   }
 
   static long percentile(List<Long> sorted, double share) {
-    return sorted.isEmpty() ? 0 : sorted.get((int) Math.min(sorted.size() - 1, sorted.size() * share));
+    return sorted.isEmpty()
+        ? 0
+        : sorted.get((int) Math.min(sorted.size() - 1, sorted.size() * share));
   }
 }

@@ -32,6 +32,7 @@ public enum Rule {
   R22("egress: an address that is not allowed was dialled", Isolation::egress);
 
   private final String title;
+
   @SuppressWarnings("ImmutableEnumChecker") // references to methods, which have no state
   private final Function<Facts, List<Violation>> check;
 

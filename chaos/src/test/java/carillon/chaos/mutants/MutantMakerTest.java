@@ -71,8 +71,7 @@ class MutantMakerTest {
 
   private void make(Edit... edits) throws IOException {
     Mutant mutant =
-        new Mutant(
-            "M0", "words", List.of(edits), List.of(), Mutant.Scenario.WORKERS, Rule.R1);
+        new Mutant("M0", "words", List.of(edits), List.of(), Mutant.Scenario.WORKERS, Rule.R1);
     new MutantMaker(jar).make(mutant, classes);
   }
 

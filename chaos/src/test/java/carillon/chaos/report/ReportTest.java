@@ -36,7 +36,11 @@ class ReportTest {
   private static History history(boolean isLost) {
     List<Event> events = new ArrayList<>();
     Fields submit =
-        Fields.of("tenant", "a").and("key", "k").and("n", 1).and("target", "discard").and("dueAt", 5);
+        Fields.of("tenant", "a")
+            .and("key", "k")
+            .and("n", 1)
+            .and("target", "discard")
+            .and("dueAt", 5);
     events.add(event(1, null, Kind.EVENT, "phase", Fields.of("name", "safety")));
     Fields fault = Fields.of("fault", "kill9 <&>").and("id", 1).and("node", "node-1");
     events.add(event(2, null, Kind.EVENT, "fault-start", fault));
@@ -46,18 +50,16 @@ class ReportTest {
     Row row =
         new Row(
             Table.TASK,
-            Fields.of("id", "task-1").and("tenant", 1).and("state", "COMPLETED").and("fence", 1)
+            Fields.of("id", "task-1")
+                .and("tenant", 1)
+                .and("state", "COMPLETED")
+                .and("fence", 1)
                 .and("n", 1));
     Row tenant = new Row(Table.TENANT, Fields.of("id", 1).and("name", "a"));
     return History.of(events, isLost ? List.of(tenant) : List.of(tenant, row));
   }
 
-  private static Event event(
-      long seq,
-      @Nullable Long op,
-      Kind kind,
-      String what,
-      Fields fields) {
+  private static Event event(long seq, @Nullable Long op, Kind kind, String what, Fields fields) {
     return new Event(seq, seq * 1_000_000_000L, seq * 1_000_000, op, kind, what, fields);
   }
 

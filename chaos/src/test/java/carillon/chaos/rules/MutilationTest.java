@@ -46,7 +46,8 @@ class MutilationTest {
       // One look less of the witness is no proof of anything, but where it says what was accepted,
       // redriven.
       case TASK_LOG ->
-          "DEAD".equals(row.text("from_state")) ? Set.of(Rule.R17)
+          "DEAD".equals(row.text("from_state"))
+              ? Set.of(Rule.R17)
               : isReported(row) ? Set.of(Rule.R6) : Set.of();
       default -> Set.of();
     };

@@ -23,7 +23,8 @@ class RulesTest {
   }
 
   private void drop(Table table, Predicate<Row> which) {
-    Row row = story.rows.stream().filter(r -> r.table() == table).filter(which).findFirst().orElseThrow();
+    Row row =
+        story.rows.stream().filter(r -> r.table() == table).filter(which).findFirst().orElseThrow();
     story.rows.remove(row);
   }
 
@@ -65,7 +66,9 @@ class RulesTest {
         Fields.of("id", "gone").and("status", 202));
 
     assertThat(broken(Rule.R1)).extracting(Violation::task).contains("gone");
-    assertThat(broken(Rule.R1)).extracting(Violation::what).anyMatch(what -> what.contains("1 at the end"));
+    assertThat(broken(Rule.R1))
+        .extracting(Violation::what)
+        .anyMatch(what -> what.contains("1 at the end"));
   }
 
   @Test
@@ -168,7 +171,10 @@ class RulesTest {
     story.end(id, "PENDING");
     story.row(
         Table.TRANSITION,
-        Fields.of("task", id).and("at", story.now()).and("from_state", "RUNNING").and("fence", fence)
+        Fields.of("task", id)
+            .and("at", story.now())
+            .and("from_state", "RUNNING")
+            .and("fence", fence)
             .and("who", "reaper"));
 
     assertThat(broken(Rule.R4)).extracting(Violation::task).containsExactly(id);
@@ -231,7 +237,8 @@ class RulesTest {
     String id = story.dead(99);
     story.deliver(id, 4, 99, "500");
 
-    assertThat(broken(Rule.R7)).extracting(Violation::what)
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
         .containsExactly("fence 4 was sent, and is not recorded", "4 attempts where 3 are allowed");
   }
 
@@ -281,23 +288,42 @@ class RulesTest {
   void a_nominal_time_without_a_fire_is_missed() {
     drop(Table.FIRE, _ -> true);
 
-    assertThat(broken(Rule.R10)).hasSize(1).first().extracting(Violation::what).asString().contains("neither");
+    assertThat(broken(Rule.R10))
+        .hasSize(1)
+        .first()
+        .extracting(Violation::what)
+        .asString()
+        .contains("neither");
   }
 
   @Test
   void a_nominal_time_with_two_fires_is_doubled() {
-    story.rows.add(story.rows.stream().filter(r -> r.table() == Table.FIRE).findFirst().orElseThrow());
+    story.rows.add(
+        story.rows.stream().filter(r -> r.table() == Table.FIRE).findFirst().orElseThrow());
 
-    assertThat(broken(Rule.R10)).hasSize(1).first().extracting(Violation::what).asString().contains("twice");
+    assertThat(broken(Rule.R10))
+        .hasSize(1)
+        .first()
+        .extracting(Violation::what)
+        .asString()
+        .contains("twice");
   }
 
   @Test
   void a_fire_at_no_nominal_time_is_invented() {
     story.row(
         Table.FIRE,
-        Fields.of("schedule", 9).and("at", Story.START).and("kind", "SCHEDULED").and("skipped", "X"));
+        Fields.of("schedule", 9)
+            .and("at", Story.START)
+            .and("kind", "SCHEDULED")
+            .and("skipped", "X"));
 
-    assertThat(broken(Rule.R10)).hasSize(1).first().extracting(Violation::what).asString().contains("never");
+    assertThat(broken(Rule.R10))
+        .hasSize(1)
+        .first()
+        .extracting(Violation::what)
+        .asString()
+        .contains("never");
   }
 
   @Test
@@ -305,8 +331,12 @@ class RulesTest {
     for (int n = 200; n < 202; n++) {
       story.row(
           Table.TASK,
-          Fields.of("tenant", 1).and("id", "t" + n).and("state", "COMPLETED").and("fence", 1)
-              .and("schedule", "s").and("fire_at", 5));
+          Fields.of("tenant", 1)
+              .and("id", "t" + n)
+              .and("state", "COMPLETED")
+              .and("fence", 1)
+              .and("schedule", "s")
+              .and("fire_at", 5));
     }
 
     assertThat(broken(Rule.R10)).extracting(Violation::task).containsExactly("t201");
@@ -430,14 +460,16 @@ class RulesTest {
       story.claim(id);
       story.row(
           Table.TASK,
-          Fields.of("tenant", 1).and("id", id).and("type", "web").and("state", "RUNNING")
+          Fields.of("tenant", 1)
+              .and("id", id)
+              .and("type", "web")
+              .and("state", "RUNNING")
               .and("concurrency_key", "k"));
     }
 
     // The story's own row of the task comes last, and has no key: the rule is asked without it.
     List<Row> rows = story.rows;
-    assertThat(Rule.R18.check(new Facts(History.of(story.events, rows))))
-        .hasSize(1);
+    assertThat(Rule.R18.check(new Facts(History.of(story.events, rows)))).hasSize(1);
   }
 
   @Test

@@ -79,11 +79,9 @@ final class Story {
     return add(null, Kind.EVENT, what, fields);
   }
 
-  private Event add(
-      @Nullable Long op, Kind kind, String what, Fields fields) {
+  private Event add(@Nullable Long op, Kind kind, String what, Fields fields) {
     now += MILLI;
-    Event event =
-        new Event(events.size() + 1, (now - START) * 1000, now, op, kind, what, fields);
+    Event event = new Event(events.size() + 1, (now - START) * 1000, now, op, kind, what, fields);
     events.add(event);
     return event;
   }
@@ -129,8 +127,12 @@ final class Story {
     tasks.put(id, new State(fixed, readyAt));
     row(
         Table.TASK_LOG,
-        log(id).and("to_state", "PENDING").and("to_version", 1).and("to_attempt", 0)
-            .and("to_fence", 0).and("cancel", false));
+        log(id)
+            .and("to_state", "PENDING")
+            .and("to_version", 1)
+            .and("to_attempt", 0)
+            .and("to_fence", 0)
+            .and("cancel", false));
   }
 
   private Fields log(String id) {
@@ -141,7 +143,8 @@ final class Story {
   long claim(String id) {
     State task = task(id);
     now = Math.max(now, task.readyAt);
-    change(id, "RUNNING", task.attempt + 1, task.fence + 1, new UUID(task.fence, lastSeq).toString());
+    change(
+        id, "RUNNING", task.attempt + 1, task.fence + 1, new UUID(task.fence, lastSeq).toString());
     return task.fence;
   }
 
@@ -163,7 +166,10 @@ final class Story {
       task.readyAt = now + 400 * MILLI;
       row(
           Table.ATTEMPT,
-          Fields.of("tenant", 1).and("task", id).and("attempt", attempt).and("fence", fence)
+          Fields.of("tenant", 1)
+              .and("task", id)
+              .and("attempt", attempt)
+              .and("fence", fence)
               .and("outcome", "RETRIED"));
     } else {
       task.finishedAt = now;
@@ -204,7 +210,10 @@ final class Story {
     Fields same = Fields.of("task", id).and("fence", fence).and("attempt", fence).and("conn", 1);
     event(
         "recv-start",
-        same.and("tenant", "a").and("expected", "a").and("n", n).and("payloadHash", "hash-" + n)
+        same.and("tenant", "a")
+            .and("expected", "a")
+            .and("n", n)
+            .and("payloadHash", "hash-" + n)
             .and("signatureValid", true));
     event("recv-end", same.and("status", status));
   }
@@ -234,7 +243,9 @@ final class Story {
     long op = ++lastOp;
     add(op, Kind.INVOKE, "cancel", Fields.of("tenant", "a").and("id", id));
     end(id, "CANCELLED");
-    row(Table.AUDIT, Fields.of("id", n).and("tenant", 1).and("action", "task.cancel").and("subject", id));
+    row(
+        Table.AUDIT,
+        Fields.of("id", n).and("tenant", 1).and("action", "task.cancel").and("subject", id));
     add(op, Kind.OK, "cancel", Fields.of("status", 200).and("state", "CANCELLED"));
     return id;
   }
@@ -244,7 +255,8 @@ final class Story {
     long op = ++lastOp;
     add(op, Kind.INVOKE, "work-claim", Fields.of("tenant", "a").and("worker", "w").and("max", 1));
     long fence = claim(id);
-    Fields given = Fields.of("id", id).and("fence", fence).and("n", n).and("payloadHash", "hash-" + n);
+    Fields given =
+        Fields.of("id", id).and("fence", fence).and("n", n).and("payloadHash", "hash-" + n);
     add(op, Kind.OK, "work-claim", Fields.of("tasks", List.of(given)));
     long report = ++lastOp;
     add(
@@ -272,12 +284,20 @@ final class Story {
     State task = task(id);
     row(
         Table.ATTEMPT,
-        Fields.of("tenant", 1).and("task", id).and("attempt", task.attempt)
-            .and("fence", task.fence).and("outcome", "DEAD"));
+        Fields.of("tenant", 1)
+            .and("task", id)
+            .and("attempt", task.attempt)
+            .and("fence", task.fence)
+            .and("outcome", "DEAD"));
     rows.removeIf(r -> r.table() == Table.DEAD_LETTER && r.need("task").equals(id));
     change(id, "PENDING", 0, task.fence, "");
     task.readyAt = now;
-    row(Table.AUDIT, Fields.of("id", 1000 + op).and("tenant", 1).and("action", "task.redrive").and("subject", id));
+    row(
+        Table.AUDIT,
+        Fields.of("id", 1000 + op)
+            .and("tenant", 1)
+            .and("action", "task.redrive")
+            .and("subject", id));
     add(op, Kind.OK, "redrive", Fields.of("status", 200));
   }
 
@@ -286,7 +306,10 @@ final class Story {
     long anchor = now + 1000 * MILLI;
     ok(
         "schedule-put",
-        Fields.of("tenant", "a").and("name", name).and("every", 2).and("startAt", anchor)
+        Fields.of("tenant", "a")
+            .and("name", name)
+            .and("every", 2)
+            .and("startAt", anchor)
             .and("target", "http"),
         Fields.of("status", 200));
     row(
@@ -295,7 +318,9 @@ final class Story {
     for (int i = 0; i < fires; i++) {
       row(
           Table.FIRE,
-          Fields.of("schedule", 9).and("at", anchor + i * 2000L * MILLI).and("kind", "SCHEDULED")
+          Fields.of("schedule", 9)
+              .and("at", anchor + i * 2000L * MILLI)
+              .and("kind", "SCHEDULED")
               .and("skipped", "OVERLAP"));
     }
     now = Math.max(now, anchor + (fires * 2000L + 14_000) * MILLI);
@@ -304,13 +329,23 @@ final class Story {
   void leads(long term, String node) {
     row(
         Table.LEADER_LOG,
-        Fields.of("seq", term).and("at", now).and("from_term", term - 1)
-            .and("from_node", term == 1 ? null : "node-1-old").and("from_lease", now - MILLI)
-            .and("term", term).and("node", node));
+        Fields.of("seq", term)
+            .and("at", now)
+            .and("from_term", term - 1)
+            .and("from_node", term == 1 ? null : "node-1-old")
+            .and("from_lease", now - MILLI)
+            .and("term", term)
+            .and("node", node));
     row(
         Table.SHARD_LOG,
-        Fields.of("seq", term).and("at", now).and("session", "node-1").and("shard", 1)
-            .and("node", node).and("term", term).and("in_force", term).and("leader", node));
+        Fields.of("seq", term)
+            .and("at", now)
+            .and("session", "node-1")
+            .and("shard", 1)
+            .and("node", node)
+            .and("term", term)
+            .and("in_force", term)
+            .and("leader", node));
   }
 
   History history() {
