@@ -24,8 +24,10 @@ $(built): $(sources)
 run: build ## start one node on an embedded PostgreSQL, data in ./data
 	@exec ./carillon server
 
-test: fmt-check ## check the formatting and run all tests
+test: fmt-check ## check the formatting, install what the tests need and run all of them
+	@tools/packages
 	@tools/mvn verify
+	@tools/packages --say
 
 bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results
 	@exec bench/run

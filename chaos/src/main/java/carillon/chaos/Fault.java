@@ -26,7 +26,7 @@ public enum Fault {
   RESET(Hits.NODE, 1, 0, 1),
   LEADER_BACKEND_KILL(Hits.NOBODY, 1, 0, 1),
   LEADER_KILL(Hits.NOBODY, 1, 500, 2_000),
-  LEADER_PAUSE(Hits.NOBODY, 1, 4_200, 6_000),
+  LEADER_PAUSE(Hits.NOBODY, 2, 4_200, 6_000),
   PG_RESTART_FAST(Hits.DATABASE, 1, 200, 1_000),
   /** As if the machine of the database had lost its power, but for its disk's cache. */
   PG_CRASH(Hits.DATABASE, 2, 300, 1_500),

@@ -54,10 +54,10 @@ public final class Load implements AutoCloseable {
             48,
             150,
             Map.of(
-                Action.SUBMIT_WEB, 58,
+                Action.SUBMIT_WEB, 55,
                 Action.SUBMIT_PULLED, 10,
                 Action.SUBMIT_KEPT, 8,
-                Action.CANCEL, 5,
+                Action.CANCEL, 8,
                 Action.CANCEL_RUNNING, 4,
                 Action.GET, 8,
                 Action.FOREIGN_GET, 3,

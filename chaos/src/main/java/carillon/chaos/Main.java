@@ -1,6 +1,10 @@
 package carillon.chaos;
 
 import carillon.chaos.history.History;
+import carillon.chaos.mutants.Mutant;
+import carillon.chaos.mutants.Mutants;
+import carillon.chaos.report.Report;
+import carillon.chaos.report.Seed;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -10,6 +14,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** Runs what the command line asks for, one seed after the other, and says what came of it. */
 public final class Main {
@@ -17,23 +22,26 @@ public final class Main {
   private static final Path ROOT = Path.of(".").toAbsolutePath().normalize();
   private static final Path BINARIES = ROOT.resolve("chaos/target/postgres-bin");
   private static final Duration LIVENESS = Duration.ofSeconds(15);
+  private static final int BESIDE_FAULTS_SECONDS = 55;
+  private static final int MUTANTS_SECONDS = 140;
+  private static final int JOIN_NODES = 2;
 
   private final Options options;
   private final Path directory;
   private final String command;
   private final Progress progress;
+  private final long began = System.nanoTime();
 
   private Main(Options options, Path directory, String arguments) {
     this.options = options;
     this.directory = directory;
     this.command = ("chaos/run " + arguments).strip();
-    int each = options.seconds() + 60;
+    long seeds = (long) options.seeds().size() * (options.seconds() + BESIDE_FAULTS_SECONDS);
     this.progress =
         new Progress(
             System.err,
             Boolean.getBoolean("chaos.terminal"),
-            (long) options.seeds().size() * each
-                + (options.mutants().contains(Options.NONE) ? 0 : 150));
+            seeds + (options.joins() || mutants(options).isEmpty() ? 0 : MUTANTS_SECONDS));
   }
 
   public static void main(String... arguments)
@@ -45,6 +53,7 @@ public final class Main {
     Options options;
     try {
       options = Options.parse(arguments);
+      mutants(options);
     } catch (IllegalArgumentException e) {
       System.err.print("chaos: " + e.getMessage() + "\nUsage: " + Options.USAGE);
       System.exit(2);
@@ -69,26 +78,103 @@ public final class Main {
     }
   }
 
-  private int run() throws IOException, InterruptedException, SQLException {
-    System.out.println("chaos/run " + options);
-    List<History> histories = new ArrayList<>();
-    boolean clean = true;
-    for (long seed : options.seeds()) {
-      progress.title("seed " + Long.toUnsignedString(seed));
-      History history = run(seed);
-      histories.add(history);
-      Verdict verdict = Verdict.on(history);
-      clean &= verdict.isClean();
-      progress.done(verdict.failures().size() + " violations");
-      verdict.failures().stream().limit(40).map(Violation::toString).forEach(System.out::println);
+  private static List<Mutant> mutants(Options options) {
+    List<String> names = options.mutants();
+    if (names.equals(List.of(Options.NONE))) {
+      return List.of();
     }
-    Exposure exposure = Exposure.of(histories);
-    exposure
+    if (names.equals(List.of(Options.ALL))) {
+      return Mutants.ALL;
+    }
+    List<Mutant> mutants = new ArrayList<>();
+    for (String name : names) {
+      mutants.add(
+          Mutants.named(name)
+              .orElseThrow(() -> new IllegalArgumentException("there is no mutant " + name)));
+    }
+    return mutants;
+  }
+
+  private int run() throws IOException, InterruptedException, SQLException {
+    List<Seed> seeds = new ArrayList<>();
+    Map<String, String> facts = Map.of();
+    for (long number : options.seeds()) {
+      String name = Long.toUnsignedString(number);
+      progress.title("seed " + name);
+      Path place = Files.createDirectories(directory.resolve("seed-" + name));
+      try (Postgres postgres = Postgres.start(place, BINARIES)) {
+        facts = facts(postgres);
+        History history = Run.of(scenario(number), postgres, place, progress);
+        Seed seed = Seed.of(number, history);
+        seeds.add(seed);
+        progress.done(seed.verdict().failures().size() + " violations");
+      }
+    }
+    Exposure exposure = Exposure.of(seeds.stream().map(Seed::history).toList());
+    Report report = new Report(facts, seeds, exposure, trials(), took());
+    report.write(options.out());
+    tell(report);
+    return report.verdict().status();
+  }
+
+  private Scenario scenario(long seed) throws IOException {
+    Cluster.Settings settings = Cluster.Settings.of(Program.built(ROOT));
+    if (options.oldProgram() != null) {
+      settings = settings.withOldProgram(Program.of(options.oldProgram()));
+    }
+    return Scenario.ofSeed(
+        seed, settings, Load.Profile.USUAL, Duration.ofSeconds(options.seconds()), LIVENESS);
+  }
+
+  /** Everything that was chosen, not only the seeds. */
+  private Map<String, String> facts(Postgres postgres)
+      throws IOException, InterruptedException, SQLException {
+    Map<String, String> facts = Place.facts(command, postgres.version());
+    facts.put("options", options.toString());
+    facts.put("load", Load.Profile.USUAL.toString());
+    facts.put("nodes", "3 with a lease of 3 s" + (options.oldProgram() == null ? "" : ", one old"));
+    System.out.println(facts);
+    return facts;
+  }
+
+  private List<Trials.Trial> trials() throws IOException, InterruptedException {
+    List<Mutant> mutants = mutants(options);
+    if (mutants.isEmpty()) {
+      return List.of();
+    }
+    progress.title("mutants");
+    Path place = Files.createDirectories(directory.resolve("mutants"));
+    try (Postgres postgres = Postgres.start(place, BINARIES)) {
+      List<Trials.Trial> trials = new Trials(ROOT, place, postgres, progress).of(mutants);
+      long passed = trials.stream().filter(Trials.Trial::isPassed).count();
+      progress.done(passed + " of " + trials.size() + " as they should be");
+      return trials;
+    }
+  }
+
+  private void tell(Report report) {
+    report
+        .exposure()
         .counts()
         .forEach(
             (counter, count) ->
                 System.out.printf("%-60s %7d of %d%n", counter.title(), count, counter.minimum()));
-    return !clean ? 1 : exposure.missing().isEmpty() ? 0 : 3;
+    for (Seed seed : report.seeds()) {
+      seed.verdict().failures().stream()
+          .limit(20)
+          .map(Violation::toString)
+          .forEach(System.out::println);
+    }
+    for (Trials.Trial trial : report.trials()) {
+      if (!trial.isPassed()) {
+        System.out.println("not as it should be: " + trial.name() + " " + trial.trouble());
+      }
+    }
+    System.out.println(report.verdict() + "; see " + options.out().resolve("latest.md"));
+  }
+
+  private Duration took() {
+    return Duration.ofNanos(System.nanoTime() - began);
   }
 
   /** Lets nodes join and leave instead of breaking them. */
@@ -97,9 +183,9 @@ public final class Main {
     progress.title("joins");
     Duration length = Duration.ofSeconds(options.seconds());
     Joins joins = new Joins(length, new Streams(seed).of("joins"), progress);
-    Cluster.Settings settings = Cluster.Settings.of(Program.built(ROOT)).with(2, List.of());
+    Cluster.Settings settings =
+        Cluster.Settings.of(Program.built(ROOT)).with(JOIN_NODES, List.of());
     try (Postgres postgres = Postgres.start(directory, BINARIES)) {
-      long began = System.nanoTime();
       History history =
           Run.of(
               Scenario.directed(
@@ -113,29 +199,13 @@ public final class Main {
               joins.changes(),
               history,
               Verdict.on(history),
-              Duration.ofNanos(System.nanoTime() - began).toSeconds(),
+              length.toSeconds(),
               Place.facts(command, postgres.version()));
       Files.createDirectories(options.out());
       Files.writeString(options.out().resolve("joins.md"), report.page());
       progress.done(report.isGood() ? "all is well" : "NOT WELL");
       System.out.print(report.page());
       return report.isGood() ? 0 : 1;
-    }
-  }
-
-  private History run(long seed) throws IOException, InterruptedException, SQLException {
-    Path place = Files.createDirectories(directory.resolve("seed-" + Long.toUnsignedString(seed)));
-    Cluster.Settings settings = Cluster.Settings.of(Program.built(ROOT));
-    if (options.oldProgram() != null) {
-      settings = settings.withOldProgram(Program.of(options.oldProgram()));
-    }
-    try (Postgres postgres = Postgres.start(place, BINARIES)) {
-      return Run.of(
-          Scenario.ofSeed(
-              seed, settings, Load.Profile.USUAL, Duration.ofSeconds(options.seconds()), LIVENESS),
-          postgres,
-          place,
-          progress);
     }
   }
 }

@@ -31,14 +31,12 @@ final class ClusterWiring {
   private final Loop planning;
 
   private ClusterWiring(
-      Db.Address address, Config config, Heartbeat heartbeat, Metrics metrics, Shutdown shutdown) {
+      Pools pools, Config config, Heartbeat heartbeat, Metrics metrics, Shutdown shutdown) {
     this.shutdown = shutdown;
     this.heartbeat = heartbeat;
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     Duration lease = config.node().lease();
-    Db db = Db.open(address, "cluster", CONNECTIONS, lease.dividedBy(4));
-    shutdown.add(db);
-    metrics.pool("cluster", db);
+    Db db = pools.open(new Db.Pool("cluster", CONNECTIONS, lease.dividedBy(4)));
     // Shorter than a node's lease: when a leader is lost with its node, there is another one before
     // the node's tasks are to be taken back.
     this.election =
@@ -77,7 +75,7 @@ final class ClusterWiring {
    * @param heartbeatDb with a connection that nobody else uses
    */
   static ClusterWiring join(
-      Db.Address address,
+      Pools pools,
       Config config,
       Db heartbeatDb,
       DbClock clock,
@@ -85,7 +83,7 @@ final class ClusterWiring {
       Shutdown shutdown) {
     var heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
     shutdown.add(heartbeat::leave);
-    var cluster = new ClusterWiring(address, config, heartbeat, metrics, shutdown);
+    var cluster = new ClusterWiring(pools, config, heartbeat, metrics, shutdown);
     shutdown.add(cluster.beating.start());
     return cluster;
   }

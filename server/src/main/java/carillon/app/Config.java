@@ -1,5 +1,6 @@
 package carillon.app;
 
+import carillon.store.Pooler;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -68,8 +69,9 @@ public record Config(
    *
    * @param url an existing server; null means embedded. Default null.
    * @param poolSize connections that the API and the engine share. Default 19.
+   * @param pooler what is between us and it. Default none.
    */
-  public record Database(@Nullable DatabaseUrl url, int poolSize) {
+  public record Database(@Nullable DatabaseUrl url, int poolSize, Pooler pooler) {
     public boolean isEmbedded() {
       return url == null;
     }

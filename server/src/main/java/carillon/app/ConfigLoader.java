@@ -6,6 +6,7 @@ import carillon.model.AddressRules;
 import carillon.model.AlertRule;
 import carillon.model.Durations;
 import carillon.model.HttpTargetRules;
+import carillon.store.Pooler;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -241,7 +242,9 @@ final class ConfigLoader {
             required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
             required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535))),
         new Config.Database(
-            url, required(Setting.POOL_SIZE, "a number from 2 to 1000", between(2, 1_000))),
+            url,
+            required(Setting.POOL_SIZE, "a number from 2 to 1000", between(2, 1_000)),
+            pooler(url == null)),
         new Config.Engine(
             required(Setting.CONCURRENCY, "a number from 1 to 100000", between(1, 100_000)),
             required(
@@ -292,6 +295,23 @@ final class ConfigLoader {
               });
     }
     return url;
+  }
+
+  private Pooler pooler(boolean isEmbedded) {
+    Pooler pooler = required(Setting.POOLER, "none or transaction", ConfigLoader::pooler);
+    if (isEmbedded && pooler != Pooler.NONE) {
+      throw new CommandFailed(
+          origin(Setting.POOLER) + ": the embedded PostgreSQL has no pooler before it");
+    }
+    return pooler;
+  }
+
+  private static Optional<Pooler> pooler(String text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "none" -> Optional.of(Pooler.NONE);
+      case "transaction" -> Optional.of(Pooler.TRANSACTION);
+      default -> Optional.empty();
+    };
   }
 
   private String origin(Setting setting) {

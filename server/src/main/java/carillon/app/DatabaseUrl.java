@@ -1,5 +1,7 @@
 package carillon.app;
 
+import carillon.store.Db;
+import carillon.store.Pooler;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -70,6 +72,8 @@ public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable Strin
       switch (name) {
         case "user" -> user = decode(value);
         case "password" -> password = decode(value);
+        case "target_session_attrs" ->
+            kept.add("targetServerType=" + (value.equals("read-write") ? "primary" : value));
         default -> kept.add(DRIVER_NAMES.getOrDefault(name, name) + "=" + value);
       }
     }
@@ -94,6 +98,12 @@ public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable Strin
 
   private static String decode(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+  }
+
+  /** What the store connects to. */
+  Db.Address address(Pooler pooler) {
+    return new Db.Address(
+        jdbcUrl, user == null ? System.getProperty("user.name") : user, password, pooler);
   }
 
   @Override

@@ -2,6 +2,7 @@ package carillon.app;
 
 import carillon.engine.Announcer;
 import carillon.engine.Engine;
+import carillon.engine.EngineEvent;
 import carillon.engine.Listener;
 import carillon.engine.Loop;
 import carillon.engine.Upkeep;
@@ -11,73 +12,67 @@ import carillon.store.Catalog;
 import carillon.store.Db;
 import carillon.store.DbClock;
 import carillon.store.Hints;
+import carillon.store.Pooler;
 import carillon.store.WorkQueue;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Constructs what lets nodes tell one another that there is something to look at. Everything works
- * without it, a second later.
+ * without it, a second later; and without it it is behind a pooler, where nobody can listen.
  */
 final class HintWiring {
 
   private final String self;
-  private final Hints hints;
-  private final Announcer announcer;
-  private final Catalog catalog;
-  private final Agenda agenda;
-  private final Consumer<String> whenFailed;
   private final Shutdown shutdown;
+  private final Memory memory;
+  private final Consumer<String> whenFailed;
+  private final @Nullable Hints hints;
+  private final Announcer announcer;
 
-  private HintWiring(
-      Db.Address address,
-      Db db,
-      ClusterWiring cluster,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock,
-      Consumer<String> whenFailed,
-      Shutdown shutdown) {
+  /** What this process knows. */
+  record Memory(WorkQueue queue, Catalog catalog, Agenda agenda, DbClock clock) {}
+
+  private HintWiring(Pools pools, ClusterWiring cluster, Memory memory) {
     byte[] name = new byte[6];
     new SecureRandom().nextBytes(name);
     this.self = HexFormat.of().formatHex(name);
-    this.hints = new Hints(db, address);
-    this.catalog = catalog;
-    this.agenda = agenda;
-    this.whenFailed = whenFailed;
-    this.shutdown = shutdown;
+    this.shutdown = pools.shutdown();
+    this.memory = memory;
+    this.whenFailed = loop -> pools.metrics().accept(new EngineEvent.PassFailed(loop));
+    this.hints =
+        pools.address().pooler() == Pooler.NONE
+            ? new Hints(pools.open(new Db.Pool("hints", 1)), pools.address())
+            : null;
     this.announcer =
         new Announcer(
-            self, catalog, lane -> cluster.heartbeat().view().isOurs(lane), clock, hints::send);
+            self,
+            memory.catalog(),
+            lane -> cluster.heartbeat().view().isOurs(lane),
+            memory.clock(),
+            hints == null ? _ -> {} : hints::send);
   }
 
   /**
    * From now on other nodes are told what concerns them, until everything that is added to the
    * shutdown later has stopped.
-   *
-   * @param db with a connection that nobody else uses
    */
-  static HintWiring start(
-      Db.Address address,
-      Db db,
-      ClusterWiring cluster,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock,
-      Consumer<String> whenFailed,
-      Shutdown shutdown) {
-    var wiring = new HintWiring(address, db, cluster, catalog, agenda, clock, whenFailed, shutdown);
+  static HintWiring start(Pools pools, ClusterWiring cluster, Memory memory) {
+    var wiring = new HintWiring(pools, cluster, memory);
     Announcer announcer = wiring.announcer;
-    agenda.shareWith(announcer);
+    memory.agenda().shareWith(announcer);
     cluster.whenMoved(() -> announcer.tell(Hint.News.SHARDS));
-    Loop announcing = announcer.loop(whenFailed).start();
-    shutdown.add(
-        () -> {
-          announcing.close();
-          announcer.announceOnce(); // what was given back last
-        });
+    Loop announcing = announcer.loop(wiring.whenFailed).start();
+    pools
+        .shutdown()
+        .add(
+            () -> {
+              announcing.close();
+              announcer.announceOnce(); // what was given back last
+            });
     return wiring;
   }
 
@@ -86,9 +81,14 @@ final class HintWiring {
   }
 
   /** Begins to hear what other nodes tell. */
-  void listen(ClusterWiring cluster, WorkQueue queue, Optional<Engine> engine, Upkeep upkeep) {
+  void listen(ClusterWiring cluster, Optional<Engine> engine, Upkeep upkeep) {
+    Hints heard = hints;
+    if (heard == null) {
+      return;
+    }
     Listener listener =
-        new Listener(self, hints, queue, catalog, agenda, announcer)
+        new Listener(
+                self, heard, memory.queue(), memory.catalog(), memory.agenda(), announcer)
             .when(Hint.News.MEMBERS, cluster::membersChanged)
             .when(Hint.News.SHARDS, cluster::shardsChanged)
             .when(Hint.News.SCHEDULES, upkeep::planNow)
@@ -97,7 +97,7 @@ final class HintWiring {
     shutdown.add(
         () -> {
           listening.stop();
-          hints.close();
+          heard.close();
           listening.close();
         });
     announcer.tell(Hint.News.MEMBERS); // here we are

@@ -2,6 +2,7 @@ package carillon.app;
 
 import carillon.app.cli.CommandFailed;
 import carillon.app.cli.Console;
+import carillon.store.Db;
 import carillon.store.Migrations;
 import carillon.store.Migrations.Step;
 import java.util.List;
@@ -42,6 +43,7 @@ final class MigrateCommand implements Callable<Integer> {
     ConfigOptions.addTo(
         command.getCommandSpec(),
         Setting.DATABASE_URL,
+        Setting.POOLER,
         Setting.DATA_DIR,
         Setting.LOG_FORMAT,
         Setting.LOG_LEVEL);
@@ -58,18 +60,17 @@ final class MigrateCommand implements Callable<Integer> {
     Logging.configure(config.log());
     DatabaseUrl url = config.database().url();
     if (url != null) {
-      migrate(url);
+      migrate(url.address(config.database().pooler()));
       return 0;
     }
     try (EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir())) {
-      migrate(new DatabaseUrl(postgres.jdbcUrl(), postgres.user(), postgres.password()));
+      migrate(new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password()));
     }
     return 0;
   }
 
-  private void migrate(DatabaseUrl url) {
-    String user = url.user() == null ? System.getProperty("user.name") : url.user();
-    Migrations migrations = Migrations.open(url.jdbcUrl(), user, url.password());
+  private void migrate(Db.Address address) {
+    Migrations migrations = Migrations.open(address);
     OptionalInt target = to == null ? OptionalInt.empty() : OptionalInt.of(to);
     List<Step> plan = migrations.plan(target);
     if (plan.isEmpty()) {

@@ -16,6 +16,11 @@ enum Setting {
       "URL",
       "postgresql://user:password@host:port/db or a JDBC URL; without it an embedded PostgreSQL is"
           + " used"),
+  POOLER(
+      "pooler",
+      "none",
+      "none|transaction",
+      "what is between this node and PostgreSQL; transaction for PgBouncer in that mode"),
   DATA_DIR("data-dir", "./data", "DIR", "embedded database and generated secrets"),
   ROLES("roles", "api,engine", "LIST", "what this node does: api, engine or both"),
   NODE_ID(

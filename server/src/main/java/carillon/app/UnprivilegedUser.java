@@ -16,13 +16,13 @@ import java.util.stream.Stream;
  * @param prefix what to put before its commands; empty for a normal user
  * @param owner the user id that its files must belong to; -1 means our own
  */
-record UnprivilegedUser(List<String> prefix, int owner) {
+public record UnprivilegedUser(List<String> prefix, int owner) {
 
   private static final int SAME = -1;
   private static final int NOBODY = 65534;
 
   /** The user for the database in {@code cluster}, which may not exist yet. */
-  static UnprivilegedUser forCluster(Path cluster) throws IOException, InterruptedException {
+  public static UnprivilegedUser forCluster(Path cluster) throws IOException, InterruptedException {
     if (new UnixSystem().getUid() != 0) {
       return new UnprivilegedUser(List.of(), SAME);
     }
@@ -58,14 +58,14 @@ record UnprivilegedUser(List<String> prefix, int owner) {
   }
 
   /** Lets the user pass through a directory that is ours. */
-  void letThrough(Path directory) throws IOException {
+  public void letThrough(Path directory) throws IOException {
     if (owner != SAME) {
       Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx--x--x"));
     }
   }
 
   /** Gives a file or a tree to the user. */
-  void give(Path root) throws IOException {
+  public void give(Path root) throws IOException {
     if (owner == SAME) {
       return;
     }

@@ -40,6 +40,7 @@ import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
+import carillon.store.Pooler;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -49,6 +50,7 @@ import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
+import carillon.store.Timeline;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
@@ -100,19 +102,18 @@ final class Wiring {
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
-    Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());
+    Migrations.open(address).apply(OptionalInt.empty());
 
     Metrics metrics = new Metrics();
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
-    Db apiDb = pool(address, "api", apiConnections, metrics, shutdown);
-    Db engineDb = pool(address, "engine", ENGINE_CONNECTIONS, metrics, shutdown);
+    Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
+    Db apiDb = pools.open(new Db.Pool("api", apiConnections));
+    Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS));
     // Apart from the others: both are needed by transactions that hold a connection already.
-    Db catalogDb = pool(address, "catalog", 2, metrics, shutdown);
+    Db catalogDb = pools.open(new Db.Pool("catalog", 2));
     // And this one so that nothing can keep a live node from saying so.
-    Db heartbeatDb = Db.open(address, "heartbeat", 1, config.node().lease().dividedBy(4));
-    shutdown.add(heartbeatDb);
-    metrics.pool("heartbeat", heartbeatDb);
+    Db heartbeatDb = pools.open(new Db.Pool("heartbeat", 1, config.node().lease().dividedBy(4)));
 
     DbClock clock = new DbClock(InstantSource.system());
     clock.measure(heartbeatDb);
@@ -132,14 +133,15 @@ final class Wiring {
         new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
 
     Loop refreshing =
-        new Loop("catalog", () -> pass(catalog::refresh, REFRESH), whenFailed).start();
+        new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
+    watch(pools.timeline(), catalog, slots, refreshing);
     ClusterWiring cluster =
-        ClusterWiring.join(address, config, heartbeatDb, clock, metrics, shutdown);
+        ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
-    Db hintDb = pool(address, "hints", 1, metrics, shutdown);
     HintWiring hints =
-        HintWiring.start(address, hintDb, cluster, catalog, agenda, clock, whenFailed, shutdown);
+        HintWiring.start(
+            pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
 
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)
@@ -170,9 +172,27 @@ final class Wiring {
     // What the leader does for all; whatever it writes proves that it leads.
     Db leaderDb = engineDb.onlyWhile(cluster.election()::term);
     metrics.staleTerms(leaderDb);
+    Slots leaderSlots = new Slots(leaderDb);
+    pools.timeline().whenChanged(leaderSlots::forget);
+    var upkeepStore =
+        new Upkeep.Store(
+            new WorkQueue(leaderDb, catalog, leaderSlots, agenda),
+            new Claims(leaderDb, catalog, endings),
+            new Nodes(leaderDb),
+            leaderSlots,
+            new Replies(leaderDb),
+            new UniqueTasks(leaderDb),
+            clock,
+            new DeadLetters(leaderDb, catalog),
+            new Redrives(leaderDb, agenda),
+            new DeadLetterArchive(leaderDb),
+            new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
+            new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
+            new OldFires(leaderDb),
+            new Fires(leaderDb, tasks));
     Upkeep upkeep =
         Upkeep.start(
-            upkeep(config, leaderDb, catalog, clock, agenda, tasks, endings),
+            upkeepStore,
             heartbeat::lease,
             cluster.election()::term,
             new Upkeep.Keeping(
@@ -185,6 +205,10 @@ final class Wiring {
         "planner.lag.seconds",
         "how long the schedule that waits longest has waited to be planned",
         () -> seconds(upkeep.plannerLag()));
+    metrics.gauge(
+        "database.timeline",
+        "the history of the database: it changes when a standby is promoted",
+        () -> pools.timeline().number());
     metrics.outcomes(endings);
     metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
     metrics.count("alerts", "alerts raised by this node", alerts::raised);
@@ -219,7 +243,7 @@ final class Wiring {
             health(heartbeat, engine),
             metrics.registry(),
             clock);
-    hints.listen(cluster, queue, engine, upkeep);
+    hints.listen(cluster, engine, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());
@@ -229,32 +253,6 @@ final class Wiring {
     shutdown.add(hints.announcer()::stopping);
     engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
     return new Node(url, shutdown);
-  }
-
-  private static Upkeep.Store upkeep(
-      Config config,
-      Db leaderDb,
-      Catalog catalog,
-      DbClock clock,
-      Agenda agenda,
-      Tasks tasks,
-      Endings endings) {
-    Slots slots = new Slots(leaderDb);
-    return new Upkeep.Store(
-        new WorkQueue(leaderDb, catalog, slots, agenda),
-        new Claims(leaderDb, catalog, endings),
-        new Nodes(leaderDb),
-        slots,
-        new Replies(leaderDb),
-        new UniqueTasks(leaderDb),
-        clock,
-        new DeadLetters(leaderDb, catalog),
-        new Redrives(leaderDb, agenda),
-        new DeadLetterArchive(leaderDb),
-        new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
-        new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
-        new OldFires(leaderDb),
-        new Fires(leaderDb, tasks));
   }
 
   private static Engine engine(
@@ -293,8 +291,7 @@ final class Wiring {
   private static Db.Address database(Config config, Shutdown shutdown) {
     DatabaseUrl url = config.database().url();
     if (url != null) {
-      String user = url.user() == null ? System.getProperty("user.name") : url.user();
-      return new Db.Address(url.jdbcUrl(), user, url.password());
+      return url.address(config.database().pooler());
     }
     EmbeddedPostgres postgres = EmbeddedPostgres.start(config.node().dataDir());
     shutdown.add(postgres);
@@ -313,12 +310,19 @@ final class Wiring {
     throw new CommandFailed(reason);
   }
 
-  private static Db pool(
-      Db.Address address, String name, int connections, Metrics metrics, Shutdown shutdown) {
-    Db db = Db.open(address, name, connections);
-    shutdown.add(db);
-    metrics.pool(name, db);
-    return db;
+  /** Another history of the database is another database, as far as memory is concerned. */
+  private static void watch(Timeline timeline, Catalog catalog, Slots slots, Loop refreshing) {
+    timeline.whenChanged(catalog::forget);
+    timeline.whenChanged(slots::forget);
+    timeline.whenChanged(refreshing::wake);
+  }
+
+  private static Duration refresh(Pools pools, Db db, Catalog catalog) {
+    if (pools.address().pooler() != Pooler.NONE) { // who keeps our connections through a failover
+      pools.timeline().lookOnce(db);
+    }
+    catalog.refresh();
+    return REFRESH;
   }
 
   /** How long the first due task of the node's own lanes has waited. */
@@ -371,11 +375,6 @@ final class Wiring {
   private static Duration stuckAfter(Duration lease) {
     Duration twice = lease.multipliedBy(2);
     return twice.compareTo(SHORTEST_STUCK) > 0 ? twice : SHORTEST_STUCK;
-  }
-
-  private static Duration pass(Runnable work, Duration then) {
-    work.run();
-    return then;
   }
 
   private static double seconds(Duration duration) {

@@ -141,7 +141,7 @@ public final class Upkeep implements AutoCloseable {
       if (!e.isStaleTerm()) {
         throw e;
       }
-      log.info("left to the next leader: {}", e.getMessage());
+      log.debug("left to the next leader: {}", e.getMessage()); // the metric counts it
       return FOLLOWING;
     }
   }

@@ -297,6 +297,16 @@ public final class Catalog {
         });
   }
 
+  /**
+   * The database has another history, in which the number of a lane may mean another one, and that
+   * of a version other settings. Those are good enough until the next refresh, the lanes are not.
+   */
+  public synchronized void forget() {
+    snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
+    lanes.byId.clear();
+    lanes.byName.clear();
+  }
+
   private static long version(Tx tx) {
     return tx.query(VERSION, row -> row.getLong("version")).getFirst();
   }

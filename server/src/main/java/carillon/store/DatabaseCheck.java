@@ -1,14 +1,12 @@
 package carillon.store;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 public final class DatabaseCheck {
 
   private static final int OLDEST = 150_000;
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
 
   /** What must be set, because an acknowledged task may not be lost. */
   private static final Map<String, Set<String>> DURABLE =
@@ -28,7 +27,7 @@ public final class DatabaseCheck {
 
   /** Why Carillon must not start on this database, in one line; empty if it may. */
   public static Optional<String> refusal(Db.Address address) {
-    try (Connection connection = connect(address);
+    try (Connection connection = ConnectionSource.of(address, PATIENCE).getConnection();
         Statement statement = connection.createStatement()) {
       return Optional.ofNullable(refusal(statement));
     } catch (SQLException e) {
@@ -60,26 +59,6 @@ public final class DatabaseCheck {
     return show(statement, "transaction_read_only").equals("on")
         ? "the database is read-only: connect to the primary"
         : null;
-  }
-
-  /** One connection, with timeouts, outside of any pool. */
-  static Connection connect(Db.Address address) throws SQLException {
-    return connect(address, Duration.ofSeconds(15));
-  }
-
-  /**
-   * @param patience for an answer; zero means for ever
-   */
-  static Connection connect(Db.Address address, Duration patience) throws SQLException {
-    Properties properties = new Properties();
-    properties.setProperty("user", address.user());
-    if (address.password() != null) {
-      properties.setProperty("password", address.password());
-    }
-    properties.setProperty("connectTimeout", "3");
-    properties.setProperty("socketTimeout", String.valueOf(patience.toSeconds()));
-    properties.setProperty("tcpKeepAlive", "true");
-    return DriverManager.getConnection(address.url(), properties);
   }
 
   private static String show(Statement statement, String setting) throws SQLException {

@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -19,27 +20,28 @@ import org.jspecify.annotations.Nullable;
 public final class Db implements AutoCloseable {
 
   private static final int MAX_TRIES = 6;
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /**
-   * Without these the planner flips to a sequential scan or a hash join per batch when its
-   * statistics are stale; every hot statement has an index and a plan test. And it would start
-   * parallel workers, which takes longer than any of our statements, where it expects many rows.
-   * With these left, one plan is as good for one task as for thousands, so it is made once:
-   * planning a claim of one task takes longer than the claim.
-   */
-  private static final String INDEX_PLANS =
-      " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off"
-          + " -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan";
-
-  private static final String TIMEOUTS =
-      " -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s -c" + " timezone=UTC";
+  /** Who has lost connections for so long need not be kept waiting for another. */
+  private static final Duration RECONNECTING = Duration.ofSeconds(2);
 
   private final HikariDataSource pool;
+  private final ConnectionSource source;
+
+  /** Behind a pooler, what sets a transaction's settings; null where the session has them. */
+  private final @Nullable String settings;
+
   private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
   private final LongAdder staleTerms = new LongAdder();
 
-  private Db(HikariDataSource pool, @Nullable Supplier<Optional<Term>> leading) {
+  private Db(
+      HikariDataSource pool,
+      ConnectionSource source,
+      @Nullable String settings,
+      @Nullable Supplier<Optional<Term>> leading) {
     this.pool = pool;
+    this.source = source;
+    this.settings = settings;
     this.leading = leading;
   }
 
@@ -48,43 +50,67 @@ public final class Db implements AutoCloseable {
    *
    * @param url a JDBC URL without user and password
    */
-  public record Address(String url, String user, @Nullable String password) {}
+  public record Address(String url, String user, @Nullable String password, Pooler pooler) {
+
+    /** Without anything in between. */
+    public Address(String url, String user, @Nullable String password) {
+      this(url, user, password, Pooler.NONE);
+    }
+
+    boolean hasSeveralHosts() {
+      return url.replaceFirst("\\?.*", "").contains(",");
+    }
+
+    @Override
+    public String toString() {
+      return "Address[" + url + " as " + user + "]";
+    }
+  }
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, name, connections, Duration.ofSeconds(5));
+    return open(address, new Pool(name, connections), new Timeline());
   }
 
   /**
-   * Opens a pool for statements that must not take longer than this.
+   * How large a pool is and what it is for.
    *
-   * @param patience for a statement; a server that is gone or frozen is given up after three times
-   *     as long
+   * @param patience for a statement; a server that is gone or frozen is given up after half as long
+   *     again. Default 5 s.
    */
-  public static Db open(Address address, String name, int connections, Duration patience) {
+  public record Pool(String name, int connections, Duration patience) {
+    public Pool(String name, int connections) {
+      this(name, connections, PATIENCE);
+    }
+  }
+
+  /** The same, and every new connection says which history of the database it is on. */
+  public static Db open(Address address, Pool size, Timeline timeline) {
+    Settings settings = Settings.of(size.patience());
+    boolean isPooled = address.pooler() == Pooler.TRANSACTION;
+    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
+    // has none by default.
+    Duration silence = Duration.ofSeconds(Math.max(1, size.patience().toSeconds() * 3 / 2));
+    ConnectionSource source =
+        ConnectionSource.of(address, silence)
+            .looking(timeline)
+            .persisting()
+            .with("ApplicationName", "carillon/" + size.name());
+    if (!isPooled) {
+      source = source.with("prepareThreshold", "3").with("options", settings.asOptions());
+    }
     var config = new HikariConfig();
-    config.setPoolName(name);
-    config.setJdbcUrl(address.url());
-    config.setUsername(address.user());
-    config.setPassword(address.password());
-    config.setMaximumPoolSize(connections);
+    config.setPoolName(size.name());
+    config.setDataSource(source);
+    config.setMaximumPoolSize(size.connections());
     config.setMinimumIdle(1);
     config.setAutoCommit(false);
     config.setConnectionTimeout(Duration.ofSeconds(3).toMillis());
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
-    config.addDataSourceProperty(
-        "options", "-c statement_timeout=" + patience.toMillis() + TIMEOUTS + INDEX_PLANS);
-    config.addDataSourceProperty("ApplicationName", "carillon/" + name);
-    config.addDataSourceProperty("connectTimeout", "3");
-    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
-    // has none by default.
-    config.addDataSourceProperty(
-        "socketTimeout", String.valueOf(Math.max(1, patience.multipliedBy(3).toSeconds())));
-    config.addDataSourceProperty("tcpKeepAlive", "true");
-    config.addDataSourceProperty("prepareThreshold", "3");
-    return new Db(new HikariDataSource(config), null);
+    return new Db(
+        new HikariDataSource(config), source, isPooled ? settings.asStatement() : null, null);
   }
 
   /**
@@ -93,7 +119,7 @@ public final class Db implements AutoCloseable {
    * have proved it, so none is committed in a later term.
    */
   public Db onlyWhile(Supplier<Optional<Term>> leading) {
-    return new Db(pool, leading);
+    return new Db(pool, source, settings, leading);
   }
 
   /** Transactions that were refused because their term was over. */
@@ -107,13 +133,15 @@ public final class Db implements AutoCloseable {
    * happen once goes to {@link Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
+    long start = System.nanoTime();
     for (int tries = 1; ; tries++) {
       try {
         Committed<T> done = once(work);
         done.tx().committed();
         return done.value();
       } catch (NotCommitted e) {
-        if (!e.mayRunAgain() || tries == MAX_TRIES) {
+        boolean isLate = System.nanoTime() - start > RECONNECTING.toNanos();
+        if (tries == MAX_TRIES || !e.mayRunAgain(isLate) || (e.failure.isReadOnly() && tries > 1)) {
           throw e.failure;
         }
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(1_000_000L << tries));
@@ -133,8 +161,8 @@ public final class Db implements AutoCloseable {
       this.failure = failure;
     }
 
-    boolean mayRunAgain() {
-      return failure.isBusy() || failure.isLostConnection();
+    boolean mayRunAgain(boolean isLate) {
+      return failure.isBusy() || (failure.isLostConnection() && !isLate);
     }
   }
 
@@ -143,19 +171,45 @@ public final class Db implements AutoCloseable {
       Tx tx = new Tx(connection);
       T value;
       try {
+        if (settings != null) {
+          tx.query(settings, _ -> true);
+        }
         proveLeading(tx);
         value = work.apply(tx);
       } catch (StoreException e) {
         rollBack(connection, e);
+        if (e.isReadOnly()) {
+          leaveStandby(connection);
+        }
         throw new NotCommitted(e);
       } catch (RuntimeException | Error e) {
         rollBack(connection, e);
         throw e;
       }
+      connection.clearWarnings(); // of the login, such as a collation that is another version's
       connection.commit();
+      refuseUnreplicated(connection.getWarnings());
       return new Committed<>(tx, value);
     } catch (SQLException e) {
-      throw new StoreException("transaction failed: " + e.getMessage(), stateOf(e), e);
+      SQLException why = source.failure() == null ? e : source.failure();
+      throw new StoreException("transaction failed: " + why.getMessage(), stateOf(e), e);
+    }
+  }
+
+  /** What was the primary is a standby now: all of its connections are worth nothing. */
+  private void leaveStandby(Connection connection) {
+    pool.evictConnection(connection);
+    pool.getHikariPoolMXBean().softEvictConnections();
+  }
+
+  /**
+   * A commit whose wait for a synchronous standby was cancelled is reported as one, with a warning.
+   * Whether it would outlive the primary is not known, so neither is that it is done.
+   */
+  private static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
+    if (warning != null) {
+      throw new SQLException(
+          "committed, but perhaps on no standby: " + warning.getMessage(), "08007");
     }
   }
 

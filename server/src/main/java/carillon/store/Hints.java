@@ -2,13 +2,11 @@ package carillon.store;
 
 import carillon.model.Hint;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -21,6 +19,9 @@ public final class Hints implements AutoCloseable {
 
   /** So often the server is asked something: else a connection that is gone may go unnoticed. */
   private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(10);
+
+  /** For an answer of the server, if it is asked something. */
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
 
   private final Db db;
   private final Db.Address address;
@@ -58,17 +59,11 @@ public final class Hints implements AutoCloseable {
     if (listening != null) {
       return false;
     }
-    Properties properties = new Properties();
-    properties.setProperty("user", address.user());
-    if (address.password() != null) {
-      properties.setProperty("password", address.password());
-    }
-    properties.setProperty("ApplicationName", "carillon/hints");
-    properties.setProperty("connectTimeout", "3");
-    properties.setProperty("socketTimeout", "15");
-    properties.setProperty("tcpKeepAlive", "true");
     try {
-      Connection connection = DriverManager.getConnection(address.url(), properties);
+      Connection connection =
+          ConnectionSource.of(address, PATIENCE)
+              .with("ApplicationName", "carillon/hints")
+              .getConnection();
       listening = connection;
       run(connection, LISTEN);
       heardAt = System.nanoTime();

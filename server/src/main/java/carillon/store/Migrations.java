@@ -33,8 +33,12 @@ public final class Migrations {
     this.address = address;
   }
 
+  public static Migrations open(Db.Address address) {
+    return new Migrations(address);
+  }
+
   public static Migrations open(String jdbcUrl, String user, @Nullable String password) {
-    return new Migrations(new Db.Address(jdbcUrl, user, password));
+    return open(new Db.Address(jdbcUrl, user, password));
   }
 
   /**
@@ -109,7 +113,7 @@ public final class Migrations {
   private Flyway flyway(OptionalInt to) {
     FluentConfiguration configuration =
         Flyway.configure()
-            .dataSource(address.url(), address.user(), address.password())
+            .dataSource(MigrationConnection.source(address))
             .locations("classpath:" + FORWARD)
             .schemas("carillon")
             .createSchemas(true)
@@ -145,7 +149,7 @@ public final class Migrations {
 
   private void takeBack(Step step) {
     // A step back may have to write as much as was kept since, however long that takes.
-    try (Connection connection = DatabaseCheck.connect(address, Duration.ZERO)) {
+    try (Connection connection = ConnectionSource.of(address, Duration.ZERO).getConnection()) {
       connection.setAutoCommit(false);
       try (Statement statement = connection.createStatement();
           PreparedStatement forget =

@@ -41,6 +41,11 @@ public final class Slots {
     }
   }
 
+  /** Forgets which slots exist: the database has another history. */
+  public void forget() {
+    known.clear();
+  }
+
   private static final String HOLD =
       """
       /* Slots.hold */

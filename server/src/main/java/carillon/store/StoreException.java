@@ -63,9 +63,18 @@ public final class StoreException extends RuntimeException {
     return isTransient(sqlState);
   }
 
-  /** The connection broke or the server was stopped. */
+  /** The connection broke, or the server was stopped or is the primary no more. */
   boolean isLostConnection() {
+    return isLostConnection(sqlState) || isReadOnly();
+  }
+
+  static boolean isLostConnection(@Nullable String sqlState) {
     return sqlState != null && (sqlState.startsWith("08") || sqlState.startsWith("57P"));
+  }
+
+  /** The server takes no writes: it is a standby by now. */
+  boolean isReadOnly() {
+    return "25006".equals(sqlState);
   }
 
   /**

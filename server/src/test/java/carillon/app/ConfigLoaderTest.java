@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.app.cli.CommandFailed;
+import carillon.store.Pooler;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,6 +46,7 @@ class ConfigLoaderTest {
             "port = 8080",
             "bind = 127.0.0.1",
             "database-url = null",
+            "pooler = none",
             "data-dir = ./data",
             "roles = api,engine",
             "node-id = null",
@@ -81,7 +83,7 @@ class ConfigLoaderTest {
                     Duration.ofSeconds(10),
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
-                new Config.Database(null, 19),
+                new Config.Database(null, 19, Pooler.NONE),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),
@@ -114,6 +116,18 @@ class ConfigLoaderTest {
     assertThat(config.access().allowTargets()).containsExactly("10.0.0.0/8", "hooks.internal");
     assertThatThrownBy(() -> load("config", "none.yaml"))
         .hasMessageContaining("none.yaml cannot be read: no such file");
+  }
+
+  @Test
+  void a_pooler_is_named_by_its_mode_and_stands_before_a_database_of_your_own() {
+    String url = "postgresql://u@h/d";
+
+    assertThat(load("database-url", url, "pooler", "transaction").database().pooler())
+        .isEqualTo(Pooler.TRANSACTION);
+    assertThatThrownBy(() -> load("database-url", url, "pooler", "session"))
+        .hasMessageContaining("--pooler")
+        .hasMessageContaining("none or transaction");
+    assertThatThrownBy(() -> load("pooler", "transaction")).hasMessageContaining("embedded");
   }
 
   @Test

@@ -29,6 +29,8 @@ class DatabaseUrlTest {
             + "    |         |",
         "postgresql://h/t?connect_timeout=3&user=u   | jdbc:postgresql://h/t?connectTimeout=3      "
             + "    | u       |",
+        "postgresql://a,b/t?target_session_attrs=read-write |"
+            + " jdbc:postgresql://a,b/t?targetServerType=primary |         |",
         "jdbc:postgresql://h:1/t?user=u&password=p%26 | jdbc:postgresql://h:1/t                    "
             + "    | u       | p&",
         "jdbc:postgresql://h/t?a=b&user=u&c=d        | jdbc:postgresql://h/t?a=b&c=d               "

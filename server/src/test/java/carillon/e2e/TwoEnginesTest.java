@@ -15,7 +15,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Lets two nodes take from the same lanes. */
+/** Lets two nodes share the lanes of a type. */
 class TwoEnginesTest {
 
   private static final int TASKS = 5_000;
@@ -32,7 +32,12 @@ class TwoEnginesTest {
 
     try (Carillon one = a.awaitReady().connect();
         Carillon other = b.connect()) {
-      Map<String, Object> task = Map.of("type", "shared", "target", Map.of("discard", Map.of()));
+      one.put(
+          "/v1/types/shared", Map.of("target", Map.of("discard", Map.of()), "slices", 16));
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> database.count("SELECT count(DISTINCT node) FROM carillon.shard") == 2);
+      Map<String, Object> task = Map.of("type", "shared");
       for (int posted = 0; posted < TASKS; posted += BATCH) {
         (posted / BATCH % 2 == 0 ? one : other)
             .post("/v1/tasks/batch", Map.of("tasks", Collections.nCopies(BATCH, task)));

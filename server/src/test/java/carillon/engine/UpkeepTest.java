@@ -51,7 +51,6 @@ class UpkeepTest {
   private World world;
   private Leadership leadership;
   private Db leaderDb;
-  private Upkeep upkeep;
   private TaskId running;
   private TaskId late;
 
@@ -95,34 +94,32 @@ class UpkeepTest {
 
   @AfterEach
   void close() {
-    upkeep.close();
     world.close();
   }
 
-  private void start() {
+  private Upkeep start() {
     Slots slots = new Slots(leaderDb);
-    upkeep =
-        Upkeep.start(
-            new Upkeep.Store(
-                new WorkQueue(leaderDb, world.catalog, slots, world.agenda),
-                new Claims(leaderDb, world.catalog, world.endings),
-                new Nodes(leaderDb),
-                slots,
-                new Replies(leaderDb),
-                new UniqueTasks(leaderDb),
-                world.clock,
-                new DeadLetters(leaderDb, world.catalog),
-                new Redrives(leaderDb, world.agenda),
-                new DeadLetterArchive(leaderDb),
-                new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
-                new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
-                new OldFires(leaderDb),
-                new Fires(leaderDb, world.tasks)),
-            () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
-            term::get,
-            new Upkeep.Keeping(RETENTION, RETENTION, directory),
-            3,
-            _ -> {});
+    return Upkeep.start(
+        new Upkeep.Store(
+            new WorkQueue(leaderDb, world.catalog, slots, world.agenda),
+            new Claims(leaderDb, world.catalog, world.endings),
+            new Nodes(leaderDb),
+            slots,
+            new Replies(leaderDb),
+            new UniqueTasks(leaderDb),
+            world.clock,
+            new DeadLetters(leaderDb, world.catalog),
+            new Redrives(leaderDb, world.agenda),
+            new DeadLetterArchive(leaderDb),
+            new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
+            new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
+            new OldFires(leaderDb),
+            new Fires(leaderDb, world.tasks)),
+        () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
+        term::get,
+        new Upkeep.Keeping(RETENTION, RETENTION, directory),
+        3,
+        _ -> {});
   }
 
   /** What the reaper, the expirer, the planner and the janitor have done. */
@@ -137,17 +134,18 @@ class UpkeepTest {
 
   @Test
   void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
-    start();
-    await()
-        .pollDelay(Duration.ZERO)
-        .during(Duration.ofMillis(700))
-        .until(() -> done().equals(NOTHING_DONE));
+    try (Upkeep upkeep = start()) {
+      await()
+          .pollDelay(Duration.ZERO)
+          .during(Duration.ofMillis(700))
+          .until(() -> done().equals(NOTHING_DONE));
 
-    term.set(leadership.take("node", Duration.ofMinutes(1)));
-    upkeep.takeOver();
+      term.set(leadership.take("node", Duration.ofMinutes(1)));
+      upkeep.takeOver();
 
-    await().atMost(Duration.ofMillis(900)).until(() -> done().equals(ALL_DONE));
-    assertThat(leaderDb.staleTerms()).isZero();
+      await().atMost(Duration.ofMillis(900)).until(() -> done().equals(ALL_DONE));
+      assertThat(leaderDb.staleTerms()).isZero();
+    }
   }
 
   @Test
@@ -156,23 +154,27 @@ class UpkeepTest {
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
     assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
 
-    start();
-
-    await().until(() -> leaderDb.staleTerms() >= 7);
-    assertThat(done()).isEqualTo(NOTHING_DONE);
+    try (Upkeep _ = start()) {
+      await().until(() -> leaderDb.staleTerms() >= 7);
+      assertThat(done()).isEqualTo(NOTHING_DONE);
+    }
   }
 
   @Test
   void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
-    start();
-    await().until(() -> world.state(running) == TaskState.RUNNING);
+    try (Upkeep upkeep = start()) {
+      await()
+          .pollDelay(Duration.ZERO)
+          .during(Duration.ofMillis(300)) // so that it knows how it was called
+          .until(() -> world.state(running) == TaskState.RUNNING);
 
-    name.set("node-again");
-    world.node("node-again");
-    term.set(leadership.take("node-again", Duration.ofMinutes(1)));
-    upkeep.takeOver();
+      name.set("node-again");
+      world.node("node-again");
+      term.set(leadership.take("node-again", Duration.ofMinutes(1)));
+      upkeep.takeOver();
 
-    await().until(() -> world.state(late) == TaskState.EXPIRED);
-    assertThat(world.state(running)).isEqualTo(TaskState.RUNNING);
+      await().until(() -> world.state(late) == TaskState.EXPIRED);
+      assertThat(world.state(running)).isEqualTo(TaskState.RUNNING);
+    }
   }
 }

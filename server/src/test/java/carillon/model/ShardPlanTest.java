@@ -49,7 +49,8 @@ class ShardPlanTest {
     int share = SHARDS / live.size();
     int mayHaveOneMore = SHARDS % live.size();
     Map<String, Long> loads = loads(current, live);
-    long kept = live.stream().mapToLong(node -> Math.min(loads.getOrDefault(node, 0L), share)).sum();
+    long kept =
+        live.stream().mapToLong(node -> Math.min(loads.getOrDefault(node, 0L), share)).sum();
     long above = live.stream().filter(node -> loads.getOrDefault(node, 0L) > share).count();
     return SHARDS - kept - Math.min(above, mayHaveOneMore);
   }

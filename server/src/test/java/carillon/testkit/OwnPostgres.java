@@ -4,10 +4,14 @@ import carillon.app.EmbeddedPostgres;
 import carillon.store.Db;
 import carillon.store.Migrations;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /** A PostgreSQL for one test, which may stop it in the middle of everything. */
@@ -34,26 +38,106 @@ public final class OwnPostgres implements AutoCloseable {
   }
 
   public OwnPostgres(Path directory) {
+    this(directory, EmbeddedPostgres.start(directory, BINARIES));
+    Migrations.open(address()).apply(OptionalInt.empty());
+  }
+
+  private OwnPostgres(Path directory, EmbeddedPostgres server) {
     this.directory = directory;
-    this.server = EmbeddedPostgres.start(directory, BINARIES);
-    Db.Address address = address();
-    Migrations.open(address.url(), address.user(), address.password()).apply(OptionalInt.empty());
+    this.server = server;
+  }
+
+  /** One whose files are there already. */
+  static OwnPostgres startIn(Path directory) {
+    return new OwnPostgres(directory, EmbeddedPostgres.start(directory, BINARIES));
   }
 
   public Db.Address address() {
     return new Db.Address(server.jdbcUrl(), server.user(), server.password());
   }
 
+  Path directory() {
+    return directory;
+  }
+
+  public int port() {
+    return Integer.parseInt(address().url().replaceAll(".*:(\\d+)/.*", "$1"));
+  }
+
   /** Returns when it is up again, on the same port. */
   public void restart(Stop stop) throws IOException, InterruptedException {
-    long pid =
-        Long.parseLong(
-            Files.readAllLines(directory.resolve("postgres/postmaster.pid")).getFirst().strip());
-    new ProcessBuilder("kill", "-" + stop.signal, Long.toString(pid)).start().waitFor();
+    stop(stop);
+    start();
+  }
+
+  /** Asks it to stop; it may take a moment. */
+  public void stop(Stop stop) {
+    signal(stop.signal, List.of(postmaster()));
+  }
+
+  /** Starts it again on the same port as soon as it is down, and returns when it is up. */
+  public void start() {
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
         .pollInterval(Duration.ofMillis(10))
         .until(server::revive);
+  }
+
+  /** Stops the clock of all its processes; connections stay open and nobody answers. */
+  public void freeze() {
+    signal("STOP", processes());
+  }
+
+  public void thaw() {
+    signal("CONT", processes());
+  }
+
+  /** Takes the life of all its processes at once, as the loss of the machine would. */
+  public void kill9() {
+    signal("KILL", processes());
+  }
+
+  /** The processes whose title has the text, such as {@code walreceiver}. */
+  List<Long> processes(String title) {
+    return processes().stream().filter(pid -> title(pid).contains(title)).toList();
+  }
+
+  private static String title(long pid) {
+    try {
+      return Files.readString(Path.of("/proc", Long.toString(pid), "cmdline"));
+    } catch (IOException e) {
+      return ""; // it has just ended
+    }
+  }
+
+  private List<Long> processes() {
+    List<Long> pids = new ArrayList<>(List.of(postmaster()));
+    try (Stream<ProcessHandle> children =
+        ProcessHandle.of(postmaster()).stream().flatMap(ProcessHandle::descendants)) {
+      children.map(ProcessHandle::pid).forEach(pids::add);
+    }
+    return pids;
+  }
+
+  private long postmaster() {
+    try {
+      return Long.parseLong(
+          Files.readAllLines(directory.resolve("postgres/postmaster.pid")).getFirst().strip());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static void signal(String name, List<Long> pids) {
+    List<String> command = new ArrayList<>(List.of("kill", "-" + name));
+    pids.forEach(pid -> command.add(Long.toString(pid)));
+    try {
+      new ProcessBuilder(command).redirectErrorStream(true).start().waitFor();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override

@@ -181,12 +181,20 @@ public final class ServerProcess {
 
   /** The memory that it has now, as the system counts it. */
   public long residentBytes() {
+    return status("VmRSS:") * 1024;
+  }
+
+  /** Threads of the system, which virtual ones are not. */
+  public int threads() {
+    return Math.toIntExact(status("Threads:"));
+  }
+
+  private long status(String name) {
     return read(Path.of("/proc", Long.toString(process.pid()), "status"))
-            .lines()
-            .filter(line -> line.startsWith("VmRSS:"))
-            .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
-            .sum()
-        * 1024;
+        .lines()
+        .filter(line -> line.startsWith(name))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+        .sum();
   }
 
   /** The value of a metric that has no labels. */

@@ -1,0 +1,257 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.store.Db;
+import carillon.testkit.Postgres;
+import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * One node that takes tasks in and three that run them, with the default lease, under load: the
+ * leader is killed with what it runs, then another node is stopped.
+ */
+class ClusterTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(40);
+  private static final Duration DRAIN = Duration.ofSeconds(1);
+  private static final int HELD = 45;
+
+  @RegisterExtension final Servers servers = new Servers();
+
+  private final Db.Address address = Postgres.freshDatabase();
+  private final Database database = new Database(address);
+
+  @Test
+  void whatever_becomes_of_a_node_others_do_its_work() {
+    ServerProcess leader = engine("first");
+    leader.awaitReady();
+    ServerProcess second = engine("second");
+    ServerProcess third = engine("third");
+    ServerProcess front = servers.startOn(address, "--node-id", "front", "--roles", "api");
+    second.awaitReady();
+    third.awaitReady();
+    try (Receiver receiver = Receiver.start();
+        Carillon api = front.connect();
+        ScheduledExecutorService load = Executors.newSingleThreadScheduledExecutor()) {
+      prepare(api, receiver);
+      await().atMost(PATIENCE).until(() -> owners().size() == 3);
+      assertThat(leaderName()).startsWith("first-");
+      var _ =
+          load.scheduleAtFixedRate(
+              () -> create(api, "load", 10), 0, 100, TimeUnit.MILLISECONDS);
+      await().atMost(PATIENCE).until(() -> receiver.count() > 200);
+
+      killTheLeader(leader, api, receiver);
+      stopAnother(second, api, receiver);
+
+      load.shutdown();
+      assertFiresWithoutGaps();
+      api.delete("/v1/schedules/tick");
+      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      assertEachCompletedOnce();
+    }
+  }
+
+  private ServerProcess engine(String name) {
+    return servers.launchOn(
+        address, "--node-id", name, "--roles", "engine", "--drain-timeout", DRAIN.toString());
+  }
+
+  private static void prepare(Carillon api, Receiver receiver) {
+    for (String type : List.of("load", "held")) {
+      api.put(
+          "/v1/types/" + type,
+          Map.of(
+              "target",
+              Map.of("http", Map.of("url", receiver.url("/" + type))),
+              "slices",
+              16,
+              "retry",
+              Map.of("base", "100ms", "backoff", "fixed", "jitter", "none")));
+    }
+    api.put(
+        "/v1/schedules/tick",
+        Map.of(
+            "type", "tick",
+            "every", "1s",
+            "overlap", "allow",
+            "target", Map.of("discard", Map.of())));
+  }
+
+  private static void create(Carillon api, String type, int count) {
+    api.post(
+        "/v1/tasks/batch", Map.of("tasks", Collections.nCopies(count, Map.of("type", type))));
+  }
+
+  private List<String> owners() {
+    return database.column("SELECT DISTINCT node FROM carillon.shard WHERE node IS NOT NULL");
+  }
+
+  private String leaderName() {
+    return database.column("SELECT coalesce(node, '') FROM carillon.leadership").getFirst();
+  }
+
+  /** What a node runs without an answer; all nodes run some of it. */
+  private Set<String> heldBy(String node, Carillon api, Receiver receiver) {
+    CountDownLatch never = receiver.holding();
+    receiver.answering(
+        delivery -> {
+          if (delivery.path().equals("/held")) {
+            never.await();
+          }
+          return 200;
+        });
+    long before = heldCount(receiver);
+    create(api, "held", HELD);
+    await().atMost(PATIENCE).until(() -> heldCount(receiver) >= before + HELD);
+    receiver.answering(_ -> 200); // for those that come from now on
+    List<String> held =
+        database.column(
+            "SELECT id FROM carillon.task WHERE state = 'RUNNING' AND id IN (SELECT unnest(tasks)"
+                + " FROM carillon.claim WHERE node LIKE '"
+                + node
+                + "-%')");
+    held.retainAll(
+        receiver.deliveries().stream()
+            .filter(delivery -> delivery.path().equals("/held"))
+            .map(Receiver.Delivery::task)
+            .toList());
+    assertThat(held).as("what " + node + " runs").hasSizeGreaterThan(3);
+    return new HashSet<>(held);
+  }
+
+  private static long heldCount(Receiver receiver) {
+    return receiver.deliveries().stream()
+        .filter(delivery -> delivery.path().equals("/held"))
+        .count();
+  }
+
+  /** How long after that moment the last of them was delivered again. */
+  private static Duration untilAllAgain(Set<String> tasks, Receiver receiver, long since) {
+    await()
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(50))
+        .until(
+            () ->
+                receiver.byTask().entrySet().stream()
+                    .filter(each -> tasks.contains(each.getKey()))
+                    .allMatch(each -> each.getValue().size() > 1));
+    long last =
+        receiver.deliveries().stream()
+            .filter(delivery -> tasks.contains(delivery.task()))
+            .mapToLong(Receiver.Delivery::nanoTime)
+            .max()
+            .orElseThrow();
+    return Duration.ofNanos(last - since);
+  }
+
+  private void killTheLeader(ServerProcess leader, Carillon api, Receiver receiver) {
+    Set<String> held = heldBy("first", api, receiver);
+    String killedAt = database.column("SELECT clock_timestamp()").getFirst();
+    long since = System.nanoTime();
+    leader.kill9();
+
+    await().atMost(PATIENCE).until(() -> !leaderName().startsWith("first-"));
+    String acted =
+        "SELECT coalesce(extract(epoch FROM min(f.recorded_at) - '"
+            + killedAt
+            + "'), 0) FROM carillon.schedule_fire f, carillon.leadership l"
+            + " WHERE f.recorded_at > l.since AND l.node NOT LIKE 'first-%'";
+    await()
+        .atMost(PATIENCE)
+        .until(() -> Double.parseDouble(database.column(acted).getFirst()) > 0);
+    double newLeader = Double.parseDouble(database.column(acted).getFirst());
+    Duration again = untilAllAgain(held, receiver, since);
+
+    System.out.printf(
+        "cluster: leader killed with %d deliveries: another leads and plans after %.1f s, all of"
+            + " them again after %.1f s%n",
+        held.size(), newLeader, again.toNanos() / 1e9);
+    assertThat(newLeader).as("seconds until a new leader acts").isLessThan(7);
+    assertThat(again).as("its tasks again").isLessThan(Duration.ofSeconds(15));
+    assertThat(attemptsOf(held)).as("the attempt that died counts").containsOnly("2");
+    await().atMost(PATIENCE).until(() -> owners().size() == 2);
+  }
+
+  private void stopAnother(ServerProcess node, Carillon api, Receiver receiver) {
+    Set<String> held = heldBy("second", api, receiver);
+    long since = System.nanoTime();
+    Instant stoppedAt = Instant.now();
+    node.terminate();
+    Duration again = untilAllAgain(held, receiver, since);
+    await().atMost(PATIENCE).until(() -> owners().size() == 1);
+
+    List<Duration> lateness = new ArrayList<>();
+    receiver.deliveries().stream()
+        .filter(delivery -> delivery.path().equals("/load") && delivery.dueAt().isAfter(stoppedAt))
+        .forEach(delivery -> lateness.add(Duration.between(delivery.dueAt(), delivery.at())));
+    Collections.sort(lateness);
+    System.out.printf(
+        "cluster: node stopped with %d deliveries: those again %.2f s after its drain timeout;"
+            + " meanwhile %d tasks of all lanes started late by p50 %d ms, p99 %d ms, max %d ms%n",
+        held.size(),
+        again.minus(DRAIN).toNanos() / 1e9,
+        lateness.size(),
+        lateness.get(lateness.size() / 2).toMillis(),
+        lateness.get(lateness.size() * 99 / 100).toMillis(),
+        lateness.getLast().toMillis());
+    assertThat(again.minus(DRAIN)).as("what it gave back, again").isLessThan(Duration.ofSeconds(1));
+    assertThat(lateness.getLast()).as("what waited in its lanes").isLessThan(Duration.ofSeconds(1));
+    await().atMost(PATIENCE).until(() -> completed(held) == held.size());
+    assertThat(attemptsOf(held)).as("no attempt is charged").containsOnly("1");
+    assertThat(node.awaitExit()).isZero();
+  }
+
+  private static String in(Set<String> tasks) {
+    return " WHERE id IN ('" + String.join("', '", tasks) + "')";
+  }
+
+  private long completed(Set<String> tasks) {
+    return database.count(
+        "SELECT count(*) FROM carillon.task" + in(tasks) + " AND state = 'COMPLETED'");
+  }
+
+  private List<String> attemptsOf(Set<String> tasks) {
+    return database.column("SELECT attempt FROM carillon.task" + in(tasks));
+  }
+
+  private void assertEachCompletedOnce() {
+    assertThat(
+            database.count(
+                "SELECT count(*) FROM carillon.task WHERE state <> 'COMPLETED' AND schedule IS"
+                    + " NULL"))
+        .isZero();
+    assertThat(
+            database.column(
+                "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
+        .doesNotHaveDuplicates();
+    assertThat(database.count("SELECT count(*) FROM carillon.claim")).as("claims left").isZero();
+  }
+
+  private void assertFiresWithoutGaps() {
+    assertThat(
+            database.count(
+                "SELECT count(*) FROM (SELECT at - lag(at) OVER (ORDER BY at) AS apart FROM"
+                    + " carillon.schedule_fire) f WHERE apart <> interval '1 s'"))
+        .as("seconds without a fire, or with two")
+        .isZero();
+  }
+}

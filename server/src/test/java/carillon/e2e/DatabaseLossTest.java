@@ -1,0 +1,148 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.testkit.OwnPostgres;
+import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Stops PostgreSQL in the middle of everything; the node stays, and nothing accepted is lost. */
+class DatabaseLossTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final int CLIENTS = 16;
+
+  @RegisterExtension static final Servers servers = new Servers();
+  @TempDir static Path directory;
+
+  private static OwnPostgres postgres;
+  private static Receiver receiver;
+  private static ServerProcess server;
+  private static Carillon api;
+  private static Database database;
+
+  @BeforeAll
+  static void start() {
+    postgres = new OwnPostgres(directory);
+    receiver = Receiver.start();
+    server = servers.startOn(postgres.address());
+    api = server.connect();
+    database = new Database(postgres.address());
+    api.put("/v1/types/loss", Map.of("target", Map.of("http", Map.of("url", receiver.url("/")))));
+  }
+
+  @AfterAll
+  static void close() {
+    api.close();
+    server.stop();
+    receiver.close();
+    postgres.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource(OwnPostgres.Stop.class)
+  void what_was_accepted_is_completed_once_and_claims_go_on_when_postgresql_is_back(
+      OwnPostgres.Stop stop) {
+    Producer producer = Producer.start(api, "loss", CLIENTS);
+    try (producer) {
+      await()
+          .atMost(PATIENCE)
+          .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
+
+      Instant stoppedAt = Instant.now();
+      postgres.stop(stop);
+      long before = producer.acceptedInTheSecondBefore(System.nanoTime());
+      postgres.start();
+      Instant upAt = Instant.now();
+
+      await().atMost(PATIENCE).until(() -> firstClaim(stoppedAt).isPresent());
+      Duration late = Duration.between(upAt, firstClaim(stoppedAt).orElseThrow());
+      System.out.printf(
+          "%s: %d accepted in the second before, first claim %d ms after it was up%n",
+          stop, before, late.toMillis());
+      assertThat(before).as("accepted in the last second").isGreaterThanOrEqualTo(50);
+      assertThat(late).isLessThan(Duration.ofSeconds(5));
+      await()
+          .atMost(PATIENCE)
+          .until(() -> !producer.acceptedSince(System.nanoTime() - 100_000_000L).isEmpty());
+    }
+    assertCompletedOnce(producer);
+  }
+
+  @Test
+  void while_postgresql_is_frozen_requests_are_refused_in_time_and_nothing_piles_up() {
+    Producer producer = Producer.start(api, "loss", CLIENTS);
+    try (producer) {
+      await()
+          .atMost(PATIENCE)
+          .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
+      int threads = server.threads();
+
+      postgres.freeze();
+      try {
+        await().atMost(PATIENCE).until(() -> producer.refusals().size() >= 3 * CLIENTS);
+        assertThat(server.threads()).as("threads").isLessThan(threads + 30);
+      } finally {
+        postgres.thaw();
+      }
+
+      long thawed = System.nanoTime();
+      await().atMost(PATIENCE).until(() -> !producer.acceptedSince(thawed).isEmpty());
+      Duration longest = producer.refusals().stream().max(Duration::compareTo).orElseThrow();
+      System.out.printf(
+          "frozen: %d refusals, the slowest after %d ms, accepted again after %d ms%n",
+          producer.refusals().size(),
+          longest.toMillis(),
+          Duration.ofNanos(System.nanoTime() - thawed).toMillis());
+      assertThat(longest).isLessThan(Duration.ofSeconds(12));
+    }
+    assertCompletedOnce(producer);
+  }
+
+  /** The first claim of a task after a moment, if there was one. */
+  private static Optional<Instant> firstClaim(Instant after) {
+    return database
+        .column(
+            """
+            SELECT to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+            FROM carillon.task
+            WHERE started_at > '%s'
+            ORDER BY started_at
+            LIMIT 1
+            """
+                .formatted(after))
+        .stream()
+        .findFirst()
+        .map(Instant::parse);
+  }
+
+  private static void assertCompletedOnce(Producer producer) {
+    await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+    assertThat(server.isAlive()).as("the node was not restarted").isTrue();
+    assertThat(
+            new HashSet<>(
+                database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'")))
+        .containsAll(producer.accepted());
+    assertThat(
+            database.column(
+                "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
+        .doesNotHaveDuplicates();
+    assertThat(receiver.byTask().keySet()).containsAll(producer.accepted());
+  }
+}

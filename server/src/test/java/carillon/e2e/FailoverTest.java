@@ -1,0 +1,197 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import carillon.testkit.OwnPostgres;
+import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import carillon.testkit.Standby;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Takes the life of a primary and promotes its standby, with both hosts in the URL. A synchronous
+ * standby loses nothing. An asynchronous one does, which the second test must find: if it does not,
+ * the first proves nothing.
+ */
+class FailoverTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @RegisterExtension final Servers servers = new Servers();
+  @TempDir Path first;
+  @TempDir Path second;
+
+  @Test
+  void a_synchronous_standby_has_everything_that_was_accepted_and_the_node_works_on() {
+    try (OwnPostgres primary = new OwnPostgres(first);
+        Standby standby = Standby.of(primary, second, Standby.Mode.SYNCHRONOUS);
+        Receiver receiver = Receiver.start()) {
+      ServerProcess server = servers.startOn(standby.bothHosts());
+      try (Carillon api = server.connect()) {
+        configure(api, receiver);
+        doesNotAcceptWhatNoStandbyHas(api, primary, standby);
+        Database promoted = new Database(standby.address());
+        Producer producer = Producer.start(api, "failover", 16);
+        try (producer) {
+          await()
+              .atMost(PATIENCE)
+              .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
+
+          primary.kill9();
+          long killed = System.nanoTime();
+          standby.promote();
+          long up = System.nanoTime();
+
+          int delivered = receiver.count();
+          await().atMost(PATIENCE).until(() -> receiver.count() > delivered);
+          System.out.printf(
+              "failover: promoted %d ms after the kill, first delivery %d ms later%n",
+              (up - killed) / 1_000_000, (System.nanoTime() - up) / 1_000_000);
+          assertThat(System.nanoTime() - up).isLessThan(Duration.ofSeconds(5).toNanos());
+          await().atMost(PATIENCE).until(() -> producer.acceptedSince(up).size() >= 100);
+        }
+
+        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 0);
+        assertThat(lost(producer.accepted(), promoted)).as("accepted and lost").isEmpty();
+        assertEndedOnce(promoted);
+        assertThat(server.isAlive()).isTrue();
+        assertThat(server.metric("carillon_database_timeline")).isEqualTo(2);
+        assertThat(server.errors()).contains("the database is on timeline 2 after 1");
+      }
+    }
+  }
+
+  /** An operator who ends the wait for the standby must not thereby make the API say yes. */
+  private static void doesNotAcceptWhatNoStandbyHas(
+      Carillon api, OwnPostgres primary, Standby standby) {
+    Database database = new Database(primary.address());
+    standby.stopReceiving();
+    try {
+      CompletableFuture<Integer> status = CompletableFuture.supplyAsync(() -> statusOf(api));
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  database.count(
+                          "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+                              + " WHERE wait_event = 'SyncRep' AND application_name ="
+                              + " 'carillon/api'")
+                      > 0);
+      assertThat(status.join()).isEqualTo(503);
+    } finally {
+      standby.goOnReceiving();
+    }
+  }
+
+  private static int statusOf(Carillon api) {
+    try {
+      api.post("/v1/tasks", Map.of("type", "failover"));
+      return 202;
+    } catch (CarillonException e) {
+      return e.status();
+    }
+  }
+
+  @Test
+  void an_asynchronous_standby_loses_what_it_had_not_received_and_nothing_else_goes_wrong() {
+    try (OwnPostgres primary = new OwnPostgres(first);
+        Standby standby = Standby.of(primary, second, Standby.Mode.ASYNCHRONOUS);
+        Receiver receiver = Receiver.start()) {
+      ServerProcess server = servers.startOn(standby.bothHosts());
+      try (Carillon api = server.connect()) {
+        configure(api, receiver);
+        Database promoted = new Database(standby.address());
+        String zombie =
+            api.post("/v1/tasks", Map.of("type", "failover", "delay", "2s")).path("id").asString();
+        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 1);
+        standby.stopReceiving();
+        long behind = System.nanoTime();
+        // Claimed and sent before the primary is lost; afterwards nothing knows of that claim.
+        CountDownLatch firstAnswer = new CountDownLatch(1);
+        receiver.answering(delivery -> answer(delivery, zombie, firstAnswer, 500));
+        await().atMost(PATIENCE).until(() -> receiver.byTask().containsKey(zombie));
+        Producer producer = Producer.start(api, "failover", 16);
+        try (producer) {
+          await().atMost(PATIENCE).until(() -> producer.acceptedSince(behind).size() >= 100);
+          primary.kill9();
+        }
+        CountDownLatch secondAnswer = new CountDownLatch(1);
+        receiver.answering(delivery -> answer(delivery, zombie, secondAnswer, 200));
+        standby.promote();
+
+        await().atMost(PATIENCE).until(() -> deliveries(receiver, zombie).size() == 2);
+        firstAnswer.countDown(); // the end of a claim that was never made, with the same fence
+        await().atMost(PATIENCE).until(() -> server.metric("carillon_completer_fenced_total") >= 1);
+        assertThat(deliveries(receiver, zombie))
+            .extracting(Receiver.Delivery::fence)
+            .containsExactly(1, 1);
+        assertThat(api.get("/v1/tasks/" + zombie).path("status").asString()).isEqualTo("RUNNING");
+        secondAnswer.countDown();
+
+        String next = api.post("/v1/tasks", Map.of("type", "failover")).path("id").asString();
+        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 0);
+        Set<String> lost = lost(producer.accepted(), promoted);
+        System.out.printf(
+            "asynchronous failover: %d of %d accepted tasks lost%n",
+            lost.size(), producer.accepted().size());
+        assertThat(lost).as("the losses that a check like this must find").isNotEmpty();
+        assertThat(lost(Set.of(zombie, next), promoted)).isEmpty();
+        assertEndedOnce(promoted);
+        assertThat(server.isAlive()).isTrue();
+      }
+    }
+  }
+
+  private static int answer(
+      Receiver.Delivery delivery, String held, CountDownLatch until, int status)
+      throws InterruptedException {
+    if (!delivery.task().equals(held)) {
+      return 200;
+    }
+    until.await();
+    return status;
+  }
+
+  private static List<Receiver.Delivery> deliveries(Receiver receiver, String task) {
+    return receiver.deliveries().stream().filter(each -> each.task().equals(task)).toList();
+  }
+
+  private static void configure(Carillon api, Receiver receiver) {
+    api.put(
+        "/v1/types/failover", Map.of("target", Map.of("http", Map.of("url", receiver.url("/")))));
+  }
+
+  private static Set<String> lost(Set<String> accepted, Database database) {
+    Set<String> lost = new HashSet<>(accepted);
+    lost.removeAll(
+        new HashSet<>(database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'")));
+    return lost;
+  }
+
+  private static void assertEndedOnce(Database database) {
+    assertThat(
+            database.column(
+                "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
+        .doesNotHaveDuplicates();
+    assertThat(
+            database.column(
+                "SELECT task || ' ' || fence FROM carillon.every_transition"
+                    + " WHERE to_state = 'RUNNING'"))
+        .as("claims")
+        .doesNotHaveDuplicates();
+  }
+}

@@ -1,0 +1,129 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.store.Db;
+import carillon.testkit.PgBouncer;
+import carillon.testkit.Postgres;
+import carillon.testkit.Receiver;
+import carillon.testkit.Servers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** A node whose 22 connections share four sessions through the real PgBouncer. */
+class PgBouncerTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final int SESSIONS = 4;
+
+  @RegisterExtension final Servers servers = new Servers();
+  @TempDir Path directory;
+
+  @Test
+  void everything_works_in_transaction_mode_from_the_first_migration_on() {
+    Db.Address server = Postgres.emptyDatabase();
+    try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS);
+        Receiver receiver = Receiver.start();
+        Carillon api = servers.startOn(pooler.address(), "--pooler", "transaction").connect()) {
+      receiver.answering(
+          delivery -> delivery.path().equals("/moody") && delivery.attempt() == 1 ? 500 : 200);
+      api.put("/v1/schedules/tick", Map.of("type", "tick", "every", "1s", "target", discard()));
+      String sent = create(api, http(receiver, "/"));
+      String retried = create(api, http(receiver, "/moody"));
+      String later = create(api, Map.of("type", "later", "delay", "1h", "target", discard()));
+      String pulled = create(api, Map.of("type", "pulled", "target", Map.of("pull", Map.of())));
+      List<Map<String, Object>> many =
+          IntStream.range(0, 2_000)
+              .mapToObj(n -> Map.<String, Object>of("type", "many", "target", discard()))
+              .toList();
+      api.post("/v1/tasks/batch", Map.of("tasks", many));
+
+      assertThat(api.post("/v1/tasks/" + later + "/cancel", null).path("status").asString())
+          .isEqualTo("CANCELLED");
+      assertThat(work(api, pulled)).isEqualTo("accepted");
+      Database database = new Database(server);
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  status(api, sent).equals("COMPLETED")
+                      && status(api, retried).equals("COMPLETED")
+                      && database.count(
+                              "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND"
+                                  + " type = 'many'")
+                          == many.size()
+                      && database.count(
+                              "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND"
+                                  + " type = 'tick'")
+                          >= 2);
+      assertThat(receiver.byTask().get(retried)).hasSize(2);
+      assertThat(
+              database.count(
+                  "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'carillon/%'"))
+          .as("sessions that all of this took")
+          .isBetween(1L, (long) SESSIONS);
+    }
+  }
+
+  private static Map<String, Object> discard() {
+    return Map.of("discard", Map.of());
+  }
+
+  private static Map<String, Object> http(Receiver receiver, String path) {
+    return Map.of(
+        "type",
+        "sent",
+        "target",
+        Map.of("http", Map.of("url", receiver.url(path))),
+        "retry",
+        Map.of("base", "100ms", "backoff", "fixed"));
+  }
+
+  private static String create(Carillon api, Map<String, Object> task) {
+    return api.post("/v1/tasks", task).path("id").asString();
+  }
+
+  private static String status(Carillon api, String task) {
+    return api.get("/v1/tasks/" + task).path("status").asString();
+  }
+
+  /** Claims the task as a worker, renews its lease and reports it. */
+  private static String work(Carillon api, String task) {
+    JsonNode claimed =
+        api.post(
+                "/v1/work/claim",
+                Map.of("types", List.of("pulled"), "max", 1, "wait", "20s", "worker", "w"))
+            .path("tasks")
+            .path(0);
+    assertThat(claimed.path("id").asString()).isEqualTo(task);
+    Map<String, String> lease = Map.of("id", task, "token", claimed.path("token").asString());
+    assertThat(
+            api.post("/v1/work/renew", Map.of("leases", List.of(lease), "lease", "30s")).toString())
+        .contains("renewed");
+    return api.post(
+            "/v1/work/report",
+            Map.of(
+                "results",
+                List.of(
+                    Map.of(
+                        "id",
+                        task,
+                        "token",
+                        claimed.path("token").asString(),
+                        "outcome",
+                        "completed"))))
+        .path("results")
+        .path(0)
+        .path("result")
+        .asString();
+  }
+}

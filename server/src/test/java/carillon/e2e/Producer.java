@@ -1,0 +1,96 @@
+package carillon.e2e;
+
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+
+/** Clients that submit tasks of one type as fast as they are answered, whatever happens. */
+final class Producer implements AutoCloseable {
+
+  private final Carillon api;
+  private final String type;
+  private final Queue<Accepted> accepted = new ConcurrentLinkedQueue<>();
+  private final Queue<Duration> refusals = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger unanswered = new AtomicInteger();
+  private final List<Thread> threads = new ArrayList<>();
+  private volatile boolean stopped;
+
+  /** A task that was answered with 202, and when. */
+  private record Accepted(String id, long nanoTime) {}
+
+  private Producer(Carillon api, String type) {
+    this.api = api;
+    this.type = type;
+  }
+
+  static Producer start(Carillon api, String type, int clients) {
+    Producer producer = new Producer(api, type);
+    for (int i = 0; i < clients; i++) {
+      producer.threads.add(Thread.ofVirtual().start(producer::submit));
+    }
+    return producer;
+  }
+
+  private void submit() {
+    while (!stopped) {
+      long asked = System.nanoTime();
+      try {
+        String id = api.post("/v1/tasks", Map.of("type", type)).path("id").asString();
+        accepted.add(new Accepted(id, System.nanoTime()));
+      } catch (CarillonException e) {
+        if (e.status() == 503) {
+          refusals.add(Duration.ofNanos(System.nanoTime() - asked));
+        } else if (e.status() == CarillonException.NO_ANSWER) {
+          unanswered.incrementAndGet();
+        } else {
+          throw e;
+        }
+      }
+    }
+  }
+
+  Set<String> accepted() {
+    return accepted.stream().map(Accepted::id).collect(Collectors.toSet());
+  }
+
+  /** How many were accepted in the second before. */
+  long acceptedInTheSecondBefore(long nanoTime) {
+    return accepted.stream()
+        .map(each -> nanoTime - each.nanoTime())
+        .filter(age -> age >= 0 && age < Duration.ofSeconds(1).toNanos())
+        .count();
+  }
+
+  /** Those that were accepted from then on. */
+  Set<String> acceptedSince(long nanoTime) {
+    return accepted.stream()
+        .filter(each -> each.nanoTime() - nanoTime >= 0)
+        .map(Accepted::id)
+        .collect(Collectors.toSet());
+  }
+
+  /** How long those had to wait that were told to come back later. */
+  List<Duration> refusals() {
+    return List.copyOf(refusals);
+  }
+
+  @Override
+  public void close() {
+    stopped = true;
+    for (Thread thread : threads) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

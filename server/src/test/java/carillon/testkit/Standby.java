@@ -1,0 +1,166 @@
+package carillon.testkit;
+
+import static org.awaitility.Awaitility.await;
+
+import carillon.store.Db;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * A second PostgreSQL that follows an {@link OwnPostgres} by streaming, until it is promoted. A
+ * copy of the running primary's files: the binaries that we have come without pg_basebackup.
+ */
+public final class Standby implements AutoCloseable {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Set<String> NOT_COPIED =
+      Set.of("postmaster.pid", "postmaster.opts", "server.log");
+
+  private final OwnPostgres primary;
+  private final OwnPostgres server;
+
+  /** Whether the primary waits for it with every commit. */
+  public enum Mode {
+    SYNCHRONOUS,
+    ASYNCHRONOUS
+  }
+
+  private Standby(OwnPostgres primary, OwnPostgres server) {
+    this.primary = primary;
+    this.server = server;
+  }
+
+  /** Returns when it has everything that the primary has, and follows. */
+  public static Standby of(OwnPostgres primary, Path directory, Mode mode) {
+    Path files = directory.resolve("postgres");
+    try (Connection backup = Postgres.connect(primary.address());
+        Statement statement = backup.createStatement()) {
+      statement.execute("SELECT pg_backup_start('standby', fast => true)");
+      copy(primary.directory().resolve("postgres"), files);
+      try (ResultSet row = statement.executeQuery("SELECT labelfile FROM pg_backup_stop(false)")) {
+        row.next();
+        Files.writeString(files.resolve("backup_label"), row.getString(1));
+      }
+      follow(primary.address(), files);
+      Files.copy(
+          primary.directory().resolve("postgres-password"), directory.resolve("postgres-password"));
+      Standby standby = new Standby(primary, OwnPostgres.startIn(directory));
+      if (mode == Mode.SYNCHRONOUS) {
+        statement.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+        statement.execute("SELECT pg_reload_conf()");
+      }
+      String wanted = mode == Mode.SYNCHRONOUS ? "sync" : "async";
+      await().atMost(PATIENCE).until(() -> standby.replication().equals(List.of(wanted)));
+      return standby;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static void follow(Db.Address primary, Path files) throws IOException {
+    Files.createFile(files.resolve("standby.signal"));
+    // Not postgresql.conf, which is written anew at each start.
+    Files.writeString(
+        files.resolve("postgresql.auto.conf"),
+        "primary_conninfo = 'host=127.0.0.1 port=%s user=%s password=%s application_name=standby'%n"
+            .formatted(
+                primary.url().replaceAll(".*:(\\d+)/.*", "$1"),
+                primary.user(),
+                primary.password()));
+    Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwx------"));
+  }
+
+  /** Files may come and go meanwhile: the log that is streamed makes up for it. */
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> paths = Files.walk(from)) {
+      for (Path path : (Iterable<Path>) paths::iterator) {
+        Path copy = to.resolve(from.relativize(path).toString());
+        if (Files.isDirectory(path)) {
+          Files.createDirectories(copy);
+        } else if (!NOT_COPIED.contains(path.getFileName().toString())) {
+          copyFile(path, copy);
+        }
+      }
+    }
+  }
+
+  private static void copyFile(Path path, Path copy) throws IOException {
+    try {
+      Files.copy(path, copy, StandardCopyOption.COPY_ATTRIBUTES);
+    } catch (NoSuchFileException e) {
+      // It was just removed.
+    }
+  }
+
+  private List<String> replication() throws SQLException {
+    try (Connection connection = Postgres.connect(primary.address());
+        Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")) {
+      return row.next() ? List.of(row.getString(1)) : List.of();
+    }
+  }
+
+  /** Both servers in one URL, the primary first. */
+  public Db.Address bothHosts() {
+    Db.Address address = primary.address();
+    return new Db.Address(
+        address.url().replaceFirst("/postgres$", ",127.0.0.1:" + server.port() + "/postgres"),
+        address.user(),
+        address.password());
+  }
+
+  public Db.Address address() {
+    return server.address();
+  }
+
+  /** Stops the process that receives the log: from now on the standby falls behind. */
+  public void stopReceiving() {
+    OwnPostgres.signal("STOP", receivers());
+  }
+
+  /** Lets it receive again. */
+  public void goOnReceiving() {
+    OwnPostgres.signal("CONT", receivers());
+  }
+
+  private List<Long> receivers() {
+    List<Long> receivers = server.processes("walreceiver");
+    if (receivers.isEmpty()) {
+      throw new IllegalStateException("it receives nothing");
+    }
+    return receivers;
+  }
+
+  /** Returns when it takes writes. */
+  public void promote() {
+    try (Connection connection = Postgres.connect(server.address());
+        Statement statement = connection.createStatement()) {
+      statement.execute("SELECT pg_promote(true, 30)");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    server.thaw(); // what is stopped does not end
+    server.close();
+  }
+}
