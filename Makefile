@@ -3,7 +3,7 @@
 sources := $(shell find pom.xml */pom.xml */src/main 2>/dev/null)
 built := server/target/.built
 
-.PHONY: help build run test bench bench-quick fmt fmt-check clean
+.PHONY: help build run test bench bench-quick chaos fmt fmt-check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -34,6 +34,9 @@ bench: build ## measure everything beside the peers, under 25 minutes; results i
 
 bench-quick: build ## the same with less of everything, under 3 minutes
 	@exec bench/run --quick
+
+chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results
+	@exec chaos/run
 
 fmt: ## format all Java files
 	@tools/fmt

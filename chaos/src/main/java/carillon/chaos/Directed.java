@@ -1,0 +1,110 @@
+package carillon.chaos;
+
+import carillon.chaos.Api.Reply;
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Recorder;
+import java.io.IOException;
+import java.net.URI;
+import java.time.InstantSource;
+import java.util.List;
+import tools.jackson.databind.JsonNode;
+
+/** Single calls of one tenant on one node, each written down, for scenarios that need an order. */
+final class Directed {
+
+  private static final int NUMBERS = 900_000_000; // beyond those of clients
+
+  private final Cluster cluster;
+  private final Recorder recorder;
+  private final Tenant tenant;
+  private final InstantSource clock = InstantSource.system();
+  private int submits;
+
+  /** A task as a worker has it. */
+  record Held(String id, String token, long fence) {}
+
+  Directed(Cluster cluster, Tenant tenant) {
+    this.cluster = cluster;
+    this.recorder = cluster.recorder();
+    this.tenant = tenant;
+  }
+
+  private Reply.Answered call(Api.Call call) throws IOException, InterruptedException {
+    URI url = cluster.nodes().getFirst().url();
+    if (url != null
+        && cluster.api().send(url, call) instanceof Reply.Answered answered
+        && answered.status() / 100 == 2) {
+      return answered;
+    }
+    throw new IOException(call.method() + " " + call.path() + " failed while nothing was broken");
+  }
+
+  /**
+   * @param more of the task's fields, as JSON
+   */
+  String submit(String type, String target, String more) throws IOException, InterruptedException {
+    int n = NUMBERS + submits++;
+    String payload = "{\"marker\":\"%s\",\"n\":%d}".formatted(tenant.marker(), n);
+    long op =
+        recorder.invoke(
+            "submit",
+            Fields.of("tenant", tenant.name())
+                .and("key", "directed-" + n)
+                .and("type", type)
+                .and("target", target)
+                .and("dueAt", clock.instant())
+                .and("n", n)
+                .and("payloadHash", Payload.hash(payload))
+                .and("maxAttempts", Load.MAX_ATTEMPTS));
+    String body = "{\"type\": \"%s\", \"payload\": %s%s}".formatted(type, payload, more);
+    Reply.Answered answered =
+        call(Api.Call.post("/v1/tasks", tenant.key(), body).once("directed-" + n));
+    String id = answered.body().path("id").asString("");
+    recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
+    return id;
+  }
+
+  /** The one task that a worker gets. */
+  Held claim(String type, String worker, String lease) throws IOException, InterruptedException {
+    long op =
+        recorder.invoke(
+            "work-claim",
+            Fields.of("tenant", tenant.name())
+                .and("worker", worker)
+                .and("max", 1)
+                .and("type", type));
+    String body =
+        "{\"types\": [\"%s\"], \"max\": 1, \"wait\": \"5s\", \"worker\": \"%s\", \"lease\": \"%s\"}"
+            .formatted(type, worker, lease);
+    JsonNode tasks = call(Api.Call.post("/v1/work/claim", tenant.key(), body)).body().path("tasks");
+    JsonNode task = tasks.path(0);
+    Held held =
+        new Held(
+            task.path("id").asString(""),
+            task.path("token").asString(""),
+            task.path("fence").asLong());
+    Fields given =
+        Fields.of("id", held.id())
+            .and("fence", held.fence())
+            .and("attempt", task.path("attempt").asLong())
+            .and("n", task.path("payload").path("n").asLong());
+    recorder.ok(op, "work-claim", Fields.of("tasks", List.of(given)));
+    return held;
+  }
+
+  void report(Held held, String outcome) throws IOException, InterruptedException {
+    long op =
+        recorder.invoke(
+            "work-report",
+            Fields.of("tenant", tenant.name())
+                .and("id", held.id())
+                .and("fence", held.fence())
+                .and("outcome", outcome));
+    String body =
+        "{\"results\": [{\"id\": \"%s\", \"token\": \"%s\", \"outcome\": \"%s\"}]}"
+            .formatted(held.id(), held.token(), outcome);
+    JsonNode results = call(Api.Call.post("/v1/work/report", tenant.key(), body)).body();
+    String result = results.path("results").path(0).path("result").asString("");
+    recorder.ok(op, "work-report", Fields.of("result", result));
+  }
+}

@@ -1,0 +1,85 @@
+package carillon.chaos;
+
+import carillon.chaos.history.History;
+import carillon.chaos.rules.Rule;
+import carillon.chaos.rules.Verdict;
+import carillon.chaos.rules.Violation;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * What came of nodes that joined and left under load, as a page.
+ *
+ * @param seconds how long it took
+ * @param facts of the run: commit, versions and so on
+ */
+record JoinsReport(
+    List<Joins.Change> changes,
+    History history,
+    Verdict verdict,
+    long seconds,
+    Map<String, String> facts) {
+
+  private static final List<Rule> LOST = List.of(Rule.R1, Rule.R1B, Rule.R15);
+  private static final List<Rule> DOUBLED = List.of(Rule.R3, Rule.R3B, Rule.R4, Rule.R6, Rule.R10);
+
+  boolean isGood() {
+    return verdict.isClean()
+        && changes.size() == Joins.CHANGES
+        && changes.stream().allMatch(Joins.Change::isEven);
+  }
+
+  private int count(List<Rule> rules) {
+    return rules.stream().mapToInt(rule -> verdict.of(rule).size()).sum();
+  }
+
+  String page() {
+    Exposure exposure = Exposure.of(List.of(history));
+    StringBuilder page = new StringBuilder("# Nodes that join and leave under load\n\n");
+    page.append(isGood() ? "**All is well.** " : "**Not well.** ")
+        .append(
+            String.format(
+                Locale.ROOT,
+                "%d changes in %d s, %d with even shards afterwards; %,d tasks acknowledged, %,d"
+                    + " deliveries; lost: %d; doubled: %d; violations in all: %d.\n\n",
+                changes.size(),
+                seconds,
+                changes.stream().filter(Joins.Change::isEven).count(),
+                exposure.of(Exposure.Counter.ACKNOWLEDGED),
+                exposure.of(Exposure.Counter.DELIVERIES),
+                count(LOST),
+                count(DOUBLED),
+                verdict.failures().size()));
+    page.append(
+        "A node that joins is timed from when it is ready, one that leaves from when it is asked"
+            + " to, until the shards lie evenly (to within one) on all nodes that are there and on"
+            + " nobody else. A shard that goes from one node to another counts as one move.\n\n");
+    facts.forEach(
+        (name, value) -> page.append("- ").append(name).append(": ").append(value).append('\n'));
+    page.append("\n| change | node | nodes then | even after | moves | shards |\n");
+    page.append("|---|---|---:|---:|---:|---|\n");
+    for (Joins.Change change : changes) {
+      page.append(
+          String.format(
+              Locale.ROOT,
+              "| %s | %s | %d | %s | %d | %s |\n",
+              change.what(),
+              change.node(),
+              change.nodes(),
+              change.isEven() ? change.evenAfter().toMillis() + " ms" : "never",
+              change.moved(),
+              change.shards().entrySet().stream()
+                  .map(each -> each.getKey() + " " + each.getValue())
+                  .collect(Collectors.joining(", "))));
+    }
+    if (!verdict.isClean()) {
+      page.append("\n## Violations\n\n");
+      for (Violation violation : verdict.failures()) {
+        page.append("- ").append(violation).append('\n');
+      }
+    }
+    return page.toString();
+  }
+}

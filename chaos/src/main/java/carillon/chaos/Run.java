@@ -1,0 +1,201 @@
+package carillon.chaos;
+
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.History;
+import carillon.chaos.history.Recorder;
+import carillon.chaos.history.Table;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+
+/** Lets a scenario happen, phase after phase, and leaves its history in a directory. */
+public final class Run {
+
+  private final Scenario scenario;
+  private final Postgres postgres;
+  private final Path directory;
+  private final Progress progress;
+  private final Streams streams;
+
+  private Run(Scenario scenario, Postgres postgres, Path directory, Progress progress) {
+    this.scenario = scenario;
+    this.postgres = postgres;
+    this.directory = directory;
+    this.progress = progress;
+    this.streams = new Streams(scenario.seed());
+  }
+
+  /** What one does with a cluster under load; the phases of a run, or something of its own. */
+  public interface Course {
+    void run(Cluster cluster, Load load) throws IOException, SQLException, InterruptedException;
+  }
+
+  /** Returns when all is over and written down; no process is left. */
+  public static History of(Scenario scenario, Postgres postgres, Path directory, Progress progress)
+      throws IOException, SQLException, InterruptedException {
+    Run run = new Run(scenario, postgres, directory, progress);
+    return run.run(run::phases);
+  }
+
+  /** The same with another course of things between the warming up and the end of the load. */
+  public static History of(
+      Scenario scenario, Postgres postgres, Path directory, Progress progress, Course course)
+      throws IOException, SQLException, InterruptedException {
+    return new Run(scenario, postgres, directory, progress).run(course);
+  }
+
+  private History run(Course course) throws IOException, SQLException, InterruptedException {
+    Files.createDirectories(directory);
+    Path events = directory.resolve(History.EVENTS);
+    try (Recorder recorder = new Recorder(events, InstantSource.system());
+        Receiver receiver = Receiver.start(streams, recorder)) {
+      phase(recorder, "boot");
+      try (Cluster cluster =
+              Cluster.start(postgres, scenario.name(), scenario.cluster(), directory, recorder);
+          Load load = Load.start(cluster, receiver, streams, scenario.load());
+          Vitals vitals = Vitals.watch(cluster, load, receiver, progress)) {
+        recorder.event("options", options(load));
+        phase(recorder, "warm");
+        Thread.sleep(scenario.warm());
+        vitals.note("warm");
+        course.run(cluster, load);
+        end(recorder, cluster, load, vitals);
+      }
+    }
+    return History.read(directory);
+  }
+
+  /** Everything that was chosen, so that nobody has to know how a seed becomes a run. */
+  private Fields options(Load load) {
+    List<Fields> markers = new ArrayList<>();
+    List<Fields> secrets = new ArrayList<>();
+    for (Tenant tenant : load.tenants()) {
+      markers.add(Fields.of("tenant", tenant.name()).and("marker", tenant.marker()));
+      secrets.add(Fields.of("secret", tenant.key()));
+      secrets.add(Fields.of("secret", tenant.secret()));
+    }
+    List<String> plan = new ArrayList<>();
+    for (Strike strike : scenario.strikes()) {
+      plan.add(
+          "%s at %d ms for %d ms on %d"
+              .formatted(
+                  strike.fault().label(),
+                  strike.at().toMillis(),
+                  strike.length().toMillis(),
+                  strike.node()));
+    }
+    return Fields.of("seed", scenario.seed())
+        .and("leaseMs", scenario.cluster().lease().toMillis())
+        .and("timeoutMs", Load.TIMEOUT.toMillis())
+        .and("drainSeconds", scenario.drain().toSeconds())
+        .and("nodes", scenario.cluster().nodes())
+        .and("serverOptions", scenario.cluster().options())
+        .and("rate", scenario.load().rate())
+        .and("clients", scenario.load().clients())
+        .and("schedules", scenario.load().schedules())
+        .and("weights", String.valueOf(scenario.load().weights()))
+        .and("warmSeconds", scenario.warm().toSeconds())
+        .and("safetySeconds", scenario.safety().toSeconds())
+        .and("livenessSeconds", scenario.liveness().toSeconds())
+        .and("plan", plan)
+        .and("markers", markers)
+        .and("secrets", secrets);
+  }
+
+  private void phase(Recorder recorder, String name) {
+    recorder.event("phase", Fields.of("name", name));
+    progress.step(name);
+  }
+
+  private void phases(Cluster cluster, Load load) throws IOException, InterruptedException {
+    phase(cluster.recorder(), "safety");
+    new Nemesis(cluster, load).run(scenario.strikes(), scenario.safety());
+    cluster.heal();
+    if (scenario.liveness().isPositive()) {
+      live(cluster);
+    }
+  }
+
+  /** With one node cut off for good the others must go on. */
+  private void live(Cluster cluster) throws InterruptedException, IOException {
+    SplittableRandom random = streams.of("liveness");
+    Node lost = cluster.nodes().get(random.nextInt(cluster.nodes().size()));
+    for (Node node : cluster.nodes()) {
+      if (node != lost) {
+        cluster.awaitReady(node);
+      }
+    }
+    Fields fault = Fields.of("fault", "cut-off").and("id", "liveness").and("node", lost.label());
+    cluster.recorder().event("fault-start", fault);
+    cluster.relay(lost).drop();
+    Thread.sleep(scenario.cluster().lease().multipliedBy(2)); // until others have taken over
+    phase(cluster.recorder(), "liveness");
+    Thread.sleep(scenario.liveness());
+    cluster.relay(lost).pass();
+    cluster.recorder().event("fault-end", fault);
+  }
+
+  private void end(Recorder recorder, Cluster cluster, Load load, Vitals vitals)
+      throws IOException, SQLException, InterruptedException {
+    phase(recorder, "heal");
+    cluster.heal();
+    cluster.awaitReady();
+    load.stopSubmitting();
+    phase(recorder, "drain");
+    Optional<String> left = drain(cluster);
+    if (left.isPresent()) {
+      recorder.event("not-drained", Fields.of("tasks", left.get()));
+    }
+    phase(recorder, "check");
+    vitals.note("check");
+    vitals.sum();
+    load.close();
+    cluster.stop();
+    try (Connection connection = cluster.connect()) {
+      Table.dump(connection, directory.resolve(History.DATABASE));
+    }
+  }
+
+  /* What schedules have planned for later does not have to end. */
+  private static final String LEFT =
+      """
+      /* Run.drain */
+      SELECT string_agg(state || ' ' || id, ', ')
+      FROM (
+          SELECT state, id
+          FROM carillon.task
+          WHERE state IN ('PENDING', 'RUNNING')
+            AND (schedule IS NULL OR due_at < clock_timestamp() - interval '5 s')
+          LIMIT 20
+      ) AS waiting
+      """;
+
+  /** What has not ended in time, of which there should be nothing. */
+  private Optional<String> drain(Cluster cluster) throws SQLException, InterruptedException {
+    long end = System.nanoTime() + scenario.drain().toNanos();
+    try (Connection connection = cluster.connect();
+        Statement statement = connection.createStatement()) {
+      while (true) {
+        String left;
+        try (ResultSet rows = statement.executeQuery(LEFT)) {
+          rows.next();
+          left = rows.getString(1);
+        }
+        if (left == null || System.nanoTime() - end > 0) {
+          return Optional.ofNullable(left);
+        }
+        Thread.sleep(Duration.ofMillis(200));
+      }
+    }
+  }
+}

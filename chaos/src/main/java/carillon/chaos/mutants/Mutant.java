@@ -1,0 +1,56 @@
+package carillon.chaos.mutants;
+
+import carillon.chaos.rules.Rule;
+import java.util.List;
+
+/**
+ * A program that is broken in one way.
+ *
+ * @param name as M1
+ * @param breaks what it does wrong
+ * @param edits of the program's classes
+ * @param sql run on its database once that is there
+ * @param scenario what exposes it
+ * @param caughtBy the rule that must fire
+ */
+public record Mutant(
+    String name,
+    String breaks,
+    List<Edit> edits,
+    List<String> sql,
+    Scenario scenario,
+    Rule caughtBy) {
+
+  /** What is done to a program to see whether it is broken. */
+  public enum Scenario {
+    /** Workers pull, report late and with old tokens. */
+    WORKERS(1),
+    /** Deliveries fail, are cancelled and redriven, strangers look. */
+    DELIVERIES(1),
+    /** The database crashes under submits. */
+    DATABASE_CRASH(1),
+    /** The node is killed under submits. */
+    NODE_CRASH(1),
+    /** Schedules fire. */
+    SCHEDULES(1),
+    /** The leader is stopped for longer than its lease, and goes on. */
+    LEADER_PAUSE(2),
+    /** A host name changes its address all the time. */
+    NAMES(1);
+
+    private final int nodes;
+
+    Scenario(int nodes) {
+      this.nodes = nodes;
+    }
+
+    public int nodes() {
+      return nodes;
+    }
+
+    /** Whether it breaks what others need, and so cannot be played beside them. */
+    public boolean isAlone() {
+      return this == DATABASE_CRASH;
+    }
+  }
+}

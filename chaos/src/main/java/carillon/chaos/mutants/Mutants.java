@@ -1,0 +1,195 @@
+package carillon.chaos.mutants;
+
+import carillon.chaos.mutants.Mutant.Scenario;
+import carillon.chaos.rules.Rule;
+import java.util.List;
+import java.util.Optional;
+
+/** All mutants. The numbers that are missing need what the program does not have yet. */
+public final class Mutants {
+
+  private static final String STORE = "carillon.store.";
+
+  private Mutants() {}
+
+  public static final List<Mutant> ALL =
+      List.of(
+          new Mutant(
+              "M1",
+              "a claim is ended by who no longer holds it",
+              List.of(
+                  text(
+                      "Endings",
+                      "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
+                          + "      AND t.claim = f.claim",
+                      "AND f.fence > 0 AND f.claim IS NOT NULL",
+                      2)),
+              List.of(),
+              Scenario.WORKERS,
+              Rule.R6),
+          new Mutant(
+              "M2",
+              "a claim reads what is waiting and then writes it, without a lock",
+              List.of(
+                  text(
+                      "WorkQueue",
+                      "LIMIT line.quota\n        FOR UPDATE OF t SKIP LOCKED",
+                      "LIMIT line.quota",
+                      1),
+                  text(
+                      "WorkQueue",
+                      "WHERE t.ctid = due.row_id\n      AND t.state = 'PENDING'",
+                      "WHERE t.tenant = due.tenant AND t.id = due.id",
+                      1)),
+              List.of(),
+              Scenario.WORKERS,
+              Rule.R4),
+          new Mutant(
+              "M3",
+              "commits are acknowledged before they are on disk",
+              List.of(),
+              List.of(
+                  "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off',"
+                      + " current_database()); END $$",
+                  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                      + " WHERE datname = current_database() AND pid <> pg_backend_pid()"),
+              Scenario.DATABASE_CRASH,
+              Rule.R1),
+          new Mutant(
+              "M4",
+              "a submit is answered before it is committed",
+              List.of(
+                  new Edit.Call(STORE + "Db", "once", "java.sql.Connection.commit", Early.class, 1),
+                  new Edit.Call(STORE + "Db", "once", "java.sql.Connection.close", Early.class, 2)),
+              List.of(),
+              Scenario.NODE_CRASH,
+              Rule.R1),
+          new Mutant(
+              "M6",
+              "nothing keeps a nominal time from being planned again",
+              List.of(
+                  text("Decisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
+                  text("Decisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
+                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1)),
+              List.of("ALTER TABLE carillon.schedule_fire DROP CONSTRAINT schedule_fire_pkey"),
+              Scenario.SCHEDULES,
+              Rule.R10),
+          new Mutant(
+              "M7",
+              "who has led once believes that it leads for ever",
+              List.of(
+                  text(
+                      "Leadership",
+                      "SELECT carillon.leads(?, ?) AS leads",
+                      "SELECT ?::bigint > 0 AND ?::text IS NOT NULL AS leads",
+                      1),
+                  new Edit.Call(
+                      "carillon.cluster.Election",
+                      "renew",
+                      "carillon.store.Leadership.renew",
+                      Stubborn.class,
+                      1)),
+              List.of(),
+              Scenario.LEADER_PAUSE,
+              Rule.R11),
+          new Mutant(
+              "M8",
+              "what is due is decided by a clock that is an hour ahead",
+              List.of(
+                  text(
+                      "WorkQueue",
+                      "AND t.ready_at <= (SELECT clock_timestamp())",
+                      "AND t.ready_at <= (SELECT clock_timestamp() + interval '1 hour')",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R8),
+          new Mutant(
+              "M9",
+              "a running task is cancelled as if it waited",
+              List.of(
+                  text(
+                      "TaskChanges",
+                      "SET cancel_requested = true,\n    version = version + 1",
+                      "SET state = 'CANCELLED', claim = NULL, lease_until = NULL,\n"
+                          + "    finished_at = clock_timestamp(), version = version + 1",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R12),
+          new Mutant(
+              "M10",
+              "an attempt is counted when it ends, not when it is claimed",
+              List.of(
+                  text(
+                      "WorkQueue",
+                      "attempt = t.attempt + 1, -- counted before anything is sent",
+                      "",
+                      1),
+                  text(
+                      "Endings",
+                      "attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,",
+                      "attempt = CASE WHEN f.released THEN t.attempt ELSE t.attempt + 1 END,",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R7),
+          new Mutant(
+              "M11",
+              "a task is shown to whoever knows its id",
+              List.of(
+                  text(
+                      "TaskReader",
+                      "/* TaskReader.find */\n"
+                          + "SELECT %s, t.payload\n"
+                          + "FROM carillon.task t\n"
+                          + "WHERE t.tenant = ?",
+                      "/* TaskReader.find */\n"
+                          + "SELECT %s, t.payload\n"
+                          + "FROM carillon.task t\n"
+                          + "WHERE ?::int > 0",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R14),
+          new Mutant(
+              "M12",
+              "a redrive starts versions and fences anew",
+              List.of(
+                  text(
+                      "TaskChanges",
+                      "crashes = NULL,\n    version = version + 1",
+                      "crashes = NULL,\n    fence = 0,\n    version = 1",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R6),
+          new Mutant(
+              "M15",
+              "a claim takes more than its limit, as one does whose LIMIT is planned twice",
+              List.of(text("WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 1)),
+              List.of(),
+              Scenario.WORKERS,
+              Rule.R8B),
+          new Mutant(
+              "M16",
+              "a target's name is asked for its address again after that was vetted",
+              List.of(
+                  new Edit.Call(
+                      "carillon.delivery.Connection",
+                      "connect",
+                      "java.net.Socket.connect",
+                      ByName.class,
+                      1)),
+              List.of(),
+              Scenario.NAMES,
+              Rule.R22));
+
+  private static Edit text(String className, String from, String to, int times) {
+    return new Edit.Text(STORE + className, from, to, times);
+  }
+
+  public static Optional<Mutant> named(String name) {
+    return ALL.stream().filter(mutant -> mutant.name().equals(name)).findFirst();
+  }
+}

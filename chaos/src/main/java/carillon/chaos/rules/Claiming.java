@@ -1,0 +1,271 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Row;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** One holder at a time, who alone may write, as often as allowed. */
+final class Claiming {
+
+  private Claiming() {}
+
+  static List<Violation> doubleClaim(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    facts.changes().forEach((task, changes) -> found.addAll(doubleClaim(facts, task, changes)));
+    facts
+        .deliveries()
+        .forEach(
+            (task, deliveries) -> {
+              Set<Long> fences = new HashSet<>();
+              for (Delivery each : deliveries) {
+                if (!fences.add(each.fence())) {
+                  found.add(Violation.of(Rule.R4, task, "fence %d was sent twice", each.fence()));
+                }
+              }
+            });
+    facts
+        .handed()
+        .forEach(
+            (task, given) -> {
+              Set<Long> fences = new HashSet<>();
+              for (Handed each : given) {
+                if (!fences.add(each.fence())) {
+                  found.add(Violation.of(Rule.R4, task, "fence %d was given twice", each.fence()));
+                }
+              }
+            });
+    return found;
+  }
+
+  private static List<Violation> doubleClaim(Facts facts, String task, List<Row> changes) {
+    List<Violation> found = new ArrayList<>();
+    Set<String> claims = new HashSet<>();
+    for (Row change : changes) {
+      String from = change.text("from_state");
+      boolean isClaim = change.text("to_claim") != null && !isSameClaim(change);
+      if (isClaim && "RUNNING".equals(from)) {
+        found.add(
+            Violation.of(
+                Rule.R4,
+                task,
+                "claimed with fence %s while %s held fence %s",
+                change.text("to_fence"),
+                change.text("holder"),
+                change.text("from_fence")));
+      }
+      if (isClaim && !claims.add(change.need("to_fence"))) {
+        found.add(
+            Violation.of(Rule.R4, task, "fence %s was claimed twice", change.text("to_fence")));
+      }
+      if (isTakenTooEarly(facts, task, change)) {
+        found.add(
+            Violation.of(
+                Rule.R4,
+                task,
+                "fence %s was taken from %s %d ms before its lease was over",
+                change.text("from_fence"),
+                change.text("holder"),
+                (required(change, "held_until") - Facts.at(change)) / 1000));
+      }
+    }
+    return found;
+  }
+
+  private static boolean isSameClaim(Row change) {
+    return change.need("to_claim").equals(change.text("from_claim"));
+  }
+
+  private static long required(Row row, String name) {
+    Long micros = row.micros(name);
+    return micros == null ? Long.MIN_VALUE : micros;
+  }
+
+  /**
+   * A node may end its own claim at once if it never knew of it; then nothing of it was sent. What
+   * was sent may be taken back only when the lease is over.
+   */
+  private static boolean isTakenTooEarly(Facts facts, String task, Row change) {
+    if (!"RUNNING".equals(change.text("from_state"))
+        || "RUNNING".equals(change.text("to_state"))
+        || change.micros("held_until") == null
+        || required(change, "held_until") <= Facts.at(change)) {
+      return false;
+    }
+    long fence = change.number("from_fence");
+    boolean isReaped =
+        facts.transitions(task).stream()
+            .anyMatch(
+                row ->
+                    row.number("fence") == fence
+                        && "RUNNING".equals(row.text("from_state"))
+                        && "reaper".equals(row.text("who")));
+    return isReaped && facts.deliveries(task).stream().anyMatch(each -> each.fence() == fence);
+  }
+
+  static List<Violation> zombie(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    facts.changes().forEach((task, changes) -> changes.forEach(c -> went(task, c, found)));
+    for (Row row : facts.tasks().values()) {
+      if (row.need("state").equals("COMPLETED") && "http".equals(facts.target(row))) {
+        wroteForAnother(facts, row, found);
+      }
+    }
+    for (Op report : facts.ops("work-report")) {
+      if (report.isOk() && "accepted".equals(report.text("result"))) {
+        acceptedLate(facts, report, found);
+      }
+    }
+    return found;
+  }
+
+  private static void went(String task, Row change, List<Violation> found) {
+    for (String name : List.of("version", "fence")) {
+      String from = change.text("from_" + name);
+      String to = change.text("to_" + name);
+      if (from != null && to != null && Long.parseLong(to) < Long.parseLong(from)) {
+        found.add(Violation.of(Rule.R6, task, "its %s went from %s to %s", name, from, to));
+      }
+    }
+    String from = change.text("from_state");
+    String to = change.text("to_state");
+    boolean isResult = "COMPLETED".equals(to) || "DEAD".equals(to);
+    boolean isAnew = change.text("to_claim") == null && isResult;
+    if (isAnew && from != null && !from.equals("RUNNING") && !from.equals(to)) {
+      found.add(Violation.of(Rule.R6, task, "became %s while it was %s", to, from));
+    }
+  }
+
+  /** The result in the database must be of the attempt that the row names. */
+  private static void wroteForAnother(Facts facts, Row row, List<Violation> found) {
+    String task = row.need("id");
+    long fence = row.number("fence");
+    Long finished = row.micros("finished_at");
+    List<Delivery> own =
+        facts.deliveries(task).stream().filter(each -> each.fence() == fence).toList();
+    boolean isOk = own.stream().anyMatch(Delivery::isOk);
+    boolean isAnyOk = facts.deliveries(task).stream().anyMatch(Delivery::isOk);
+    if (!isOk && isAnyOk) {
+      found.add(Violation.of(Rule.R6, task, "completed as fence %d, which nobody accepted", fence));
+    } else if (isOk && finished != null && own.getFirst().began() > finished) {
+      found.add(Violation.of(Rule.R6, task, "completed before fence %d was sent", fence));
+    }
+  }
+
+  /** Accepted means that the token was of the current claim when it was written. */
+  private static void acceptedLate(Facts facts, Op report, List<Violation> found) {
+    String task = report.need("id");
+    long fence = report.number("fence", -1);
+    List<Row> changes = facts.changes(task);
+    boolean isEnded =
+        changes.isEmpty()
+            || changes.stream()
+                .anyMatch(
+                    change ->
+                        "RUNNING".equals(change.text("from_state"))
+                            && !"RUNNING".equals(change.text("to_state"))
+                            && change.number("from_fence") == fence
+                            && Facts.at(change) >= report.began()
+                            && Facts.at(change) <= report.ended());
+    if (!isEnded) {
+      found.add(
+          Violation.of(Rule.R6, task, "a report for fence %d was accepted, which was over", fence));
+    }
+  }
+
+  static List<Violation> overrun(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    facts
+        .changes()
+        .forEach(
+            (task, changes) -> {
+              for (Row change : changes) {
+                boolean isClaim =
+                    "PENDING".equals(change.text("from_state"))
+                        && "RUNNING".equals(change.text("to_state"));
+                if (isClaim && change.number("to_attempt") != change.number("from_attempt") + 1) {
+                  found.add(
+                      Violation.of(
+                          Rule.R7, task, "claimed as fence %s uncounted", change.text("to_fence")));
+                }
+              }
+            });
+    for (Row row : facts.tasks().values()) {
+      tooMany(facts, row, found);
+    }
+    return found;
+  }
+
+  private static void tooMany(Facts facts, Row row, List<Violation> found) {
+    String task = row.need("id");
+    Set<Long> released = new HashSet<>();
+    for (Row attempt : facts.attempts(task)) {
+      if (attempt.need("outcome").equals("RELEASED")) {
+        released.add(attempt.number("fence"));
+      }
+    }
+    Set<Long> sent = new HashSet<>();
+    facts.deliveries(task).forEach(each -> sent.add(each.fence()));
+    facts.handed(task).forEach(each -> sent.add(each.fence()));
+    for (long fence : sent) {
+      if (fence > row.number("fence")) {
+        found.add(Violation.of(Rule.R7, task, "fence %d was sent, and is not recorded", fence));
+      }
+    }
+    sent.removeAll(released);
+    long rounds = 1 + facts.opsOf(task, "redrive").stream().filter(Op::mayHaveHappened).count();
+    long most = facts.maxAttempts(row) * rounds;
+    if (sent.size() > most) {
+      found.add(Violation.of(Rule.R7, task, "%d attempts where %d are allowed", sent.size(), most));
+    }
+  }
+
+  static List<Violation> overClaim(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    for (Op claim : facts.ops("work-claim")) {
+      int given = claim.isOk() ? Facts.given(claim).size() : 0;
+      long max = claim.number("max", Long.MAX_VALUE);
+      if (given > max) {
+        found.add(
+            Violation.of(
+                Rule.R8B,
+                Facts.given(claim).getFirst().need("id"),
+                "%d tasks where %d were asked for",
+                given,
+                max));
+      }
+    }
+    return found;
+  }
+
+  /** Of tasks with one concurrency key, one at most is RUNNING. */
+  static List<Violation> limits(Facts facts) {
+    Map<String, List<Row>> perKey = new HashMap<>();
+    for (Row row : facts.tasks().values()) {
+      String key = row.text("concurrency_key");
+      if (key != null) {
+        String name = facts.tenantOf(row) + " " + row.need("type") + " " + key;
+        perKey.computeIfAbsent(name, _ -> new ArrayList<>()).addAll(facts.changes(row.need("id")));
+      }
+    }
+    List<Violation> found = new ArrayList<>();
+    perKey.forEach(
+        (key, changes) -> {
+          changes.sort(Comparator.comparingLong(row -> row.number("seq")));
+          Set<String> running = new HashSet<>();
+          for (Row change : changes) {
+            String task = change.need("task");
+            if (!"RUNNING".equals(change.text("to_state"))) {
+              running.remove(task);
+            } else if (running.add(task) && running.size() > 1) {
+              found.add(Violation.of(Rule.R18, task, "runs beside another one of the key %s", key));
+            }
+          }
+        });
+    return found;
+  }
+}

@@ -1,0 +1,30 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import org.jspecify.annotations.Nullable;
+
+/** One request that reached the receiver, and what the receiver did with it. */
+record Delivery(Event start, @Nullable Event end) {
+
+  String task() {
+    return start.need("task");
+  }
+
+  long fence() {
+    return start.number("fence");
+  }
+
+  /** Whether the receiver answered that all is well. */
+  boolean isOk() {
+    String status = end == null ? null : end.text("status");
+    return status != null && status.startsWith("2");
+  }
+
+  long began() {
+    return start.wall();
+  }
+
+  long ended() {
+    return end == null ? Long.MAX_VALUE : end.wall();
+  }
+}

@@ -1,0 +1,20 @@
+package carillon.chaos.rules;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A disturbance, from its start until its end, both in microseconds.
+ *
+ * @param node whom it concerns; null if everybody
+ */
+record Fault(String kind, @Nullable String node, long from, long until) {
+
+  boolean overlaps(long begin, long end, long aftermath) {
+    return from <= end && (until == Long.MAX_VALUE || until + aftermath >= begin);
+  }
+
+  /** Whether it may have concerned this holder, an id that a node made from its label. */
+  boolean mayConcern(@Nullable String holder) {
+    return node == null || holder == null || holder.equals(node) || holder.startsWith(node + "-");
+  }
+}

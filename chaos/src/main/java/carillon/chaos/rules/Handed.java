@@ -1,0 +1,15 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Fields;
+
+/** One task that a worker was given. */
+record Handed(Op claim, Fields task) {
+
+  String id() {
+    return task.need("id");
+  }
+
+  long fence() {
+    return task.number("fence");
+  }
+}

@@ -1,0 +1,122 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Kind;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** What belongs to one tenant is seen by nobody else, and nothing leaves where it must not. */
+final class Isolation {
+
+  private Isolation() {}
+
+  static List<Violation> foreign(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    for (Op get : facts.ops("foreign-get")) {
+      if (get.end() != null && get.isOk() && get.number("status", 404) != 404) {
+        found.add(
+            Violation.of(
+                Rule.R14,
+                get.need("id"),
+                "tenant %s, whose it is not, was answered %s",
+                get.need("tenant"),
+                get.text("status")));
+      }
+    }
+    Map<String, String> markers = markers(facts);
+    for (Event event : facts.history().events()) {
+      if (event.is("recv-start")) {
+        misdelivered(event, found);
+      } else if (event.kind() == Kind.OK || event.kind() == Kind.FAIL) {
+        mentioned(event, markers, found);
+      }
+    }
+    return found;
+  }
+
+  private static Map<String, String> markers(Facts facts) {
+    Map<String, String> markers = new LinkedHashMap<>();
+    for (Fields each : facts.options().list("markers")) {
+      markers.put(each.need("tenant"), each.need("marker"));
+    }
+    return markers;
+  }
+
+  private static void misdelivered(Event start, List<Violation> found) {
+    String expected = start.text("expected");
+    String tenant = start.text("tenant");
+    if (expected != null && tenant != null && !expected.equals(tenant)) {
+      found.add(
+          Violation.of(
+              Rule.R14, start.need("task"), "of tenant %s, delivered to %s", tenant, expected));
+    }
+  }
+
+  private static void mentioned(Event end, Map<String, String> markers, List<Violation> found) {
+    String asker = end.text("tenant");
+    String text = end.fields().toString();
+    markers.forEach(
+        (tenant, marker) -> {
+          if (asker != null && !tenant.equals(asker) && text.contains(marker)) {
+            found.add(
+                Violation.of(
+                    Rule.R14,
+                    end.text("id"),
+                    "an answer to %s shows the marker of %s",
+                    asker,
+                    tenant));
+          }
+        });
+  }
+
+  static List<Violation> hygiene(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    List<String> forbidden = new ArrayList<>(markers(facts).values());
+    facts.options().list("secrets").forEach(each -> forbidden.add(each.need("secret")));
+    facts.history().logs().forEach((node, log) -> search(node, log, forbidden, found));
+    for (Event event : facts.history().events()) {
+      boolean isAnswer = event.kind() != Kind.INVOKE && event.kind() != Kind.EVENT;
+      if (isAnswer && event.fields().mentions("at carillon.")) {
+        found.add(
+            Violation.of(
+                Rule.R21, event.text("id"), "a stack trace in the answer %d", event.seq()));
+      }
+    }
+    return found;
+  }
+
+  private static void search(String node, Path log, List<String> forbidden, List<Violation> found) {
+    // Latin 1 reads whatever a dying process wrote.
+    try (Stream<String> lines = Files.lines(log, StandardCharsets.ISO_8859_1)) {
+      lines
+          .filter(line -> forbidden.stream().anyMatch(line::contains))
+          .limit(10)
+          .forEach(
+              line ->
+                  found.add(
+                      Violation.of(
+                          Rule.R21, null, "the log of " + node + " shows what it must not")));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static List<Violation> egress(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    for (Event event : facts.history().events()) {
+      if (event.is("dial") && !event.fields().is("allowed")) {
+        found.add(Violation.of(Rule.R22, event.text("task"), "dialled " + event.need("address")));
+      }
+    }
+    return found;
+  }
+}

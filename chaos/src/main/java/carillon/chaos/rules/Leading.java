@@ -1,0 +1,120 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import carillon.chaos.history.Row;
+import carillon.chaos.history.Table;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** One leader for each term, terms that only rise, and no write of an older one. */
+final class Leading {
+
+  private Leading() {}
+
+  static List<Violation> stale(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    terms(ordered(facts, Table.LEADER_LOG), found);
+    long newest = 0;
+    for (Row write : ordered(facts, Table.SHARD_LOG)) {
+      long term = write.number("term");
+      long inForce = write.fields().number("in_force", term);
+      newest = Math.max(newest, term);
+      if (term < newest || term < inForce) {
+        found.add(
+            Violation.of(
+                Rule.R11,
+                null,
+                "shard %s was given to %s by term %d in term %d",
+                write.text("shard"),
+                write.text("node"),
+                term,
+                Math.max(newest, inForce)));
+      }
+    }
+    Set<String> labels = labels(facts);
+    List<Row> writes = ordered(facts, Table.SHARD_LOG);
+    // A request may move a cursor too, from whichever node it comes to.
+    ordered(facts, Table.CURSOR_LOG).stream()
+        .filter(row -> "carillon/engine".equals(row.text("pool")))
+        .forEach(writes::add);
+    writes.forEach(write -> byWhoDoesNotLead(write, labels, found));
+    return found;
+  }
+
+  private static Set<String> labels(Facts facts) {
+    Set<String> labels = new HashSet<>();
+    for (Event event : facts.history().events()) {
+      if (event.is("node-start")) {
+        labels.add(event.need("node"));
+      }
+    }
+    return labels;
+  }
+
+  private static void byWhoDoesNotLead(Row write, Set<String> labels, List<Violation> found) {
+    String session = write.text("session");
+    String leader = write.text("leader");
+    if (session == null || !labels.contains(session)) {
+      return; // nobody knows whose session it was
+    }
+    if (leader == null || !leader.startsWith(session + "-")) {
+      String what = write.table() == Table.SHARD_LOG ? "shard " : "the cursor of schedule ";
+      found.add(
+          Violation.of(
+              Rule.R11,
+              null,
+              "%s wrote %s%s in term %s of %s",
+              session,
+              what,
+              write.text(write.table() == Table.SHARD_LOG ? "shard" : "schedule"),
+              write.text("in_force"),
+              leader == null ? "nobody" : leader));
+    }
+  }
+
+  private static List<Row> ordered(Facts facts, Table table) {
+    List<Row> rows = new ArrayList<>(facts.history().rows(table));
+    rows.sort(Comparator.comparingLong(row -> row.number("seq")));
+    return rows;
+  }
+
+  private static void terms(List<Row> log, List<Violation> found) {
+    Map<Long, String> leaders = new HashMap<>();
+    for (Row row : log) {
+      long term = row.number("term");
+      long before = row.fields().number("from_term", 0);
+      String node = row.text("node");
+      if (term < before) {
+        found.add(Violation.of(Rule.R11, null, "term %d came after term %d", term, before));
+      }
+      if (node == null) {
+        continue; // it resigned
+      }
+      String first = leaders.putIfAbsent(term, node);
+      if (first != null && !first.equals(node)) {
+        found.add(
+            Violation.of(Rule.R11, null, "term %d belongs to %s and to %s", term, first, node));
+      }
+      Long lease = row.micros("from_lease");
+      if (term > before
+          && row.text("from_node") != null
+          && lease != null
+          && lease > Facts.at(row)) {
+        found.add(
+            Violation.of(
+                Rule.R11,
+                null,
+                "%s took term %d %d ms before the lease of %s was over",
+                node,
+                term,
+                (lease - Facts.at(row)) / 1000,
+                row.text("from_node")));
+      }
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Row;
+import carillon.chaos.history.Table;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What was asked for must be there, once and unaltered, and nothing else. */
+final class Loss {
+
+  static final Set<String> ENDED = Set.of("COMPLETED", "DEAD", "CANCELLED", "EXPIRED");
+
+  private Loss() {}
+
+  static List<Violation> lost(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    Map<String, List<Boolean>> perTenant = new LinkedHashMap<>();
+    facts
+        .acknowledged()
+        .forEach(
+            (id, submit) -> {
+              Row row = facts.task(id);
+              perTenant
+                  .computeIfAbsent(submit.need("tenant"), _ -> new ArrayList<>())
+                  .add(row == null);
+              if (row == null) {
+                found.add(Violation.of(Rule.R1, id, "acknowledged, and not in the database"));
+              } else if (!ENDED.contains(row.need("state"))) {
+                String state = row.need("state");
+                found.add(Violation.of(Rule.R1, id, "still %s after the drain", state));
+              }
+            });
+    for (Row fire : facts.history().rows(Table.FIRE)) {
+      String task = fire.text("task");
+      if (task != null && facts.task(task) == null) {
+        found.add(Violation.of(Rule.R1, task, "the fire of %s has no task", fire.text("at")));
+      }
+    }
+    perTenant.forEach((tenant, gone) -> shape(tenant, gone).ifPresent(found::add));
+    return found;
+  }
+
+  /** Where in the order of submits the lost ones lie: a lost tail has another cause than a hole. */
+  private static Optional<Violation> shape(String tenant, List<Boolean> gone) {
+    int lost = (int) gone.stream().filter(each -> each).count();
+    if (lost == 0) {
+      return Optional.empty();
+    }
+    int prefix = 0;
+    while (prefix < gone.size() && gone.get(prefix)) {
+      prefix++;
+    }
+    int tail = 0;
+    while (tail < gone.size() - prefix && gone.get(gone.size() - 1 - tail)) {
+      tail++;
+    }
+    return Optional.of(
+        Violation.of(
+            Rule.R1,
+            null,
+            "tenant %s lost %d of %d: %d at the beginning, %d in the middle, %d at the end",
+            tenant,
+            lost,
+            gone.size(),
+            prefix,
+            lost - prefix - tail,
+            tail));
+  }
+
+  static List<Violation> effectLost(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    for (Row row : facts.tasks().values()) {
+      String id = row.need("id");
+      if (row.need("state").equals("COMPLETED") && !isAccepted(facts, row, id)) {
+        found.add(Violation.of(Rule.R1B, id, "COMPLETED, and nobody accepted it"));
+      }
+    }
+    return found;
+  }
+
+  private static boolean isAccepted(Facts facts, Row row, String id) {
+    String target = facts.target(row);
+    if (target == null) {
+      return true; // made by the program itself, as callbacks are
+    }
+    return switch (target) {
+      case "http" -> facts.deliveries(id).stream().anyMatch(Delivery::isOk);
+      case "pull" ->
+          facts.opsOf(id, "work-report").stream()
+              .anyMatch(op -> "completed".equals(op.text("outcome")) && op.mayHaveHappened());
+      default -> true;
+    };
+  }
+
+  static List<Violation> unexpected(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    facts
+        .deliveries()
+        .forEach(
+            (task, deliveries) -> {
+              String n = deliveries.getFirst().start().text("n");
+              if (!isAskedFor(facts, task, n)) {
+                found.add(Violation.of(Rule.R2, task, "delivered, and never asked for (n %s)", n));
+              }
+            });
+    facts
+        .handed()
+        .forEach(
+            (task, given) -> {
+              String n = given.getFirst().task().text("n");
+              if (!isAskedFor(facts, task, n)) {
+                found.add(Violation.of(Rule.R2, task, "given to a worker, and never asked for"));
+              }
+            });
+    return found;
+  }
+
+  private static boolean isAskedFor(Facts facts, String task, @Nullable String n) {
+    if (facts.submitOf(task) != null) {
+      return true;
+    }
+    Row row = facts.task(task);
+    boolean isOfSchedule = row != null && row.text("schedule") != null;
+    return isOfSchedule || facts.submitsOfNumber(n).stream().anyMatch(Op::mayHaveHappened);
+  }
+
+  static List<Violation> duplicateSubmit(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    Map<String, String> byKey = new HashMap<>();
+    for (Op submit : facts.ops("submit")) {
+      String id = submit.text("id");
+      if (submit.isOk() && id != null) {
+        String key = submit.need("tenant") + " " + submit.need("key");
+        String first = byKey.putIfAbsent(key, id);
+        if (first != null && !first.equals(id)) {
+          found.add(Violation.of(Rule.R3, id, "the key %s has made %s before", key, first));
+        }
+      }
+    }
+    Map<String, String> byNumber = new HashMap<>();
+    for (Row row : facts.tasks().values()) {
+      String n = row.text("n");
+      if (n != null && row.text("schedule") == null) {
+        String first = byNumber.putIfAbsent(facts.tenantOf(row) + " " + n, row.need("id"));
+        if (first != null) {
+          found.add(Violation.of(Rule.R3, row.need("id"), "n %s is also in %s", n, first));
+        }
+      }
+    }
+    return found;
+  }
+
+  static List<Violation> payload(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    facts
+        .deliveries()
+        .forEach(
+            (task, deliveries) -> {
+              for (Delivery each : deliveries) {
+                if ("false".equals(each.start().text("signatureValid"))) {
+                  found.add(Violation.of(Rule.R5, task, "its signature is not valid"));
+                }
+                compare(facts, task, each.start().text("payloadHash")).ifPresent(found::add);
+              }
+            });
+    facts
+        .handed()
+        .forEach(
+            (task, given) ->
+                given.forEach(
+                    each ->
+                        compare(facts, task, each.task().text("payloadHash"))
+                            .ifPresent(found::add)));
+    return found;
+  }
+
+  private static Optional<Violation> compare(Facts facts, String task, @Nullable String received) {
+    Op submit = facts.submitOf(task);
+    String sent = submit == null ? null : submit.text("payloadHash");
+    return sent == null || received == null || Objects.equals(sent, received)
+        ? Optional.empty()
+        : Optional.of(Violation.of(Rule.R5, task, "%s came as %s", sent, received));
+  }
+}

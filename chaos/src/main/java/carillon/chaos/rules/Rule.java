@@ -1,0 +1,62 @@
+package carillon.chaos.rules;
+
+import java.util.List;
+import java.util.function.Function;
+
+/** One kind of wrong that a history is searched for. */
+public enum Rule {
+  R1("lost: acknowledged, and gone or not ended", Loss::lost),
+  R1B("effect lost: COMPLETED, and nobody outside accepted it", Loss::effectLost),
+  R2("unexpected: delivered, and never submitted", Loss::unexpected),
+  R3("duplicate submit: two tasks for one idempotency key", Loss::duplicateSubmit),
+  R3B("unexplained duplicate: delivered again after success", Duplicates::unexplained),
+  R4("double claim: two holders of one task", Claiming::doubleClaim),
+  R5("payload integrity: not what was submitted, or not signed", Loss::payload),
+  R6("zombie: written by who no longer held it, or a version that went down", Claiming::zombie),
+  R7("attempt overrun: more attempts than allowed or than recorded", Claiming::overrun),
+  R8("early: before it was due", Timing::early),
+  R8B("over-claim: more than was asked for", Claiming::overClaim),
+  R9("terminal change: a task that had ended changed", States::terminalChange),
+  R10("cron: a nominal time missed, doubled or invented", Nominal::cron),
+  R11("stale leader: an older term wrote, or a term was given twice", Leading::stale),
+  R12("cancel: an attempt after the cancel was acknowledged", States::cancel),
+  R13("read sanity: a read that is older than what was known", States::reads),
+  R14("isolation: something of another tenant", Isolation::foreign),
+  R15("conservation: tasks that do not add up", Accounts::conservation),
+  R16("audit: actions and their records do not add up", Accounts::audit),
+  R17("dead letters: a death without its letter, or the reverse", Accounts::deadLetters),
+  R18("limits: more at once than the key allows", Claiming::limits),
+  R19("liveness: no progress where there should be", Timing::liveness),
+  R20("resources: more than before", Timing::resources),
+  R21("hygiene: payloads or stack traces where they do not belong", Isolation::hygiene),
+  R22("egress: an address that is not allowed was dialled", Isolation::egress);
+
+  private final String title;
+
+  @SuppressWarnings("ImmutableEnumChecker") // references to methods, which have no state
+  private final Function<Facts, List<Violation>> check;
+
+  Rule(String title, Function<Facts, List<Violation>> check) {
+    this.title = title;
+    this.check = check;
+  }
+
+  public String title() {
+    return title;
+  }
+
+  /** Whether what it finds only asks for a look, and condemns nothing. */
+  public boolean isWarning() {
+    return this == R20;
+  }
+
+  public List<Violation> check(Facts facts) {
+    return check.apply(facts);
+  }
+
+  /** As people write it. */
+  @Override
+  public String toString() {
+    return name().replace('B', 'b');
+  }
+}

@@ -1,0 +1,18 @@
+package carillon.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class JoinsTest {
+
+  @Test
+  void even_means_that_all_nodes_and_nobody_else_have_as_many_but_for_one() {
+    assertThat(Joins.isEven(Map.of("a", 22, "b", 21, "c", 21), List.of("a", "b", "c"))).isTrue();
+    assertThat(Joins.isEven(Map.of("a", 23, "b", 21, "c", 20), List.of("a", "b", "c"))).isFalse();
+    assertThat(Joins.isEven(Map.of("a", 32, "b", 32), List.of("a", "b", "c"))).isFalse();
+    assertThat(Joins.isEven(Map.of("a", 32, "nobody", 32), List.of("a"))).isFalse();
+  }
+}

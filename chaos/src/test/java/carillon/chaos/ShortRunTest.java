@@ -1,0 +1,63 @@
+package carillon.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.chaos.Exposure.Counter;
+import carillon.chaos.history.History;
+import carillon.chaos.rules.Verdict;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The whole harness, as {@code make chaos} runs it, with few faults and for a short time. */
+class ShortRunTest {
+
+  private static final Duration SAFETY = Duration.ofSeconds(14);
+
+  @TempDir private Path directory;
+
+  @Test
+  void whatever_breaks_nothing_is_lost_and_nothing_ends_twice() throws Exception {
+    ByteArrayOutputStream steps = new ByteArrayOutputStream();
+    Progress progress =
+        new Progress(new PrintStream(steps, true, StandardCharsets.UTF_8), false, 40);
+    Cluster.Settings settings = Cluster.Settings.of(Program.built(Path.of("..").toRealPath()));
+    History history;
+    try (Postgres postgres = Postgres.start(directory, Path.of("target", "postgres-bin"))) {
+      history =
+          Run.of(
+              Scenario.directed(
+                  "short", 11, settings, Load.Profile.USUAL.with(80, 24), SAFETY, strikes()),
+              postgres,
+              directory,
+              progress);
+    }
+
+    Verdict verdict = Verdict.on(history);
+    Exposure exposure = Exposure.of(List.of(history));
+    assertThat(verdict.failures()).as("after %s", steps).isEmpty();
+    assertThat(exposure.of(Counter.ACKNOWLEDGED)).isGreaterThan(250);
+    assertThat(exposure.of(Counter.DELIVERIES)).isGreaterThan(250);
+    assertThat(exposure.of(Counter.FAULTS)).isEqualTo(strikes().size());
+  }
+
+  private static List<Strike> strikes() {
+    return List.of(
+        strike(Fault.AMBIGUOUS_COMMIT, 200, 2_500, 1),
+        strike(Fault.KILL9, 500, 1_000, 0),
+        strike(Fault.PAUSE_LONG, 3_000, 4_500, 2),
+        strike(Fault.PG_CRASH, 5_000, 500, 0),
+        strike(Fault.HALF, 8_000, 4_000, 1),
+        strike(Fault.BACKEND_KILL_CLAIM, 8_500, 1_500, 0),
+        strike(Fault.TERM, 10_000, 500, 2));
+  }
+
+  private static Strike strike(Fault fault, long at, long length, int node) {
+    return Strike.of(fault, Duration.ofMillis(at), Duration.ofMillis(length), node);
+  }
+}

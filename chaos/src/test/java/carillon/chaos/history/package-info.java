@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.history;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.mutants;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos;
+
+import org.jspecify.annotations.NullMarked;

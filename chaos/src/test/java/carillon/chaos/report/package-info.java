@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.report;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.rules;
+
+import org.jspecify.annotations.NullMarked;
