@@ -79,6 +79,7 @@ class FailoverTest {
   private static void doesNotAcceptWhatNoStandbyHas(
       Carillon api, OwnPostgres primary, Standby standby) {
     Database database = new Database(primary.address());
+    assertThat(statusOf(api)).as("while both are there").isEqualTo(202);
     standby.stopReceiving();
     try {
       CompletableFuture<Integer> status = CompletableFuture.supplyAsync(() -> statusOf(api));
