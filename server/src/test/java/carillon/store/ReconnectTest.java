@@ -54,8 +54,7 @@ class ReconnectTest {
       for (int i = 0; i < 2; i++) { // 6 s, in which a pool's own pauses would have grown to 5 s
         assertThatThrownBy(() -> write(db))
             .isInstanceOfSatisfying(
-                StoreException.class, e -> assertThat(e.isUnavailable()).isTrue())
-            .hasMessageContaining("onnect");
+                StoreException.class, e -> assertThat(e.isUnavailable()).isTrue());
       }
       postgres.start();
 
