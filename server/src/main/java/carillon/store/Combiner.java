@@ -1,5 +1,6 @@
 package carillon.store;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -14,18 +15,31 @@ import org.jspecify.annotations.Nullable;
  */
 final class Combiner<T> {
 
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
   private final int maxBatch;
   private final Consumer<List<T>> flush;
+  private final Duration patience;
   private final Object lock = new Object();
   private List<Waiting<T>> gathered = new ArrayList<>(); // guarded by lock
   private boolean hasLeader; // guarded by lock
+  private long begun; // guarded by lock; when the flush under way was, by the monotonic clock
 
   /**
    * @param flush writes all or nothing, and throws if nothing
    */
   Combiner(int maxBatch, Consumer<List<T>> flush) {
+    this(maxBatch, flush, PATIENCE);
+  }
+
+  /**
+   * @param patience with a flush: who comes later is refused at once, and so is who waits when it
+   *     fails because the database is away. Default 2 s.
+   */
+  Combiner(int maxBatch, Consumer<List<T>> flush, Duration patience) {
     this.maxBatch = maxBatch;
     this.flush = flush;
+    this.patience = patience;
   }
 
   private enum Turn {
@@ -80,20 +94,43 @@ final class Combiner<T> {
 
   private void gather(Waiting<T> waiting) {
     synchronized (lock) {
+      if (hasLeader && isLate()) {
+        throw new StoreException("the database has not answered for a while", "08000", null);
+      }
       gathered.add(waiting);
       if (!hasLeader) {
         hasLeader = true;
+        begun = System.nanoTime();
         waiting.turn = Turn.LEADS;
       }
     }
   }
 
+  private boolean isLate() {
+    return System.nanoTime() - begun > patience.toNanos();
+  }
+
   private void lead() {
     try {
-      flushOnce(take());
+      Throwable failure = flushOnce(take());
+      if (failure instanceof StoreException e && e.isUnavailable()) {
+        giveUp(failure);
+      }
     } finally {
       handOn();
     }
+  }
+
+  /** Those who have waited so long for a database that is away need not wait as long again. */
+  private void giveUp(Throwable failure) {
+    List<Waiting<T>> left = List.of();
+    synchronized (lock) {
+      if (isLate()) {
+        left = gathered;
+        gathered = new ArrayList<>();
+      }
+    }
+    left.forEach(waiting -> waiting.end(failure));
   }
 
   /** Last of all: what those who were just woken hand in next is then in the next batch. */
@@ -102,6 +139,7 @@ final class Combiner<T> {
       if (gathered.isEmpty()) {
         hasLeader = false;
       } else {
+        begun = System.nanoTime();
         gathered.getFirst().lead();
       }
     }
@@ -116,7 +154,7 @@ final class Combiner<T> {
     }
   }
 
-  private void flushOnce(List<Waiting<T>> batch) {
+  private @Nullable Throwable flushOnce(List<Waiting<T>> batch) {
     Throwable failure = tryFlush(batch);
     boolean isAboutOneItem =
         failure instanceof StoreException e
@@ -125,6 +163,7 @@ final class Combiner<T> {
             && batch.size() > 1;
     // One bad item must not fail its neighbours.
     batch.forEach(waiting -> waiting.end(isAboutOneItem ? tryFlush(List.of(waiting)) : failure));
+    return failure;
   }
 
   /** What went wrong, to be thrown again to each caller whose item it concerns; null if nothing. */

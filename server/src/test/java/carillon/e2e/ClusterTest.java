@@ -38,6 +38,7 @@ class ClusterTest {
 
   private final Db.Address address = Postgres.freshDatabase();
   private final Database database = new Database(address);
+  private final CountDownLatch over = new CountDownLatch(1);
 
   @Test
   void whatever_becomes_of_a_node_others_do_its_work() {
@@ -62,6 +63,7 @@ class ClusterTest {
       stopAnother(second, api, receiver);
 
       load.shutdown();
+      over.countDown();
       assertFiresWithoutGaps();
       api.delete("/v1/schedules/tick");
       await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
@@ -109,11 +111,10 @@ class ClusterTest {
 
   /** What a node runs without an answer; all nodes run some of it. */
   private Set<String> heldBy(String node, Carillon api, Receiver receiver) {
-    CountDownLatch never = receiver.holding();
     receiver.answering(
         delivery -> {
           if (delivery.path().equals("/held")) {
-            never.await();
+            over.await();
           }
           return 200;
         });

@@ -79,6 +79,7 @@ class FailoverTest {
   private static void doesNotAcceptWhatNoStandbyHas(
       Carillon api, OwnPostgres primary, Standby standby) {
     Database database = new Database(primary.address());
+    assertThat(statusOf(api)).as("while both are there").isEqualTo(202);
     standby.stopReceiving();
     try {
       CompletableFuture<Integer> status = CompletableFuture.supplyAsync(() -> statusOf(api));
@@ -116,9 +117,9 @@ class FailoverTest {
         configure(api, receiver);
         Database promoted = new Database(standby.address());
         String zombie =
-            api.post("/v1/tasks", Map.of("type", "failover", "delay", "2s")).path("id").asString();
+            api.post("/v1/tasks", Map.of("type", "failover", "delay", "3s")).path("id").asString();
         await().atMost(PATIENCE).until(() -> promoted.unfinished() == 1);
-        standby.stopReceiving();
+        standby.cutOff();
         long behind = System.nanoTime();
         // Claimed and sent before the primary is lost; afterwards nothing knows of that claim.
         CountDownLatch firstAnswer = new CountDownLatch(1);

@@ -57,14 +57,8 @@ class PgBouncerTest {
               () ->
                   status(api, sent).equals("COMPLETED")
                       && status(api, retried).equals("COMPLETED")
-                      && database.count(
-                              "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND"
-                                  + " type = 'many'")
-                          == many.size()
-                      && database.count(
-                              "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND"
-                                  + " type = 'tick'")
-                          >= 2);
+                      && completed(database, "many") == many.size()
+                      && completed(database, "tick") >= 2);
       assertThat(receiver.byTask().get(retried)).hasSize(2);
       assertThat(
               database.count(
@@ -94,6 +88,18 @@ class PgBouncerTest {
 
   private static String status(Carillon api, String task) {
     return api.get("/v1/tasks/" + task).path("status").asString();
+  }
+
+  private static long completed(Database database, String type) {
+    return database.count(
+        """
+        SELECT count(*)
+        FROM carillon.task t
+        JOIN carillon.lane l ON l.id = t.lane
+        WHERE t.state = 'COMPLETED'
+          AND l.type = '%s'
+        """
+            .formatted(type));
   }
 
   /** Claims the task as a worker, renews its lease and reports it. */

@@ -1,8 +1,10 @@
 package carillon.store;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -222,5 +224,37 @@ class CombinerTest {
 
   private static boolean isBad(int item) {
     return item % 97 == 0;
+  }
+
+  @Test
+  void who_waits_for_a_database_that_is_away_fails_with_it_and_who_comes_later_at_once()
+      throws Exception {
+    Flushes flushes = new Flushes();
+    StoreException away = new StoreException("away", "08006", null);
+    Combiner<Integer> combiner =
+        new Combiner<>(
+            100,
+            batch -> {
+              flushes.holdFirst(batch);
+              throw away;
+            },
+            Duration.ofMillis(100));
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<?> first = threads.submit(() -> combiner.write(0));
+      flushes.begun.await();
+      Future<?> waiting = threads.submit(() -> combiner.write(1));
+      Awaitility.await().until(() -> combiner.gathered() == 1);
+      Awaitility.await()
+          .untilAsserted(
+              () ->
+                  assertThatThrownBy(() -> threads.submit(() -> combiner.write(2)).get(1, SECONDS))
+                      .hasRootCauseMessage("the database has not answered for a while"));
+      flushes.mayGo.countDown();
+
+      assertThatThrownBy(first::get).hasRootCause(away);
+      assertThatThrownBy(waiting::get).hasRootCause(away);
+      assertThat(flushes.seen).as("flushes, none for who had waited").containsExactly(List.of(0));
+      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(away);
+    }
   }
 }

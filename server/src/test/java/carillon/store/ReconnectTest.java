@@ -51,11 +51,10 @@ class ReconnectTest {
         Db db = Db.open(postgres.address(), "test", 2)) {
       write(db);
       postgres.stop(OwnPostgres.Stop.IMMEDIATE);
-      for (int i = 0; i < 3; i++) { // 9 s, in which a pool's own pauses would have grown to 5 s
+      for (int i = 0; i < 2; i++) { // 6 s, in which a pool's own pauses would have grown to 5 s
         assertThatThrownBy(() -> write(db))
             .isInstanceOfSatisfying(
-                StoreException.class, e -> assertThat(e.isUnavailable()).isTrue())
-            .hasMessageContaining("onnect");
+                StoreException.class, e -> assertThat(e.isUnavailable()).isTrue());
       }
       postgres.start();
 

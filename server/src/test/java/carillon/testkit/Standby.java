@@ -130,7 +130,7 @@ public final class Standby implements AutoCloseable {
     return server.address();
   }
 
-  /** Stops the process that receives the log: from now on the standby falls behind. */
+  /** Freezes the process that receives the log: from now on the standby falls behind. */
   public void stopReceiving() {
     OwnPostgres.signal("STOP", receivers());
   }
@@ -138,6 +138,18 @@ public final class Standby implements AutoCloseable {
   /** Lets it receive again. */
   public void goOnReceiving() {
     OwnPostgres.signal("CONT", receivers());
+  }
+
+  /** Ends the receiving for good: what the primary commits from now on is on the primary alone. */
+  public void cutOff() {
+    try (Connection connection = Postgres.connect(server.address());
+        Statement statement = connection.createStatement()) {
+      statement.execute("ALTER SYSTEM SET primary_conninfo = ''");
+      statement.execute("SELECT pg_reload_conf()");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+    await().atMost(PATIENCE).until(() -> server.processes("walreceiver").isEmpty());
   }
 
   private List<Long> receivers() {
@@ -148,11 +160,15 @@ public final class Standby implements AutoCloseable {
     return receivers;
   }
 
-  /** Returns when it takes writes. */
+  /** Returns when it takes writes. Not while its receiving is frozen, which it waits for. */
   public void promote() {
     try (Connection connection = Postgres.connect(server.address());
-        Statement statement = connection.createStatement()) {
-      statement.execute("SELECT pg_promote(true, 30)");
+        Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SELECT pg_promote(true, 30)")) {
+      row.next();
+      if (!row.getBoolean(1)) {
+        throw new IllegalStateException("not promoted");
+      }
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
