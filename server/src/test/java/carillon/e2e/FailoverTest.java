@@ -112,7 +112,8 @@ class FailoverTest {
     try (OwnPostgres primary = new OwnPostgres(first);
         Standby standby = Standby.of(primary, second, Standby.Mode.ASYNCHRONOUS);
         Receiver receiver = Receiver.start()) {
-      ServerProcess server = servers.startOn(standby.bothHosts());
+      // A lease that outlives all of this, so that nothing but the failover takes a claim away.
+      ServerProcess server = servers.startOn(standby.bothHosts(), "--node-lease", "60s");
       try (Carillon api = server.connect()) {
         configure(api, receiver);
         Database promoted = new Database(standby.address());
@@ -151,6 +152,9 @@ class FailoverTest {
             lost.size(), producer.accepted().size());
         assertThat(lost).as("the losses that a check like this must find").isNotEmpty();
         assertThat(lost(Set.of(zombie, next), promoted)).isEmpty();
+        assertThat(api.get("/v1/tasks/" + zombie).path("attempt").asInt())
+            .as("attempts, of which the lost claim's end was none")
+            .isEqualTo(1);
         assertEndedOnce(promoted);
         assertThat(server.isAlive()).isTrue();
       }
