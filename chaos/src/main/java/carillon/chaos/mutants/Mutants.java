@@ -70,7 +70,13 @@ public final class Mutants {
               List.of(
                   text("Decisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
                   text("Decisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
-                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1)),
+                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
+                  new Edit.Call(
+                      "carillon.model.FireHash",
+                      "taskId",
+                      "carillon.model.FireHash.sha256",
+                      Unsteady.class,
+                      1)),
               List.of("ALTER TABLE carillon.schedule_fire DROP CONSTRAINT schedule_fire_pkey"),
               Scenario.SCHEDULES,
               Rule.R10),
