@@ -87,8 +87,7 @@ final class HintWiring {
       return;
     }
     Listener listener =
-        new Listener(
-                self, heard, memory.queue(), memory.catalog(), memory.agenda(), announcer)
+        new Listener(self, heard, memory.queue(), memory.catalog(), memory.agenda(), announcer)
             .when(Hint.News.MEMBERS, cluster::membersChanged)
             .when(Hint.News.SHARDS, cluster::shardsChanged)
             .when(Hint.News.SCHEDULES, upkeep::planNow)

@@ -140,8 +140,7 @@ final class Wiring {
         ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
     HintWiring hints =
-        HintWiring.start(
-            pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
+        HintWiring.start(pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
 
     Optional<Engine> engine =
         config.node().roles().contains(Config.Role.ENGINE)

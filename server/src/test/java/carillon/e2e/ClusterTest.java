@@ -55,8 +55,7 @@ class ClusterTest {
       await().atMost(PATIENCE).until(() -> owners().size() == 3);
       assertThat(leaderName()).startsWith("first-");
       var _ =
-          load.scheduleAtFixedRate(
-              () -> create(api, "load", 10), 0, 100, TimeUnit.MILLISECONDS);
+          load.scheduleAtFixedRate(() -> create(api, "load", 10), 0, 100, TimeUnit.MILLISECONDS);
       await().atMost(PATIENCE).until(() -> receiver.count() > 200);
 
       killTheLeader(leader, api, receiver);
@@ -97,8 +96,7 @@ class ClusterTest {
   }
 
   private static void create(Carillon api, String type, int count) {
-    api.post(
-        "/v1/tasks/batch", Map.of("tasks", Collections.nCopies(count, Map.of("type", type))));
+    api.post("/v1/tasks/batch", Map.of("tasks", Collections.nCopies(count, Map.of("type", type))));
   }
 
   private List<String> owners() {
@@ -175,9 +173,7 @@ class ClusterTest {
             + killedAt
             + "'), 0) FROM carillon.schedule_fire f, carillon.leadership l"
             + " WHERE f.recorded_at > l.since AND l.node NOT LIKE 'first-%'";
-    await()
-        .atMost(PATIENCE)
-        .until(() -> Double.parseDouble(database.column(acted).getFirst()) > 0);
+    await().atMost(PATIENCE).until(() -> Double.parseDouble(database.column(acted).getFirst()) > 0);
     double newLeader = Double.parseDouble(database.column(acted).getFirst());
     Duration again = untilAllAgain(held, receiver, since);
 

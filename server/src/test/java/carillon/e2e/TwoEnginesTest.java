@@ -32,8 +32,7 @@ class TwoEnginesTest {
 
     try (Carillon one = a.awaitReady().connect();
         Carillon other = b.connect()) {
-      one.put(
-          "/v1/types/shared", Map.of("target", Map.of("discard", Map.of()), "slices", 16));
+      one.put("/v1/types/shared", Map.of("target", Map.of("discard", Map.of()), "slices", 16));
       await()
           .atMost(Duration.ofMinutes(1))
           .until(() -> database.count("SELECT count(DISTINCT node) FROM carillon.shard") == 2);

@@ -1,26 +1,25 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
 import carillon.model.Schedule;
 import carillon.model.TaskId;
+import carillon.model.Term;
 import carillon.store.Fires;
+import carillon.store.Leadership;
 import carillon.store.Schedules;
 import carillon.store.StoreException;
-import carillon.testkit.Postgres;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -226,26 +225,13 @@ class CronBoundsTest {
                 Schedules.Expected.ANY));
   }
 
-  /** Holds the lock of the planners as soon as the one that has it is gone. */
-  private void takeTheLead(CountDownLatch end) throws SQLException, InterruptedException {
-    try (Connection connection = Postgres.connect(world.address);
-        Statement statement = connection.createStatement()) {
-      boolean isLed = false;
-      while (!isLed) {
-        try (ResultSet row =
-            statement.executeQuery("SELECT last_value = 1 AND is_called FROM tries")) {
-          row.next();
-          isLed = row.getBoolean(1);
-        }
-      }
-      statement.execute("SELECT pg_advisory_lock(hashtext('carillon.cron_planner'))");
-      end.await();
-    }
-  }
-
   @Test
   void what_was_missed_is_not_told_by_who_lost_the_lead_meanwhile()
       throws InterruptedException, ExecutionException {
+    var leadership = new Leadership(world.db);
+    Optional<Term> term = leadership.take("planner", Duration.ofMinutes(1));
+    world.sql("UPDATE carillon.leadership SET lease_until = now()");
+    var leading = new TestPlanner(world, world.db.onlyWhile(() -> term), start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     world.sql("CREATE SEQUENCE tries");
     world.sql(
@@ -266,21 +252,21 @@ class CronBoundsTest {
     world.sql(
         "CREATE TRIGGER die AFTER INSERT ON carillon.schedule_fire FOR EACH STATEMENT EXECUTE"
             + " FUNCTION die()");
-    var end = new CountDownLatch(1);
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
-      Future<?> other =
+      Future<Optional<Term>> other =
           threads.submit(
               () -> {
-                takeTheLead(end);
-                return null;
+                await().until(() -> !world.value("SELECT is_called FROM tries").equals("f"));
+                return leadership.take("other", Duration.ofMinutes(1));
               });
-      planner.planAt(at(3_600));
-      end.countDown();
-      other.get();
+      assertThatThrownBy(() -> leading.planAt(at(3_600)))
+          .isInstanceOfSatisfying(
+              StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+      assertThat(other.get()).isPresent();
     }
 
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
-    assertThat(planner.missed()).isZero();
+    assertThat(leading.missed()).isZero();
     planner.planAt(at(3_600));
     assertThat(planner.missed()).isEqualTo(60);
   }

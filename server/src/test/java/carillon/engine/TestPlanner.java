@@ -1,5 +1,6 @@
 package carillon.engine;
 
+import carillon.store.Db;
 import carillon.store.Fires;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
@@ -17,10 +18,16 @@ final class TestPlanner implements InstantSource {
   private Instant now;
 
   TestPlanner(World world, Instant now) {
+    this(world, world.db, now);
+  }
+
+  /**
+   * @param db through which it plans
+   */
+  TestPlanner(World world, Db db, Instant now) {
     this.now = now;
     this.planner =
-        new CronPlanner(
-            new Fires(world.db, world.tasks), StoredSchedule::timetable, this, events::add);
+        new CronPlanner(new Fires(db, world.tasks), StoredSchedule::timetable, this, events::add);
   }
 
   @Override

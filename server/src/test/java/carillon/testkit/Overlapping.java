@@ -56,10 +56,13 @@ public final class Overlapping implements AutoCloseable {
     Future<?> held = threads.submit(() -> runAndHold(first, commits, firstHasRun, mayEnd));
     firstHasRun.await();
     Future<T> begun = threads.submit(second);
-    Awaitility.await()
-        .pollInterval(Duration.ofMillis(2))
-        .until(() -> (mayBeDone && begun.isDone()) || isBlocked());
-    mayEnd.countDown();
+    try {
+      Awaitility.await()
+          .pollInterval(Duration.ofMillis(2))
+          .until(() -> (mayBeDone && begun.isDone()) || isBlocked());
+    } finally {
+      mayEnd.countDown(); // also if it did not wait, or nothing would ever end
+    }
     held.get();
     return begun.get();
   }

@@ -45,7 +45,7 @@ public final class MutantMaker {
   }
 
   /**
-   * Writes the changed classes, and what they call, to a directory.
+   * Writes the classes that differ.
    *
    * @throws IllegalStateException if the program does not have what is to be changed: then this
    *     mutant has to be thought over, as the program was

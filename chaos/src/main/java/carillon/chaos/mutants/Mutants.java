@@ -146,14 +146,18 @@ public final class Mutants {
               List.of(
                   text(
                       "TaskReader",
-                      "/* TaskReader.find */\n"
-                          + "SELECT %s, t.payload\n"
-                          + "FROM carillon.task t\n"
-                          + "WHERE t.tenant = ?",
-                      "/* TaskReader.find */\n"
-                          + "SELECT %s, t.payload\n"
-                          + "FROM carillon.task t\n"
-                          + "WHERE ?::int > 0",
+                      """
+                      /* TaskReader.find */
+                      SELECT %s, t.payload
+                      FROM carillon.task t
+                      WHERE t.tenant = ?\
+                      """,
+                      """
+                      /* TaskReader.find */
+                      SELECT %s, t.payload
+                      FROM carillon.task t
+                      WHERE ?::int > 0\
+                      """,
                       1)),
               List.of(),
               Scenario.DELIVERIES,

@@ -101,7 +101,7 @@ final class Listing {
       String id = event.text("id");
       List<Line> of = id == null ? null : lines.get(id);
       Event invoke = op == null ? null : invokes.get(op);
-      if (of != null && invoke != null && invoke != event && invoke.text("id") == null) {
+      if (of != null && invoke != null && !invoke.equals(event) && invoke.text("id") == null) {
         of.add(line(invoke));
       }
     }
