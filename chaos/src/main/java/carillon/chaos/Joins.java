@@ -104,7 +104,9 @@ final class Joins implements Run.Course {
       cluster.awaitReady(node);
       return settled(cluster, "joins", node, moved, System.nanoTime());
     }
-    Node node = nodes.get(random.nextInt(nodes.size()));
+    Node any = nodes.get(random.nextInt(nodes.size()));
+    Node node =
+        random.nextInt(3) == 0 ? new Faults(cluster).leader().orElse(any) : any; // it counts most
     long began = System.nanoTime();
     if (!node.terminate(STOP_PATIENCE)) {
       cluster.recorder().event("node-stuck", Fields.of("node", node.label()));

@@ -97,6 +97,7 @@ public final class Run {
     return Fields.of("seed", scenario.seed())
         .and("leaseMs", scenario.cluster().lease().toMillis())
         .and("timeoutMs", Load.TIMEOUT.toMillis())
+        .and("retryMs", Load.RETRY.toMillis())
         .and("drainSeconds", scenario.drain().toSeconds())
         .and("nodes", scenario.cluster().nodes())
         .and("serverOptions", scenario.cluster().options())

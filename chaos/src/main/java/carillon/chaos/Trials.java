@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Trials {
 
-  private static final int AT_ONCE = 2;
+  private static final int AT_ONCE = 3;
   private static final long SEED = 1;
 
   private final Path root;
@@ -212,7 +212,7 @@ public final class Trials {
   private static Run.Course course(Mutant.Scenario scenario, Path hosts) {
     return switch (scenario) {
       case WORKERS -> Trials::workers;
-      case DELIVERIES -> (_, _) -> Thread.sleep(Duration.ofSeconds(7));
+      case DELIVERIES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
       case DATABASE_CRASH -> Trials::crashDatabase;
       case NODE_CRASH -> Trials::crashNode;
       case SCHEDULES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
@@ -266,7 +266,7 @@ public final class Trials {
       throws InterruptedException, SQLException {
     Duration lease = cluster.settings().lease();
     Thread.sleep(Duration.ofSeconds(1));
-    Node leader = new Faults(cluster).leader().orElseThrow();
+    Node leader = new Faults(cluster).leader().orElse(cluster.nodes().getFirst());
     leader.suspend();
     try {
       Thread.sleep(lease.multipliedBy(3).dividedBy(4));

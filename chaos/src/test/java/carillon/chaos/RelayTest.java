@@ -32,7 +32,7 @@ class RelayTest {
   void connect() throws IOException {
     target = new ServerSocket(0, 10, InetAddress.ofLiteral("127.0.0.1"));
     relay = Relay.to(target.getLocalPort());
-    client = new Socket("127.0.0.1", relay.port());
+    client = new Socket(InetAddress.ofLiteral("127.0.0.1"), relay.port());
     client.setSoTimeout(5_000);
     server = target.accept();
     server.setSoTimeout(5_000);
@@ -108,7 +108,7 @@ class RelayTest {
   @Test
   void who_connects_to_a_line_that_drops_reaches_nobody_until_it_heals() throws IOException {
     relay.drop();
-    try (Socket second = new Socket("127.0.0.1", relay.port())) {
+    try (Socket second = new Socket(InetAddress.ofLiteral("127.0.0.1"), relay.port())) {
       target.setSoTimeout(A_MOMENT);
       assertThatThrownBy(target::accept).isInstanceOf(SocketTimeoutException.class);
       target.setSoTimeout(5_000);

@@ -42,7 +42,7 @@ class StrikeTest {
     for (Strike one : plan) {
       for (Strike other : plan) {
         boolean overlap =
-            one != other
+            !one.equals(other)
                 && one.at().compareTo(other.at().plus(other.length())) < 0
                 && other.at().compareTo(one.at().plus(one.length())) < 0;
         if (overlap

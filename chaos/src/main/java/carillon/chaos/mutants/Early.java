@@ -3,12 +3,15 @@ package carillon.chaos.mutants;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Lets a transaction that creates tasks be answered a while before it is committed. */
 public final class Early {
 
-  private static final long MILLIS = 150;
+  private static final long MILLIS = 80;
+  private static final Set<String> CREATING =
+      Set.of("carillon.store.Combiner", "carillon.store.Replies");
   private static final Map<Object, Boolean> PENDING = new ConcurrentHashMap<>();
 
   private Early() {}
@@ -43,8 +46,6 @@ public final class Early {
 
   private static boolean isCreating() {
     return StackWalker.getInstance()
-        .walk(
-            frames ->
-                frames.anyMatch(frame -> frame.getClassName().equals("carillon.store.Combiner")));
+        .walk(frames -> frames.anyMatch(frame -> CREATING.contains(frame.getClassName())));
   }
 }

@@ -45,6 +45,8 @@ public final class MutantMaker {
   }
 
   /**
+   * Writes the classes that differ.
+   *
    * @throws IllegalStateException if the program does not have what is to be changed: then this
    *     mutant has to be thought over, as the program was
    */

@@ -70,7 +70,13 @@ public final class Mutants {
               List.of(
                   text("Decisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
                   text("Decisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
-                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1)),
+                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
+                  new Edit.Call(
+                      "carillon.model.FireHash",
+                      "taskId",
+                      "carillon.model.FireHash.sha256",
+                      Unsteady.class,
+                      1)),
               List.of("ALTER TABLE carillon.schedule_fire DROP CONSTRAINT schedule_fire_pkey"),
               Scenario.SCHEDULES,
               Rule.R10),
@@ -140,14 +146,18 @@ public final class Mutants {
               List.of(
                   text(
                       "TaskReader",
-                      "/* TaskReader.find */\n"
-                          + "SELECT %s, t.payload\n"
-                          + "FROM carillon.task t\n"
-                          + "WHERE t.tenant = ?",
-                      "/* TaskReader.find */\n"
-                          + "SELECT %s, t.payload\n"
-                          + "FROM carillon.task t\n"
-                          + "WHERE ?::int > 0",
+                      """
+                      /* TaskReader.find */
+                      SELECT %s, t.payload
+                      FROM carillon.task t
+                      WHERE t.tenant = ?\
+                      """,
+                      """
+                      /* TaskReader.find */
+                      SELECT %s, t.payload
+                      FROM carillon.task t
+                      WHERE ?::int > 0\
+                      """,
                       1)),
               List.of(),
               Scenario.DELIVERIES,

@@ -183,9 +183,9 @@ public record Report(
       rows.add(List.of(seed.name(), percentiles(warm), percentiles(broken), duplicates(seed)));
     }
     return "Lateness is from when a task was due to when its first delivery came, in ms: median, 99"
-               + " %, greatest.\n"
-               + "Duplicates are deliveries after one that the receiver had accepted; each of these"
-               + " has a cause that the harness brought about.\n\n"
+        + " %, greatest.\n"
+        + "Duplicates are deliveries after one that the receiver had accepted; each of these"
+        + " has a cause that the harness brought about.\n\n"
         + Tables.of(
             List.of("seed", "lateness, all well", "lateness, under faults", "duplicates"), rows);
   }

@@ -61,6 +61,7 @@ final class Timeline {
     return svg.toString();
   }
 
+  @SuppressWarnings("AnnotateFormatMethod") // would be a dependency for one method
   private void add(String line, Object... values) {
     svg.append(String.format(Locale.ROOT, line, values)).append('\n');
   }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 public record Violation(Rule rule, @Nullable String task, String what) {
 
   @SuppressWarnings("AnnotateFormatMethod") // would be a dependency for one method
-  static Violation of(Rule rule, @Nullable String task, String what, Object... details) {
+  static Violation of(Rule rule, @Nullable String task, String what, @Nullable Object... details) {
     return new Violation(rule, task, details.length == 0 ? what : what.formatted(details));
   }
 
