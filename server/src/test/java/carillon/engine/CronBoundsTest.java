@@ -260,8 +260,7 @@ class CronBoundsTest {
                 return leadership.take("other", Duration.ofMinutes(1));
               });
       assertThatThrownBy(() -> leading.planAt(at(3_600)))
-          .isInstanceOfSatisfying(
-              StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+          .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
       assertThat(other.get()).isPresent();
     }
 
