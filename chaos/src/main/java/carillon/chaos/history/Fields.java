@@ -56,6 +56,12 @@ public final class Fields {
     return new Fields(more);
   }
 
+  public Fields withoutNulls() {
+    ObjectNode kept = values.deepCopy();
+    kept.removeIf(JsonNode::isNull);
+    return new Fields(kept);
+  }
+
   private static JsonNode node(Object value) {
     return switch (value) {
       case Fields fields -> fields.values;

@@ -15,6 +15,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -129,7 +130,7 @@ final class Listing {
     return new Line(
         event.wall(),
         op == null ? "receiver" : "op " + op,
-        (op == null ? event.what() : what) + " " + event.fields());
+        (op == null ? event.what() : what) + " " + shown(event.fields()));
   }
 
   private static Line line(Row row) {
@@ -141,9 +142,36 @@ final class Listing {
               case DEAD_LETTER -> "died_at";
               default -> "at";
             });
-    Fields shown = row.fields().and("task", null).and("tenant", null);
     String table = row.table().name().toLowerCase(Locale.ROOT);
-    return new Line(at == null ? Long.MAX_VALUE : at, "database", table + " " + shown);
+    String what = row.table() == Table.TASK_LOG ? change(row) : table + " " + shown(row.fields());
+    return new Line(at == null ? Long.MAX_VALUE : at, "database", what);
+  }
+
+  /** What the section says already is left out. */
+  private static Fields shown(Fields fields) {
+    return fields.and("task", null).and("tenant", null).and("at", null).withoutNulls();
+  }
+
+  /** What the witness saw, as people would say it. */
+  private static String change(Row row) {
+    StringBuilder text = new StringBuilder("witness");
+    for (String name : List.of("state", "version", "attempt", "fence")) {
+      String from = row.text("from_" + name);
+      String to = row.text("to_" + name);
+      if (!Objects.equals(from, to)) {
+        text.append("  ").append(name).append(' ').append(from == null ? "" : from + " ");
+        text.append("-> ").append(to);
+      }
+    }
+    text.append("  by ").append(row.text("session")).append(' ').append(row.text("pool"));
+    if (row.text("from_claim") != null) {
+      text.append("  held by ").append(row.text("holder"));
+      text.append(" until ").append(row.text("held_until"));
+    }
+    if (row.fields().is("cancel")) {
+      text.append("  cancel requested");
+    }
+    return text.toString();
   }
 
   private String of(String task) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 /** Takes something from a clean history, or doubles or bends it, and sees who notices. */
 class MutilationTest {
 
-  private static final int SEEDS = 1500;
+  private static final int SEEDS = 500;
   private static final History CLEAN = Story.clean(40).history();
   private static final List<Row> ROWS =
       Stream.of(Table.values()).flatMap(table -> CLEAN.rows(table).stream()).toList();
