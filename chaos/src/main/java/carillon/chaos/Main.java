@@ -70,9 +70,7 @@ public final class Main {
 
   /** Whoever stops a run would leave nodes and a PostgreSQL behind. */
   private static void endAll(Options options, Path directory) {
-    List<ProcessHandle> left = ProcessHandle.current().descendants().toList();
-    left.forEach(ProcessHandle::destroyForcibly);
-    left.forEach(process -> process.onExit().join());
+    Processes.endAll();
     if (options.keep() == null) {
       Directories.delete(directory);
     }

@@ -87,7 +87,7 @@ public final class Node implements AutoCloseable {
             .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));
     builder.environment().keySet().removeIf(name -> name.startsWith("CARILLON_"));
     builder.environment().putAll(program.environment());
-    Process started = builder.start();
+    Process started = Processes.start(builder);
     process = started;
     int life = ++lives;
     recorder.event("node-start", Fields.of("node", label).and("life", life));

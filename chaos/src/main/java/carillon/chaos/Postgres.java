@@ -140,10 +140,10 @@ public final class Postgres implements AutoCloseable {
     command.addAll(List.of(home.resolve("bin/postgres").toString(), "-D", cluster.toString()));
     command.addAll(List.of("-c", "port=" + port));
     SETTINGS.forEach((name, value) -> command.addAll(List.of("-c", name + "=" + value)));
-    return new ProcessBuilder(command)
-        .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
-        .start();
+    return Processes.start(
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile())));
   }
 
   private void awaitReady() throws IOException, InterruptedException {

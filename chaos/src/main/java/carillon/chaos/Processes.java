@@ -1,0 +1,30 @@
+package carillon.chaos;
+
+import java.io.IOException;
+import java.util.List;
+
+/** Every program that the harness starts; none outlives it, and none starts once it ends. */
+final class Processes {
+
+  private static boolean over; // guarded by the class
+
+  private Processes() {}
+
+  static synchronized Process start(ProcessBuilder builder) throws IOException {
+    if (over) {
+      throw new IOException("the harness is ending");
+    }
+    return builder.start();
+  }
+
+  /** Kills all that run, for good. */
+  static void endAll() {
+    List<ProcessHandle> left;
+    synchronized (Processes.class) {
+      over = true;
+      left = ProcessHandle.current().descendants().toList();
+    }
+    left.forEach(ProcessHandle::destroyForcibly);
+    left.forEach(process -> process.onExit().join());
+  }
+}
