@@ -122,7 +122,8 @@ public final class Receiver implements AutoCloseable {
       InputStream in = new BufferedInputStream(socket.getInputStream());
       OutputStream out = socket.getOutputStream();
       while (true) {
-        int status = behaviour.answer(read(in));
+        Delivery delivery = read(in); // first: the behaviour may be another one by then
+        int status = behaviour.answer(delivery);
         out.write(
             ("HTTP/1.1 " + status + " Said\r\nContent-Length: 0\r\n\r\n")
                 .getBytes(StandardCharsets.US_ASCII));
