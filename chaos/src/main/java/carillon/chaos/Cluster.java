@@ -23,6 +23,7 @@ public final class Cluster implements AutoCloseable {
 
   private static final Duration START_PATIENCE = Duration.ofMinutes(2);
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(20);
+  private static final int BUSY_TRIES = 40;
 
   private final Postgres postgres;
   private final String database;
@@ -214,14 +215,23 @@ public final class Cluster implements AutoCloseable {
     return recorder;
   }
 
-  /** A call that must succeed, on the first node; for what is set up before anything is broken. */
+  /**
+   * A call that must succeed, on the first node, while nothing is broken. A machine that is busy
+   * otherwise may make it busy: what it refuses for that is asked again.
+   */
   Api.Reply.Answered must(Api.Call call) throws InterruptedException, IOException {
-    URI url = nodes().getFirst().url();
-    Api.Reply reply = url == null ? new Api.Reply.NotSent("not ready") : api.send(url, call);
-    if (reply instanceof Api.Reply.Answered answered && answered.status() / 100 == 2) {
-      return answered;
+    for (int i = 0; ; i++) {
+      URI url = nodes().getFirst().url();
+      Api.Reply reply = url == null ? new Api.Reply.NotSent("not ready") : api.send(url, call);
+      if (reply instanceof Api.Reply.Answered answered && answered.status() / 100 == 2) {
+        return answered;
+      }
+      boolean isBusy = reply instanceof Api.Reply.Answered answered && answered.status() == 503;
+      if (!isBusy || i == BUSY_TRIES) {
+        throw new IOException(call.method() + " " + call.path() + ": " + reply);
+      }
+      Thread.sleep(250);
     }
-    throw new IOException(call.method() + " " + call.path() + ": " + reply);
   }
 
   /** Undoes what faults may have left: every node runs and every line is open. */

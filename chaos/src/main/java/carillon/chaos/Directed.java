@@ -4,7 +4,6 @@ import carillon.chaos.Api.Reply;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.IOException;
-import java.net.URI;
 import java.time.InstantSource;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
@@ -30,13 +29,7 @@ final class Directed {
   }
 
   private Reply.Answered call(Api.Call call) throws IOException, InterruptedException {
-    URI url = cluster.nodes().getFirst().url();
-    if (url != null
-        && cluster.api().send(url, call) instanceof Reply.Answered answered
-        && answered.status() / 100 == 2) {
-      return answered;
-    }
-    throw new IOException(call.method() + " " + call.path() + " failed while nothing was broken");
+    return cluster.must(call);
   }
 
   /**
