@@ -133,8 +133,20 @@ class ClusterTest {
             .filter(delivery -> delivery.path().equals("/held"))
             .map(Receiver.Delivery::task)
             .toList());
-    assertThat(held).as("what " + node + " runs").hasSizeGreaterThan(3);
+    assertThat(held).as("what %s runs, of %s", node, byNode()).hasSizeGreaterThan(3);
     return new HashSet<>(held);
+  }
+
+  private List<String> byNode() {
+    return database.column(
+        """
+        SELECT concat_ws(' ', node, 'runs', count(*), 'in lanes', array_agg(DISTINCT lane), 'shards', (
+                   SELECT array_agg(id) FROM carillon.shard s WHERE s.node = c.node),
+                   'waited', max(started_at - due_at))
+        FROM carillon.claim c
+        JOIN carillon.task t ON t.id = ANY (c.tasks) AND t.state = 'RUNNING'
+        GROUP BY node
+        """);
   }
 
   private static long heldCount(Receiver receiver) {
