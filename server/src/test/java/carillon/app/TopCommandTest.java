@@ -19,24 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** {@code carillon top} with a server that says what it is told to. */
 class TopCommandTest {
 
-  private static final String NODE =
-      """
-      {"id":"%s","name":"n","roles":["api","engine"],"address":"http://10.0.0.1:8080","version":"1.2",
-       "status":"%s","startedAt":"2027-01-01T00:00:00.000Z","renewedAt":"%s","leaseUntil":"2027-01-02T00:00:09.000Z",
-       "clockOffset":%s,"inFlight":3,"seats":512,"lag":"PT0.004S","shards":[%s],"claimed":%d,"ended":%d}
-      """;
-
-  private static final String CLUSTER =
-      """
-      {"at":"2027-01-02T00:00:00.500Z",
-       "leader":{"node":"a-1","term":7,"since":"2027-01-01T21:00:00.000Z","leaseUntil":"2027-01-02T00:00:05.000Z"},
-       "nodes":[%s],
-       "shards":{"total":64,"unassigned":0,"lastMovedAt":"2027-01-02T00:00:00.000Z"},
-       "lag":"PT0.004S",
-       "database":{"version":"18.6","timeline":2,"oldestTransaction":null,
-         "standbys":[{"name":"s1","state":"streaming","sync":"sync","lag":"PT0S"}]}}
-      """;
-
   @TempDir Path directory;
 
   private FakeApi api;
@@ -54,13 +36,27 @@ class TopCommandTest {
   }
 
   private static String cluster(String... nodes) {
-    return CLUSTER.formatted(String.join(",", nodes));
+    return """
+    {"at":"2027-01-02T00:00:00.500Z",
+     "leader":{"node":"a-1","term":7,"since":"2027-01-01T21:00:00.000Z","leaseUntil":"2027-01-02T00:00:05.000Z"},
+     "nodes":[%s],
+     "shards":{"total":64,"unassigned":0,"lastMovedAt":"2027-01-02T00:00:00.000Z"},
+     "lag":"PT0.004S",
+     "database":{"version":"18.6","timeline":2,"oldestTransaction":null,
+       "standbys":[{"name":"s1","state":"streaming","sync":"sync","lag":"PT0S"}]}}
+    """
+        .formatted(String.join(",", nodes));
   }
 
   private static String node(String id, String status, int shards, int claimed) {
     String renewedAt = "2027-01-02T00:00:0%d.000Z".formatted(claimed > 100 ? 1 : 0);
     String ids = String.join(",", Collections.nCopies(shards, "1"));
-    return NODE.formatted(id, status, renewedAt, "\"PT-0.002S\"", ids, claimed, claimed);
+    return """
+    {"id":"%s","name":"n","roles":["api","engine"],"address":"http://10.0.0.1:8080","version":"1.2",
+     "status":"%s","startedAt":"2027-01-01T00:00:00.000Z","renewedAt":"%s","leaseUntil":"2027-01-02T00:00:09.000Z",
+     "clockOffset":%s,"inFlight":3,"seats":512,"lag":"PT0.004S","shards":[%s],"claimed":%d,"ended":%d}
+    """
+        .formatted(id, status, renewedAt, "\"PT-0.002S\"", ids, claimed, claimed);
   }
 
   private String top(String... options) {
