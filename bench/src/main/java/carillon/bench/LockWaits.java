@@ -61,7 +61,7 @@ final class LockWaits implements AutoCloseable {
    * @param events what they waited for, and how long
    * @param longOnes how many waits took longer than 10 ms
    */
-  record Seen(Duration waited, String events, long longOnes) {}
+  record Seen(Duration waited, String events, int longOnes) {}
 
   private LockWaits(Connection connection, Path log) throws IOException {
     this.connection = connection;
@@ -102,15 +102,15 @@ final class LockWaits implements AutoCloseable {
     StringBuilder text = new StringBuilder();
     events.forEach((event, time) -> text.append("%s %d ms, ".formatted(event, time.toMillis())));
     return new Seen(
-        waited, text.isEmpty() ? "none" : text.substring(0, text.length() - 2), logged());
+        waited, text.isEmpty() ? "none" : text.substring(0, text.length() - 2), longOnes());
   }
 
-  private long logged() {
+  private int longOnes() {
     try (FileChannel channel = FileChannel.open(log);
         Stream<String> lines =
             new BufferedReader(Channels.newReader(channel.position(logged), StandardCharsets.UTF_8))
                 .lines()) {
-      return lines.filter(line -> line.contains(LOGGED)).count();
+      return (int) lines.filter(line -> line.contains(LOGGED)).count();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
