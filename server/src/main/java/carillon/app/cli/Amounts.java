@@ -37,9 +37,10 @@ final class Amounts {
     return seconds < 2 * DAY ? whole(seconds / HOUR, "h") : whole(seconds / DAY, "d");
   }
 
-  /** A difference, with its sign. */
+  /** A difference, with its sign if it has one. */
   static String offset(double seconds) {
-    return (seconds < 0 ? "-" : "+") + seconds(Math.abs(seconds));
+    String size = seconds(Math.abs(seconds));
+    return size.equals("0ms") ? size : (seconds < 0 ? "-" : "+") + size;
   }
 
   private static String whole(double value, String unit) {

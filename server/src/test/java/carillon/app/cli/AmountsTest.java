@@ -14,7 +14,7 @@ class AmountsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"0, +0ms", "0.0021, +2ms", "-0.5, -500ms", "-3, -3.0s", "180, +3m"})
+  @CsvSource({"0, 0ms", "-0.0001, 0ms", "0.0021, +2ms", "-0.5, -500ms", "-3, -3.0s", "180, +3m"})
   void an_offset_has_a_sign(double seconds, String expected) {
     assertThat(Amounts.offset(seconds)).isEqualTo(expected);
   }
