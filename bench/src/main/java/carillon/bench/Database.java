@@ -98,7 +98,7 @@ record Database(String host, int port, String name, String user, String password
             JOIN pg_database d ON d.oid = s.dbid
             WHERE d.datname = current_database()
               AND s.toplevel
-              AND NOT starts_with(s.query, '/* bench */')
+              AND s.query NOT LIKE '%/* bench */%'
             """));
   }
 

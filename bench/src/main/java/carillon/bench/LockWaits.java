@@ -39,8 +39,7 @@ final class LockWaits implements AutoCloseable {
 
   private static final String SAMPLE =
       """
-      /* bench */
-      SELECT coalesce(wait_event, '?') AS event, count(*) AS sessions
+      SELECT /* bench */ coalesce(wait_event, '?') AS event, count(*) AS sessions
       FROM pg_stat_activity
       WHERE datname = current_database()
         AND wait_event_type = 'Lock'
