@@ -14,6 +14,7 @@ import carillon.store.TaskView;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -107,16 +108,22 @@ class HelpingTest {
     return Duration.between(task.dueAt(), task.startedAt());
   }
 
+  private List<TaskId> createMany(String type, Instant dueAt) {
+    return IntStream.range(0, 50)
+        .mapToObj(_ -> world.create(World.task(type, HTTP, dueAt)))
+        .toList();
+  }
+
   @Test
   void each_node_claims_from_its_own_lanes_while_the_other_is_on_time() {
     int first = lane(world.create(World.task("first", HTTP)));
     world.create(World.task("second", HTTP));
     Node a = new Node("a", only(first));
     Node b = new Node("b", allBut(first));
-    List<TaskId> ofFirst =
-        IntStream.range(0, 50).mapToObj(_ -> world.create(World.task("first", HTTP))).toList();
-    List<TaskId> ofSecond =
-        IntStream.range(0, 50).mapToObj(_ -> world.create(World.task("second", HTTP))).toList();
+    // Late enough for the next sweep of each node: nobody tells it anything here.
+    Instant dueAt = world.clock.instant().plusSeconds(3);
+    List<TaskId> ofFirst = createMany("first", dueAt);
+    List<TaskId> ofSecond = createMany("second", dueAt);
 
     await().until(() -> a.delivered().size() + b.delivered().size() == 102);
 
