@@ -33,15 +33,20 @@ class ArchiveTest {
       throws IOException, InterruptedException {
     Db.Address database = Postgres.freshDatabase();
     ServerProcess first = servers.startOn(database);
+    String id;
+    JsonNode story;
     try (Receiver receiver = Receiver.start();
         Carillon api = first.connect()) {
       receiver.answering(_ -> 404);
-      String id = deadTask(api, receiver.url("/missing"));
-      JsonNode story = api.get("/v1/tasks/" + id);
-      new Database(database)
-          .execute("UPDATE carillon.dead_letter SET kept_from = now() - interval '2 minutes'");
+      id = deadTask(api, receiver.url("/missing"));
+      story = api.get("/v1/tasks/" + id);
+    }
+    new Database(database)
+        .execute("UPDATE carillon.dead_letter SET kept_from = now() - interval '2 minutes'");
+    first.stop(); // the leader archives, as its own settings say
 
-      ServerProcess second = servers.startOn(database, "--dead-letter-ttl", "1m");
+    ServerProcess second = servers.startOn(database, "--dead-letter-ttl", "1m");
+    try (Carillon api = second.connect()) {
       await().atMost(Duration.ofSeconds(20)).until(() -> isGone(api, id));
 
       Path file = onlyFile(second.dataDir().resolve("archive"));
