@@ -117,7 +117,11 @@ final class ClusterRoutes {
     return json.put("oldestTransaction", text(database.oldestTransaction()));
   }
 
+  /** With the sign in front, as ISO 8601 has it and Java does not. */
   private static @Nullable String text(@Nullable Duration duration) {
-    return duration == null ? null : duration.toString();
+    if (duration == null) {
+      return null;
+    }
+    return duration.isNegative() ? "-" + duration.negated() : duration.toString();
   }
 }
