@@ -10,8 +10,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the cluster and its database look like, for showing: one look after the other, so a node that
- * joins meanwhile may lead and not be listed yet.
+ * What the cluster and its database look like, for showing: one look after the other, so a node
+ * that joins meanwhile may lead and not be listed yet.
  */
 public final class ClusterReader {
 
