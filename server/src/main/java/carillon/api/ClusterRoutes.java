@@ -68,7 +68,7 @@ final class ClusterRoutes {
         .put("version", node.version())
         .put("status", node.status().name())
         .put("startedAt", Times.format(node.times().startedAt()))
-        .put("renewedAt", Times.format(node.times().renewedAt()))
+        .put("renewedAt", Times.formatOrNull(node.times().renewedAt()))
         .put("leaseUntil", Times.format(node.times().leaseUntil()))
         .put("clockOffset", text(node.clockOffset()))
         .put("inFlight", vitals.inFlight())
