@@ -68,7 +68,7 @@ final class ClusterRoutes {
         .put("version", node.version())
         .put("status", node.status().name())
         .put("startedAt", Times.format(node.times().startedAt()))
-        .put("renewedAt", Times.format(node.times().renewedAt()))
+        .put("renewedAt", Times.formatOrNull(node.times().renewedAt()))
         .put("leaseUntil", Times.format(node.times().leaseUntil()))
         .put("clockOffset", text(node.clockOffset()))
         .put("inFlight", vitals.inFlight())
@@ -117,7 +117,11 @@ final class ClusterRoutes {
     return json.put("oldestTransaction", text(database.oldestTransaction()));
   }
 
+  /** With the sign in front, as ISO 8601 has it and Java does not. */
   private static @Nullable String text(@Nullable Duration duration) {
-    return duration == null ? null : duration.toString();
+    if (duration == null) {
+      return null;
+    }
+    return duration.isNegative() ? "-" + duration.negated() : duration.toString();
   }
 }

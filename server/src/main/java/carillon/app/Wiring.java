@@ -64,6 +64,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -77,8 +78,8 @@ final class Wiring {
 
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
-  /** For the loops of the engine and of the upkeep, each of which needs one at a time. */
-  private static final int ENGINE_CONNECTIONS = 13;
+  /** Seven loops of the engine, seven of the upkeep, and who asks in between. */
+  private static final int ENGINE_CONNECTIONS = 15;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -172,8 +173,7 @@ final class Wiring {
     // What the leader does for all; whatever it writes proves that it leads.
     Db leaderDb = engineDb.onlyWhile(cluster.election()::term);
     metrics.staleTerms(leaderDb);
-    Slots leaderSlots = new Slots(leaderDb);
-    pools.timeline().whenChanged(leaderSlots::forget);
+    Slots leaderSlots = slots.through(leaderDb);
     var upkeepStore =
         new Upkeep.Store(
             new WorkQueue(leaderDb, catalog, leaderSlots, agenda),
@@ -200,6 +200,9 @@ final class Wiring {
             config.engine().poisonCrashes(),
             metrics);
     cluster.election().whenWon(upkeep::takeOver);
+    Supplier<Optional<String>> standstill =
+        () -> upkeep.stuckFor(stuckAfter(config.node().lease()));
+    cluster.election().leadUnless(standstill);
     shutdown.add(upkeep);
     metrics.gauge(
         "planner.lag.seconds",
@@ -241,7 +244,7 @@ final class Wiring {
             api(config, catalog, apiConnections),
             stores,
             targetRules,
-            health(heartbeat, engine),
+            health(heartbeat, () -> engine.flatMap(Engine::stuck).or(standstill)),
             metrics.registry(),
             clock);
     hints.listen(cluster, engine, upkeep);
@@ -356,7 +359,7 @@ final class Wiring {
             alert.within());
   }
 
-  private static Health health(Heartbeat heartbeat, Optional<Engine> engine) {
+  private static Health health(Heartbeat heartbeat, Supplier<Optional<String>> stuck) {
     return new Health() {
       @Override
       public Optional<String> notReady() {
@@ -367,7 +370,7 @@ final class Wiring {
 
       @Override
       public Optional<String> notLive() {
-        return engine.flatMap(Engine::stuck);
+        return stuck.get();
       }
     };
   }

@@ -30,6 +30,7 @@ public final class Election {
   private final LongSupplier nanoTime;
   private final RandomGenerator random;
   private final List<Runnable> whenWon = new CopyOnWriteArrayList<>();
+  private volatile Supplier<Optional<String>> harm = Optional::empty;
   private volatile @Nullable Held held;
 
   /**
@@ -38,7 +39,7 @@ public final class Election {
    */
   private record Held(Term term, long trustedUntil) {
     static Held since(long askedAt, Term term, Duration lease) {
-      return new Held(term, askedAt + lease.toNanos() / 5 * 4);
+      return new Held(term, NodeLease.trustedUntil(askedAt, lease));
     }
   }
 
@@ -72,12 +73,26 @@ public final class Election {
     whenWon.add(action);
   }
 
+  /**
+   * While there is a reason this node neither leads nor contends: what the leader cannot do any
+   * more, another must.
+   */
+  public void leadUnless(Supplier<Optional<String>> harm) {
+    this.harm = harm;
+  }
+
   /** One pass. */
   public Duration electOnce() {
     NodeLease member = node.get();
     boolean isMember = member.isTrusted(nanoTime.getAsLong());
     Held known = held;
-    if (known == null) {
+    Optional<String> reason = harm.get();
+    if (reason.isPresent()) {
+      if (known != null) {
+        log.error("resigns node={} because={}", known.term().node(), reason.get());
+      }
+      resign();
+    } else if (known == null) {
       if (isMember) {
         take(member.node());
       }

@@ -26,6 +26,11 @@ public final class Heartbeat {
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
+  /** The clock is measured with the first few beats, and then with every so manieth. */
+  private static final int FIRST_BEATS = 3;
+
+  private static final int BEATS_PER_MEASUREMENT = 10;
+
   private final Db db;
   private final Nodes nodes;
   private final DbClock clock;
@@ -38,7 +43,11 @@ public final class Heartbeat {
   private volatile boolean isDraining;
   private volatile NodeLease lease;
   private volatile ClusterView view = ClusterView.ALONE;
-  private boolean isHarmTold; // of the heartbeat's thread only
+
+  // Of the heartbeat's thread only:
+  private Vitals lastVitals = Vitals.NONE;
+  private boolean isHarmTold;
+  private long beats;
 
   /**
    * Who joins.
@@ -63,7 +72,7 @@ public final class Heartbeat {
     this.member = member;
     this.random = random;
     this.lease = join();
-    look();
+    see(nodes.view(lease.node()));
   }
 
   /**
@@ -122,36 +131,52 @@ public final class Heartbeat {
 
   /** One pass. */
   public Duration beatOnce() {
+    long began = System.nanoTime();
     Optional<String> reason = harm.get();
-    if (reason.isEmpty()) {
-      renew();
-    } else if (!isHarmTold) {
+    if (reason.isPresent() && !isHarmTold) {
       log.error("lease not renewed node={} because={}", lease.node(), reason.get());
     }
     isHarmTold = reason.isPresent();
-    clock.measure(db);
-    look();
+    see(isHarmTold ? nodes.view(lease.node()) : renew());
+    if (beats < FIRST_BEATS || beats % BEATS_PER_MEASUREMENT == 0) {
+      clock.measure(db);
+    }
+    beats++;
+    return interval().minusNanos(System.nanoTime() - began);
+  }
+
+  private Duration interval() {
     Duration third = member.lease().dividedBy(3);
     return third.compareTo(INTERVAL) < 0 ? third : INTERVAL;
   }
 
-  private void renew() {
+  private ClusterView renew() {
+    lastVitals = vitals();
     long askedAt = System.nanoTime();
-    var beat = new Nodes.Beat(member.lease(), vitals.get(), clock.offset(), address);
-    if (nodes.renew(lease.node(), beat)) {
+    var beat = new Nodes.Beat(member.lease(), lastVitals, clock.offset(), address, isDraining);
+    Optional<ClusterView> seen = nodes.renew(lease.node(), beat);
+    if (seen.isPresent()) {
       lease = NodeLease.renewed(lease.node(), askedAt, member.lease());
-    } else {
-      log.warn("lease lapsed node={}; what it held is given to others", lease.node());
-      nodes.survive(lease.node());
-      lease = join();
+      return seen.get();
+    }
+    log.warn("lease lapsed node={}; what it held is given to others", lease.node());
+    nodes.survive(lease.node());
+    lease = join();
+    return nodes.view(lease.node());
+  }
+
+  /** Those are for people; a node must not be taken for dead because it cannot count. */
+  private Vitals vitals() {
+    try {
+      return vitals.get();
+    } catch (RuntimeException e) {
+      log.debug("vitals of the last heartbeat are said again", e);
+      return lastVitals;
     }
   }
 
-  private void look() {
-    ClusterView seen = nodes.view(lease.node());
-    if (!member.isEngine()) {
-      seen = ClusterView.without(seen.leader());
-    }
+  private void see(ClusterView looks) {
+    ClusterView seen = member.isEngine() ? looks : ClusterView.without(looks.leader());
     boolean isNew = !seen.equals(view);
     view = seen;
     if (isNew) {

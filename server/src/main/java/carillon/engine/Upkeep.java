@@ -43,6 +43,7 @@ public final class Upkeep implements AutoCloseable {
   private final Supplier<Optional<Term>> term;
   private final Consumer<EngineEvent> events;
   private final List<Loop> loops = new ArrayList<>();
+  private final List<Loop> vital = new ArrayList<>();
   private final CronPlanner planner;
   private final Loop planning;
 
@@ -106,11 +107,12 @@ public final class Upkeep implements AutoCloseable {
             events);
     this.planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
     this.planning = add("cron-planner", planner::planOnce);
-    add("reaper", reaper::reapOnce, reaper::isCutOff);
-    add("expirer", new Expirer(store.queue(), events)::expireOnce);
-    add("janitor", janitor::cleanOnce);
-    add("redriver", new Redriver(store.redrives())::redriveOnce);
-    add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce);
+    vital.add(planning);
+    vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));
+    vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
+    vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
+    vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
+    add("janitor", janitor::cleanOnce); // these two take their time, and nobody waits for them
     add("archiver", archiver::archiveOnce);
   }
 
@@ -172,6 +174,17 @@ public final class Upkeep implements AutoCloseable {
   /** A schedule has changed. */
   public void planNow() {
     planning.wake();
+  }
+
+  /**
+   * Why this node should not lead: a loop that others wait for has been in one and the same pass
+   * for longer than that.
+   */
+  public Optional<String> stuckFor(Duration patience) {
+    return vital.stream()
+        .filter(loop -> loop.isStuckFor(patience))
+        .map(loop -> "the loop " + loop.name() + " stands still")
+        .findFirst();
   }
 
   /** How late the planner is, if it is this node that plans. */

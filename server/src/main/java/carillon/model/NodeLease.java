@@ -11,12 +11,16 @@ import java.time.Duration;
  */
 public record NodeLease(String node, long trustedUntil) {
 
+  public static NodeLease renewed(String node, long askedAt, Duration lease) {
+    return new NodeLease(node, trustedUntil(askedAt, lease));
+  }
+
   /**
    * Trust is counted from before the question was sent, so a slow answer shortens a lease and never
    * stretches it; the last fifth is left out, so that we stop before another node may begin.
    */
-  public static NodeLease renewed(String node, long askedAt, Duration lease) {
-    return new NodeLease(node, askedAt + lease.toNanos() / 5 * 4);
+  public static long trustedUntil(long askedAt, Duration lease) {
+    return askedAt + lease.toNanos() / 5 * 4;
   }
 
   public boolean isTrusted(long nanoTime) {

@@ -32,6 +32,7 @@ public final class Catalog {
   private final Db db;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
   private final Lanes lanes = new Lanes();
+  private volatile int history; // how often all was forgotten
   private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
 
   public Catalog(Db db) {
@@ -155,7 +156,8 @@ public final class Catalog {
   }
 
   private boolean isPaused(Lane lane, TaskType type) {
-    return type.paused() || tenant(lane.tenant()).paused();
+    Tenant tenant = snapshot.tenants().get(lane.tenant().value());
+    return type.paused() || tenant == null || tenant.paused(); // known after the next refresh
   }
 
   private static final String ADD_TYPE =
@@ -187,9 +189,11 @@ public final class Catalog {
     Made made =
         db.inTransaction(
             tx -> {
+              int before = history;
               tx.update(ADD_TYPE, tenant, type);
               tx.update(ADD_LANE, tenant, type, priority, slice, route.name());
               return new Made(
+                  before,
                   version(tx),
                   tx.query(TYPE, Catalog::type, tenant, type).getFirst(),
                   tx.query(LANE, Catalog::lane, tenant, type, priority, slice, route.name())
@@ -199,13 +203,16 @@ public final class Catalog {
     return made.lane();
   }
 
-  private record Made(long version, TaskType type, Lane lane) {}
+  private record Made(int history, long version, TaskType type, Lane lane) {}
 
   /**
    * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
    * One that is as new as what was made has it, and perhaps what became of it since.
    */
   private synchronized void add(TypeName name, Made made) {
+    if (made.history() != history) {
+      return;
+    }
     if (snapshot.version() < made.version()) {
       snapshot = snapshot.with(name, made.type());
     }
@@ -288,10 +295,11 @@ public final class Catalog {
   public void refresh() {
     db.inTransaction(
         tx -> {
-          // Read first: what changes while we read the rest only makes us read it once more.
+          // Both first: what changes while we read the rest only makes us read it once more.
+          int before = history;
           long version = version(tx);
           if (version > snapshot.version()) {
-            publish(read(tx, version), tx.query(LANES, Catalog::lane));
+            publish(before, read(tx, version), tx.query(LANES, Catalog::lane));
           }
           return version;
         });
@@ -299,9 +307,12 @@ public final class Catalog {
 
   /**
    * The database has another history, in which the number of a lane may mean another one, and that
-   * of a version other settings. Those are good enough until the next refresh, the lanes are not.
+   * of a version other settings. Those are good enough until the next refresh, the lanes are not,
+   * nor is what somebody is reading just now.
    */
+  @SuppressWarnings("NonAtomicVolatileUpdate") // only who holds the lock writes it
   public synchronized void forget() {
+    history++;
     snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
     lanes.byId.clear();
     lanes.byName.clear();
@@ -312,8 +323,8 @@ public final class Catalog {
   }
 
   /** Of two who read at the same time the slower one must not undo what the faster one saw. */
-  private synchronized void publish(Snapshot read, List<Lane> known) {
-    if (read.version() > snapshot.version()) {
+  private synchronized void publish(int before, Snapshot read, List<Lane> known) {
+    if (before == history && read.version() > snapshot.version()) {
       snapshot = read; // before its lanes: none must be seen without the settings of its type
       known.forEach(lanes::add);
       whenChanged.forEach(Runnable::run);

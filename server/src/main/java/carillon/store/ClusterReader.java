@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What the cluster and its database look like at one moment, for showing. */
+/**
+ * What the cluster and its database look like, for showing: one look after the other, so a node
+ * that joins meanwhile may lead and not be listed yet.
+ */
 public final class ClusterReader {
 
   private final Db db;

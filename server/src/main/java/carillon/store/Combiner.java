@@ -8,10 +8,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Group commit. Callers hand in an item and wait until it is written; one of them, the leader,
+ * Group commit. Callers hand in an item and wait until it is written; one of them, the writer,
  * writes everything that has gathered, in one transaction. No timer is needed: while one flush
- * commits, the next batch gathers, and its first item's caller leads next. So nobody leads twice
- * for one item, and nobody waits for a lock to learn that theirs is written.
+ * commits, the next batch gathers, and its first item's caller is the next writer. So nobody is it
+ * twice for one item, and nobody waits for a lock to learn that theirs is written.
  */
 final class Combiner<T> {
 
@@ -22,7 +22,7 @@ final class Combiner<T> {
   private final Duration patience;
   private final Object lock = new Object();
   private List<Waiting<T>> gathered = new ArrayList<>(); // guarded by lock
-  private boolean hasLeader; // guarded by lock
+  private boolean isWriting; // guarded by lock
   private long begun; // guarded by lock; when the flush under way was, by the monotonic clock
 
   /**
@@ -44,7 +44,7 @@ final class Combiner<T> {
 
   private enum Turn {
     WAITS,
-    LEADS,
+    WRITES,
     ENDED
   }
 
@@ -58,8 +58,8 @@ final class Combiner<T> {
       this.item = item;
     }
 
-    void lead() {
-      turn = Turn.LEADS;
+    void callUp() {
+      turn = Turn.WRITES;
       LockSupport.unpark(caller);
     }
 
@@ -74,15 +74,15 @@ final class Combiner<T> {
   void write(T item) {
     Waiting<T> mine = new Waiting<>(item);
     gather(mine);
-    // Too late to give up: another may have taken the item, and a leader writes for others too.
+    // Too late to give up: another may have taken the item, and a writer writes for others too.
     boolean interrupted = Thread.interrupted();
     while (mine.turn == Turn.WAITS) {
       LockSupport.park(this);
       interrupted |= Thread.interrupted();
     }
     try {
-      if (mine.turn == Turn.LEADS) {
-        lead();
+      if (mine.turn == Turn.WRITES) {
+        writeGathered();
       }
     } finally {
       if (interrupted) {
@@ -94,15 +94,22 @@ final class Combiner<T> {
 
   private void gather(Waiting<T> waiting) {
     synchronized (lock) {
-      if (hasLeader && isLate()) {
+      if (isRefusing()) {
         throw new StoreException("the database has not answered for a while", "08000", null);
       }
       gathered.add(waiting);
-      if (!hasLeader) {
-        hasLeader = true;
-        begun = System.nanoTime();
-        waiting.turn = Turn.LEADS;
+      if (!isWriting) {
+        isWriting = true;
+        begun = System.nanoTime(); // until it does begin
+        waiting.turn = Turn.WRITES;
       }
+    }
+  }
+
+  /** Whether who comes now is told at once that the database is away. */
+  boolean isRefusing() {
+    synchronized (lock) {
+      return isWriting && isLate();
     }
   }
 
@@ -110,7 +117,7 @@ final class Combiner<T> {
     return System.nanoTime() - begun > patience.toNanos();
   }
 
-  private void lead() {
+  private void writeGathered() {
     try {
       Throwable failure = flushOnce(take());
       if (failure instanceof StoreException e && e.isUnavailable()) {
@@ -137,10 +144,10 @@ final class Combiner<T> {
   private void handOn() {
     synchronized (lock) {
       if (gathered.isEmpty()) {
-        hasLeader = false;
+        isWriting = false;
       } else {
         begun = System.nanoTime();
-        gathered.getFirst().lead();
+        gathered.getFirst().callUp();
       }
     }
   }
@@ -168,6 +175,9 @@ final class Combiner<T> {
 
   /** What went wrong, to be thrown again to each caller whose item it concerns; null if nothing. */
   private @Nullable Throwable tryFlush(List<Waiting<T>> batch) {
+    synchronized (lock) {
+      begun = System.nanoTime();
+    }
     try {
       flush.accept(batch.stream().map(waiting -> waiting.item).toList());
       return null;

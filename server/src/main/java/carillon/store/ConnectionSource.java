@@ -20,6 +20,7 @@ final class ConnectionSource implements DataSource {
   private final @Nullable Timeline timeline;
   private final boolean persists;
   private volatile @Nullable SQLException failure;
+  private volatile boolean isStopped;
 
   private ConnectionSource(
       Db.Address address, Properties properties, @Nullable Timeline timeline, boolean persists) {
@@ -70,7 +71,7 @@ final class ConnectionSource implements DataSource {
     return properties;
   }
 
-  /** For a pool: goes on until there is a connection, or the thread is interrupted. */
+  /** For a pool: goes on until there is a connection, or it is stopped. */
   ConnectionSource persisting() {
     return new ConnectionSource(address, properties, timeline, true);
   }
@@ -84,11 +85,16 @@ final class ConnectionSource implements DataSource {
         return connection;
       } catch (SQLException e) {
         failure = e;
-        if (!persists || !paused()) {
+        if (!persists || isStopped || !paused() || isStopped) {
           throw e;
         }
       }
     }
+  }
+
+  /** Whoever still waits for a connection waits in vain from now on. */
+  void stop() {
+    isStopped = true;
   }
 
   /**
@@ -138,10 +144,15 @@ final class ConnectionSource implements DataSource {
     // The driver has a log of its own.
   }
 
-  /** Of the whole login, over all hosts; the driver takes it from here. */
+  /**
+   * Of the whole login, over all hosts; the driver takes it from here. With several hosts it would
+   * end before the last one is asked, so there each has its own time only.
+   */
   @Override
   public void setLoginTimeout(int seconds) {
-    properties.setProperty("loginTimeout", String.valueOf(seconds));
+    if (!address.hasSeveralHosts()) {
+      properties.setProperty("loginTimeout", String.valueOf(seconds));
+    }
   }
 
   @Override

@@ -82,17 +82,22 @@ public final class Db implements AutoCloseable {
     public Pool(String name, int connections) {
       this(name, connections, PATIENCE);
     }
+
+    /**
+     * Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
+     * has none by default, and knows whole seconds only.
+     */
+    Duration silence() {
+      return Duration.ofSeconds(Math.ceilDiv(patience.toMillis() * 3, 2_000));
+    }
   }
 
   /** The same, and every new connection says which history of the database it is on. */
   public static Db open(Address address, Pool size, Timeline timeline) {
     Settings settings = Settings.of(size.patience());
     boolean isPooled = address.pooler() == Pooler.TRANSACTION;
-    // Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
-    // has none by default.
-    Duration silence = Duration.ofSeconds(Math.max(1, size.patience().toSeconds() * 3 / 2));
     ConnectionSource source =
-        ConnectionSource.of(address, silence)
+        ConnectionSource.of(address, size.silence())
             .looking(timeline)
             .persisting()
             .with("ApplicationName", "carillon/" + size.name());
@@ -133,6 +138,15 @@ public final class Db implements AutoCloseable {
    * happen once goes to {@link Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
+    return inTransaction(MAX_TRIES, work);
+  }
+
+  /** The same without trying again, for who has a better moment for that. */
+  <T> T tryTransaction(Function<Tx, T> work) {
+    return inTransaction(1, work);
+  }
+
+  private <T> T inTransaction(int maxTries, Function<Tx, T> work) {
     long start = System.nanoTime();
     for (int tries = 1; ; tries++) {
       try {
@@ -141,7 +155,7 @@ public final class Db implements AutoCloseable {
         return done.value();
       } catch (NotCommitted e) {
         boolean isLate = System.nanoTime() - start > RECONNECTING.toNanos();
-        if (tries == MAX_TRIES || !e.mayRunAgain(isLate) || (e.failure.isReadOnly() && tries > 1)) {
+        if (tries == maxTries || !e.mayRunAgain(isLate) || (e.failure.isReadOnly() && tries > 1)) {
           throw e.failure;
         }
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(1_000_000L << tries));
@@ -256,6 +270,7 @@ public final class Db implements AutoCloseable {
 
   @Override
   public void close() {
+    source.stop(); // first: the pool waits for a connection that is being made
     pool.close();
   }
 }

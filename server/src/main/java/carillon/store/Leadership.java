@@ -74,10 +74,11 @@ public final class Leadership {
 
   /**
    * Begins a new term, if nobody leads; also for who led last. Waits until what the leader before
-   * is writing is committed or rolled back.
+   * is writing is committed or rolled back, but only as long as for any lock: who asks again later
+   * looks first whether it still should.
    */
   public Optional<Term> take(String node, Duration lease) {
-    return db.inTransaction(tx -> take(tx, node, lease));
+    return db.tryTransaction(tx -> take(tx, node, lease));
   }
 
   static Optional<Term> take(Tx tx, String node, Duration lease) {

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,10 @@ public final class Nodes {
   public Nodes(Db db) {
     this.db = db;
   }
+
+  /** Of a node that may be given work: it lives, is not about to stop, and runs tasks. */
+  static final String RUNS_TASKS =
+      "lease_until > clock_timestamp() AND NOT draining AND 'engine' = ANY (roles)";
 
   private static final String JOIN =
       """
@@ -47,9 +52,14 @@ public final class Nodes {
    *
    * @param clockOffset the database's clock minus its own
    * @param address where its API answers; null while that is not known
+   * @param isDraining it is about to stop; never taken back
    */
   public record Beat(
-      Duration lease, Vitals vitals, Duration clockOffset, @Nullable String address) {}
+      Duration lease,
+      Vitals vitals,
+      Duration clockOffset,
+      @Nullable String address,
+      boolean isDraining) {}
 
   private static final String RENEW =
       """
@@ -63,27 +73,32 @@ public final class Nodes {
           claimed = ?,
           ended = ?,
           clock_offset_us = ?,
-          address = ?
+          address = ?,
+          draining = draining OR ?
       WHERE id = ?
         AND lease_until > clock_timestamp() -- lapsed is lapsed: its tasks may already be given back
       """;
 
-  /** False if the lease had lapsed; it stays so. */
-  public boolean renew(String id, Beat beat) {
-    Vitals vitals = beat.vitals();
+  /** What the cluster looks like after it; nothing if the lease had lapsed, which stays so. */
+  public Optional<ClusterView> renew(String id, Beat beat) {
     return db.inTransaction(
-            tx ->
-                tx.update(
-                    RENEW,
-                    beat.lease().toMillis() / 1000.0,
-                    vitals.inFlight(),
-                    vitals.seats(),
-                    vitals.lag(),
-                    vitals.claimed(),
-                    vitals.ended(),
-                    TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
-                    beat.address(),
-                    id))
+        tx -> renew(tx, id, beat) ? Optional.of(view(tx, id)) : Optional.empty());
+  }
+
+  private static boolean renew(Tx tx, String id, Beat beat) {
+    Vitals vitals = beat.vitals();
+    return tx.update(
+            RENEW,
+            beat.lease().toMillis() / 1000.0,
+            vitals.inFlight(),
+            vitals.seats(),
+            vitals.lag(),
+            vitals.claimed(),
+            vitals.ended(),
+            TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
+            beat.address(),
+            beat.isDraining(),
+            id)
         == 1;
   }
 
@@ -108,16 +123,19 @@ public final class Nodes {
             FROM carillon.shard) AS s
       CROSS JOIN (SELECT count(*) AS others
                   FROM carillon.node
-                  WHERE lease_until > clock_timestamp()
-                    AND NOT draining
-                    AND 'engine' = ANY (roles)
+                  WHERE %s
                     AND id <> ?) AS o
       LEFT JOIN carillon.leadership l ON l.node IS NOT NULL AND l.lease_until > clock_timestamp()
-      """;
+      """
+          .formatted(RUNS_TASKS);
 
   /** The cluster as it looks from a node that runs tasks. */
   public ClusterView view(String id) {
-    return db.inTransaction(tx -> tx.query(VIEW, Nodes::view, id, id).getFirst());
+    return db.inTransaction(tx -> view(tx, id));
+  }
+
+  private static ClusterView view(Tx tx, String id) {
+    return tx.query(VIEW, Nodes::view, id, id).getFirst();
   }
 
   private static ClusterView view(ResultSet row) throws SQLException {
@@ -154,13 +172,19 @@ public final class Nodes {
       Vitals vitals,
       List<Integer> shards) {}
 
-  /** When a node joined, was last heard of, and is taken for dead. */
-  public record Times(Instant startedAt, Instant renewedAt, Instant leaseUntil) {}
+  /**
+   * When a node joined, was last heard of, and is taken for dead.
+   *
+   * @param renewedAt null if it has not said so yet, or never does
+   */
+  public record Times(Instant startedAt, @Nullable Instant renewedAt, Instant leaseUntil) {}
 
   private static final String LIST =
       """
       /* Nodes.list */
-      SELECT id, label, roles, version, started_at, renewed_at, lease_until, address, clock_offset_us,
+      SELECT id, label, roles, version, started_at, lease_until, address, clock_offset_us,
+             -- Programs of schema 7 renew their lease only, and never say anything else.
+             CASE WHEN clock_offset_us IS NOT NULL THEN renewed_at END AS renewed_at,
              in_flight, seats, lag_ms, claimed, ended,
              CASE
                  WHEN lease_until > clock_timestamp() THEN CASE WHEN draining THEN 'DRAINING' ELSE 'ALIVE' END
@@ -192,7 +216,7 @@ public final class Nodes {
         Status.valueOf(row.getString("status")),
         new Times(
             Sql.requiredInstant(row, "started_at"),
-            Sql.requiredInstant(row, "renewed_at"),
+            Sql.instant(row, "renewed_at"),
             Sql.requiredInstant(row, "lease_until")),
         row.getString("address"),
         clockOffset,

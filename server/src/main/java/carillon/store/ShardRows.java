@@ -57,11 +57,10 @@ public final class ShardRows {
       /* ShardRows.takers */
       SELECT id
       FROM carillon.node
-      WHERE lease_until > clock_timestamp()
-        AND NOT draining
-        AND 'engine' = ANY (roles)
+      WHERE %s
       ORDER BY id
-      """;
+      """
+          .formatted(Nodes.RUNS_TASKS);
 
   private static final String ASSIGN =
       """

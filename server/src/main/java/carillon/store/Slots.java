@@ -18,10 +18,20 @@ public final class Slots {
   private static final int MAX_TRIES = 3;
 
   private final Db db;
-  private final Set<Slot> known = ConcurrentHashMap.newKeySet();
+  private final Set<Slot> known;
 
   public Slots(Db db) {
+    this(db, ConcurrentHashMap.newKeySet());
+  }
+
+  private Slots(Db db, Set<Slot> known) {
     this.db = db;
+    this.known = known;
+  }
+
+  /** The same slots through other connections: what one knows the other does. */
+  public Slots through(Db other) {
+    return new Slots(other, known);
   }
 
   private static final String MAKE =

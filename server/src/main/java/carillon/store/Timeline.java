@@ -23,6 +23,7 @@ public final class Timeline {
 
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
   private volatile int number = UNKNOWN;
+  private int ignored = UNKNOWN; // guarded by this; said once
 
   private static final String READ =
       """
@@ -51,12 +52,23 @@ public final class Timeline {
     saw(db.inTransaction(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
   }
 
-  private synchronized void saw(String hex) {
+  synchronized void saw(String hex) {
     int seen = Integer.parseUnsignedInt(hex, 16);
     if (seen == UNKNOWN || seen == number) {
       return;
     }
     int before = number;
+    if (seen < before) {
+      if (seen != ignored) {
+        ignored = seen;
+        log.error(
+            "a server is on timeline {} after {}: an old primary that still takes writes? If the"
+                + " database was replaced by an older one, start this node again",
+            seen,
+            before);
+      }
+      return;
+    }
     number = seen;
     if (before != UNKNOWN) {
       log.warn(

@@ -90,7 +90,7 @@ class ClusterApiTest {
             """
             {"id":"a-1","name":"n","roles":["api","engine"],"address":"http://h:1","version":"1.0",\
             "status":"ALIVE","startedAt":"2027-01-01T00:00:00.000Z","renewedAt":"2027-01-01T00:00:01.500Z",\
-            "leaseUntil":"L","clockOffset":"PT-0.0025S","inFlight":3,"seats":512,"lag":"PT1.2S",\
+            "leaseUntil":"L","clockOffset":"-PT0.0025S","inFlight":3,"seats":512,"lag":"PT1.2S",\
             "shards":[0,3],"claimed":5000000000,"ended":4999999997}\
             """);
   }

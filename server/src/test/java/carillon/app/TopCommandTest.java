@@ -56,7 +56,7 @@ class TopCommandTest {
      "status":"%s","startedAt":"2027-01-01T00:00:00.000Z","renewedAt":"%s","leaseUntil":"2027-01-02T00:00:09.000Z",
      "clockOffset":%s,"inFlight":3,"seats":512,"lag":"PT0.004S","shards":[%s],"claimed":%d,"ended":%d}
     """
-        .formatted(id, status, renewedAt, "\"PT-0.002S\"", ids, claimed, claimed);
+        .formatted(id, status, renewedAt, "\"-PT0.002S\"", ids, claimed, claimed);
   }
 
   private String top(String... options) {

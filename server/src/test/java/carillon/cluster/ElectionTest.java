@@ -10,8 +10,10 @@ import carillon.store.Leadership;
 import carillon.store.StoreException;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -144,6 +146,29 @@ class ElectionTest {
 
     assertThat(election.term()).isEmpty();
     assertThat(rival.term()).contains(new Term(2, "b"));
+  }
+
+  @Test
+  void a_leader_that_cannot_do_its_work_resigns_and_does_not_contend_until_it_can() {
+    Election election = election(world.db);
+    Election rival = rival();
+    AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.empty());
+    election.leadUnless(harm::get);
+    election.electOnce();
+    assertThat(election.term()).isPresent();
+
+    harm.set(Optional.of("the loop reaper stands still"));
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
+    election.electOnce();
+    assertThat(new Leadership(world.db).current()).as("whoever leads").isEmpty();
+    rival.electOnce();
+    assertThat(rival.term()).contains(new Term(2, "b"));
+
+    rival.resign();
+    harm.set(Optional.empty());
+    election.electOnce();
+    assertThat(election.term()).contains(new Term(3, "a"));
   }
 
   @Test

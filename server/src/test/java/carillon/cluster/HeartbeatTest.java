@@ -10,6 +10,7 @@ import carillon.store.Leadership;
 import carillon.store.Nodes;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -96,6 +97,39 @@ class HeartbeatTest {
 
     assertThat(status(before)).as("of the id before").isEqualTo(Nodes.Status.LEFT);
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+  }
+
+  @Test
+  void a_node_that_drains_says_so_with_every_heartbeat() {
+    heartbeat.drain();
+    world.sql("UPDATE carillon.node SET draining = false"); // as if it had joined just then
+
+    heartbeat.beatOnce();
+
+    assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+  }
+
+  @Test
+  void a_node_that_cannot_count_its_work_says_what_it_said_last_and_lives() {
+    Vitals vitals = new Vitals(3, 8, Duration.ofMillis(250), 100, 97);
+    heartbeat.report(() -> vitals);
+    heartbeat.beatOnce();
+    world.sql("UPDATE carillon.node SET renewed_at = '2020-01-01', in_flight = 0");
+    heartbeat.report(
+        () -> {
+          throw new IllegalStateException("cannot count");
+        });
+
+    heartbeat.beatOnce();
+
+    Nodes.Shown shown = world.nodes.list().getFirst();
+    assertThat(shown.times().renewedAt()).isAfter(Instant.parse("2021-01-01T00:00:00Z"));
+    assertThat(shown.vitals()).isEqualTo(vitals);
+  }
+
+  @Test
+  void the_time_that_a_heartbeat_takes_is_part_of_the_interval() {
+    assertThat(heartbeat.beatOnce()).isLessThan(Duration.ofSeconds(1));
   }
 
   private Nodes.Status status(String node) {

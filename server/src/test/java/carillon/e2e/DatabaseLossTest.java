@@ -107,7 +107,7 @@ class DatabaseLossTest {
           producer.refusals().size(),
           longest.toMillis(),
           Duration.ofNanos(System.nanoTime() - thawed).toMillis());
-      assertThat(longest).isLessThan(Duration.ofSeconds(9));
+      assertThat(longest).isLessThan(Duration.ofSeconds(10));
     }
     assertCompletedOnce(producer);
   }

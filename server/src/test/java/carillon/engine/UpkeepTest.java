@@ -31,11 +31,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What needs doing once is done by the node that leads, and by no other. */
 class UpkeepTest {
@@ -98,6 +102,10 @@ class UpkeepTest {
   }
 
   private Upkeep start() {
+    return start(_ -> {});
+  }
+
+  private Upkeep start(Consumer<EngineEvent> events) {
     Slots slots = new Slots(leaderDb);
     return Upkeep.start(
         new Upkeep.Store(
@@ -119,7 +127,7 @@ class UpkeepTest {
         term::get,
         new Upkeep.Keeping(RETENTION, RETENTION, directory),
         3,
-        _ -> {});
+        events);
   }
 
   /** What the reaper, the expirer, the planner and the janitor have done. */
@@ -130,6 +138,35 @@ class UpkeepTest {
             world.state(late),
             world.value("SELECT sign(count(*)) FROM carillon.schedule_fire"),
             world.value("SELECT count(*) FROM carillon.slot WHERE day < '2021-01-01'"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Expired, expirer", "Reaped, reaper", "Fired, cron-planner"})
+  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop) {
+    CountDownLatch moves = new CountDownLatch(1);
+    term.set(leadership.take("node", Duration.ofMinutes(1)));
+    try (Upkeep upkeep = start(each -> holdUp(each, event, moves))) {
+      assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
+      String standsStill = "the loop " + loop + " stands still";
+      try {
+        await()
+            .until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(standsStill)));
+      } finally {
+        moves.countDown();
+      }
+
+      await().until(() -> upkeep.stuckFor(Duration.ofMillis(300)).isEmpty());
+    }
+  }
+
+  private static void holdUp(EngineEvent each, String event, CountDownLatch moves) {
+    if (each.getClass().getSimpleName().equals(event)) {
+      try {
+        moves.await();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -25,13 +26,13 @@ class CombinerTest {
   /** Records every flush; the first one waits until the test lets it go. */
   private static final class Flushes {
     private final List<List<Integer>> seen = new ArrayList<>();
-    private final List<Thread> leaders = new ArrayList<>();
+    private final List<Thread> writers = new ArrayList<>();
     private final CountDownLatch begun = new CountDownLatch(1);
     private final CountDownLatch mayGo = new CountDownLatch(1);
 
     synchronized void add(List<Integer> batch) {
       seen.add(batch);
-      leaders.add(Thread.currentThread());
+      writers.add(Thread.currentThread());
     }
 
     void holdFirst(List<Integer> batch) {
@@ -110,7 +111,7 @@ class CombinerTest {
   }
 
   @Test
-  void the_first_who_waits_leads_next_and_batches_keep_the_order() throws Exception {
+  void the_first_who_waits_writes_next_and_batches_keep_the_order() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(3, flushes::holdFirst);
     List<Thread> callers = new ArrayList<>();
@@ -127,22 +128,22 @@ class CombinerTest {
 
     assertThat(flushes.seen)
         .containsExactly(List.of(0), List.of(1, 2, 3), List.of(4, 5, 6), List.of(7));
-    assertThat(flushes.leaders)
+    assertThat(flushes.writers)
         .containsExactly(callers.get(0), callers.get(1), callers.get(4), callers.get(7));
   }
 
   @Test
-  void a_leader_that_is_interrupted_leaves_nobody_waiting() throws Exception {
+  void a_writer_that_is_interrupted_leaves_nobody_waiting() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      Future<?> leader = threads.submit(() -> combiner.write(0));
+      Future<?> writer = threads.submit(() -> combiner.write(0));
       flushes.begun.await();
       Future<?> next = threads.submit(() -> combiner.write(1));
       Awaitility.await().until(() -> combiner.gathered() == 1);
-      flushes.leaders.getFirst().interrupt();
+      flushes.writers.getFirst().interrupt();
 
-      assertThatThrownBy(leader::get).hasRootCauseInstanceOf(InterruptedException.class);
+      assertThatThrownBy(writer::get).hasRootCauseInstanceOf(InterruptedException.class);
       flushes.mayGo.countDown();
       next.get();
     }
@@ -155,7 +156,7 @@ class CombinerTest {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      Future<?> leader = threads.submit(() -> combiner.write(0));
+      Future<?> writer = threads.submit(() -> combiner.write(0));
       flushes.begun.await();
       CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
       Thread waiter =
@@ -168,7 +169,7 @@ class CombinerTest {
       waiter.interrupt();
       flushes.mayGo.countDown();
 
-      leader.get();
+      writer.get();
       assertThat(isInterrupted.get()).isTrue();
     }
     assertThat(flushes.seen).containsExactly(List.of(0), List.of(1));
@@ -255,6 +256,54 @@ class CombinerTest {
       assertThatThrownBy(waiting::get).hasRootCause(away);
       assertThat(flushes.seen).as("flushes, none for who had waited").containsExactly(List.of(0));
       assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(away);
+    }
+  }
+
+  @Test
+  void the_patience_is_with_each_flush_and_not_with_all_that_follow_a_bad_item() throws Exception {
+    Flushes flushes = new Flushes();
+    Duration patience = Duration.ofSeconds(1);
+    CompletableFuture<Void> newcomer = new CompletableFuture<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      AtomicReference<Combiner<Integer>> itself = new AtomicReference<>();
+      Combiner<Integer> combiner =
+          new Combiner<>(
+              100,
+              batch -> {
+                if (batch.size() > 1) {
+                  awaitRefusal(itself.get());
+                  throw new StoreException("one of them cannot be written");
+                }
+                if (batch.contains(2)) {
+                  Future<?> _ = threads.submit(() -> complete(newcomer, itself.get()));
+                  Awaitility.await().until(() -> itself.get().gathered() == 1 || newcomer.isDone());
+                }
+                flushes.holdFirst(batch);
+              },
+              patience);
+      itself.set(combiner);
+      Future<?> _ = threads.submit(() -> combiner.write(0));
+      flushes.begun.await();
+      Future<?> _ = threads.submit(() -> combiner.write(1));
+      Awaitility.await().until(() -> combiner.gathered() == 1);
+      Future<?> _ = threads.submit(() -> combiner.write(2));
+      Awaitility.await().until(() -> combiner.gathered() == 2);
+      flushes.mayGo.countDown();
+
+      newcomer.get(10, SECONDS);
+    }
+  }
+
+  private static void awaitRefusal(Combiner<Integer> combiner) {
+    Awaitility.await().until(combiner::isRefusing);
+  }
+
+  private static void complete(CompletableFuture<Void> result, Combiner<Integer> combiner) {
+    try {
+      combiner.write(3);
+      result.complete(null);
+    } catch (StoreException e) {
+      result.completeExceptionally(e);
     }
   }
 }

@@ -45,6 +45,16 @@ class SlotsTest {
   }
 
   @Test
+  void what_is_dropped_through_other_connections_is_known_to_be_gone() {
+    assertThat(world.slots.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
+
+    world.slots.ensure(OLD);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+
+  @Test
   void an_old_slot_with_nothing_but_ended_tasks_is_dropped_whole() {
     put("COMPLETED", "NULL", "NULL");
 

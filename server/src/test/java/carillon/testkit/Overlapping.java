@@ -49,7 +49,23 @@ public final class Overlapping implements AutoCloseable {
     return run(first, true, second, false);
   }
 
+  /** The same, and something happens while the second waits. */
+  public <T> T runWaiting(Consumer<Tx> first, Callable<T> second, Runnable meanwhile)
+      throws InterruptedException, ExecutionException {
+    return run(first, true, second, false, meanwhile);
+  }
+
   private <T> T run(Consumer<Tx> first, boolean commits, Callable<T> second, boolean mayBeDone)
+      throws InterruptedException, ExecutionException {
+    return run(first, commits, second, mayBeDone, () -> {});
+  }
+
+  private <T> T run(
+      Consumer<Tx> first,
+      boolean commits,
+      Callable<T> second,
+      boolean mayBeDone,
+      Runnable meanwhile)
       throws InterruptedException, ExecutionException {
     CountDownLatch firstHasRun = new CountDownLatch(1);
     CountDownLatch mayEnd = new CountDownLatch(1);
@@ -60,6 +76,7 @@ public final class Overlapping implements AutoCloseable {
       Awaitility.await()
           .pollInterval(Duration.ofMillis(2))
           .until(() -> (mayBeDone && begun.isDone()) || isBlocked());
+      meanwhile.run();
     } finally {
       mayEnd.countDown(); // also if it did not wait, or nothing would ever end
     }
