@@ -14,14 +14,15 @@
  * <pre>
  * submit        tenant, key (idempotency), type, target (http|pull|discard), dueAt, n, payloadHash, maxAttempts, node
  *               ok: id, status; fail: status, code; info: error
- * cancel        tenant, id, node          ok: status (200|202), state; fail: status
- * redrive       tenant, id, node          ok: status; fail: status
+ * cancel        tenant, id, node          ok: status (200|202), state, version; fail: status
+ * redrive       tenant, id, node          ok: status, version; fail: status
  * get           tenant, id, node          ok: state, version, body (only if it has another tenant's marker)
  * foreign-get   tenant (who asks), id     ok: status (404 is right)
  * work-claim    tenant, worker, max, type ok: tasks [{id, attempt, fence, token, leaseUntil, n, payloadHash}]
  * work-renew    tenant, worker, id, fence ok: result (renewed|stale|cancelled)
  * work-report   tenant, worker, id, fence, outcome (completed|failed|dead|released)   ok: result (accepted|stale)
- * schedule-put  tenant, name, every (seconds) or cron, timezone, startAt, type, target   ok: status
+ * schedule-put  tenant, name, every (seconds) or cron, timezone, startAt, type, target, overlap, catchUp,
+ *               maxAttempts, payloadHash  ok: status
  * schedule-pause, schedule-delete   tenant, name   ok: status
  *
  * events: recv-start   task, type, tenant (the marker's), attempt, fence, n, payloadHash, signatureValid, conn,
@@ -31,7 +32,10 @@
  *         resources    node, phase (warm, check), threads, fds, connections
  *         fault-start  fault, id, node (none: all of them), and what it needs     fault-end  fault, id
  *         phase        name (boot, warm, safety, liveness, heal, drain, check)
- *         node-start, node-ready, node-exit   node, status
+ *         fault-failed fault, id, error       harness   node, error      with these a run proves nothing
+ *         not-drained  tasks (some of those that have not ended in time)
+ *         node-start, node-ready, node-exit   node, life, status, expected (false: it ended unasked)
+ *         node-stuck   node                   it did not stop when asked to
  *         metric       node, name, value      of the end
  *         options      seed, leaseMs, timeoutMs, markers [{tenant, marker}],
  *                      secrets [{secret}], retryMs (the least between attempts), and whatever else was chosen

@@ -16,8 +16,8 @@ final class Accounts {
   private Accounts() {}
 
   /**
-   * For each tenant: no fewer tasks than were acknowledged, no more than may have been accepted,
-   * and each in one known state.
+   * For each tenant: no fewer tasks than were acknowledged, none but those that may have been
+   * accepted, each in one known state, and each seen when it was made.
    */
   static List<Violation> conservation(Facts facts) {
     List<Violation> found = new ArrayList<>();
@@ -33,8 +33,14 @@ final class Accounts {
         found.add(Violation.of(Rule.R15, row.need("id"), "is " + state));
       }
       Op origin = facts.origin(row);
+      if (isUnseen(facts, row)) {
+        found.add(Violation.of(Rule.R15, row.need("id"), "is there, and nobody saw it being made"));
+      }
       if (origin != null) {
         stored.merge(facts.tenantOf(row), 1, Integer::sum);
+        if (row.text("schedule") == null && isRefused(facts, row)) {
+          found.add(Violation.of(Rule.R15, row.need("id"), "is there, and was refused"));
+        }
       } else if (row.text("n") != null && row.text("schedule") == null) {
         found.add(Violation.of(Rule.R15, row.need("id"), "is there, and nobody submitted it"));
       }
@@ -49,6 +55,18 @@ final class Accounts {
           }
         });
     return found;
+  }
+
+  /** Where a node ran there was a witness; without it half of the rules are blind. */
+  private static boolean isUnseen(Facts facts, Row row) {
+    return !facts.labels().isEmpty()
+        && facts.changes(row.need("id")).stream()
+            .noneMatch(change -> change.text("from_state") == null);
+  }
+
+  private static boolean isRefused(Facts facts, Row row) {
+    return facts.submitOf(row.need("id")) == null
+        && facts.submitsOfNumber(row.text("n")).stream().noneMatch(Op::mayHaveHappened);
   }
 
   /** Every action that was answered has its record, and no record is without an action. */

@@ -1,6 +1,7 @@
 package carillon.chaos.rules;
 
 import carillon.chaos.history.Row;
+import carillon.chaos.history.Table;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -11,6 +12,12 @@ import java.util.Set;
 
 /** One holder at a time, who alone may write, as often as allowed. */
 final class Claiming {
+
+  /**
+   * By so much the receiver may be late to note what it answered, on a machine with too much to do.
+   * Whom it lets wait waits for longer.
+   */
+  private static final long NOTED_LATE = 250_000;
 
   private Claiming() {}
 
@@ -71,6 +78,14 @@ final class Claiming {
                 change.text("from_fence"),
                 change.text("holder"),
                 (required(change, "held_until") - Facts.at(change)) / 1000));
+      } else if (isTakenFromNobody(facts, task, change)) {
+        found.add(
+            Violation.of(
+                Rule.R4,
+                task,
+                "fence %s was taken from %s, whose lease nobody knows",
+                change.text("from_fence"),
+                change.text("holder")));
       }
     }
     return found;
@@ -90,12 +105,26 @@ final class Claiming {
    * was sent may be taken back only when the lease is over.
    */
   private static boolean isTakenTooEarly(Facts facts, String task, Row change) {
-    if (!"RUNNING".equals(change.text("from_state"))
-        || "RUNNING".equals(change.text("to_state"))
-        || change.micros("held_until") == null
-        || required(change, "held_until") <= Facts.at(change)) {
-      return false;
-    }
+    return isEnd(change)
+        && required(change, "held_until") > Facts.at(change)
+        && isSentAndReaped(facts, task, change);
+  }
+
+  /** A node is forgotten only when it holds nothing any more. */
+  private static boolean isTakenFromNobody(Facts facts, String task, Row change) {
+    return isEnd(change)
+        && change.micros("held_until") == null
+        && change.text("holder") != null
+        && !facts.history().rows(Table.NODE).isEmpty()
+        && isSentAndReaped(facts, task, change);
+  }
+
+  private static boolean isEnd(Row change) {
+    return "RUNNING".equals(change.text("from_state"))
+        && !"RUNNING".equals(change.text("to_state"));
+  }
+
+  private static boolean isSentAndReaped(Facts facts, String task, Row change) {
     long fence = change.number("from_fence");
     boolean isReaped =
         facts.transitions(task).stream()
@@ -104,12 +133,17 @@ final class Claiming {
                     row.number("fence") == fence
                         && "RUNNING".equals(row.text("from_state"))
                         && "reaper".equals(row.text("who")));
-    return isReaped && facts.deliveries(task).stream().anyMatch(each -> each.fence() == fence);
+    return isReaped
+        && (facts.deliveries(task).stream().anyMatch(each -> each.fence() == fence)
+            || facts.handed(task).stream().anyMatch(each -> each.fence() == fence));
   }
 
   static List<Violation> zombie(Facts facts) {
     List<Violation> found = new ArrayList<>();
     facts.changes().forEach((task, changes) -> changes.forEach(c -> went(task, c, found)));
+    facts
+        .changes()
+        .forEach((task, changes) -> changes.forEach(c -> endedByAnother(facts, task, c, found)));
     for (Row row : facts.tasks().values()) {
       if (row.need("state").equals("COMPLETED") && "http".equals(facts.target(row))) {
         wroteForAnother(facts, row, found);
@@ -140,6 +174,33 @@ final class Claiming {
     }
   }
 
+  /** While a node's lease lasts, nobody else ends what it runs. */
+  private static void endedByAnother(Facts facts, String task, Row change, List<Violation> found) {
+    String session = change.text("session");
+    String holder = change.text("holder");
+    Row row = facts.task(task);
+    if (!isEnd(change)
+        || session == null
+        || holder == null
+        || !facts.labels().contains(session) // nobody knows whose session it was
+        || facts.labels().stream().noneMatch(label -> Facts.isOf(holder, label)) // a worker
+        || (row != null && "pull".equals(facts.target(row)))) {
+      return; // a worker reports to whichever node it likes
+    }
+    if (!Facts.isOf(holder, session) && required(change, "held_until") > Facts.at(change)) {
+      found.add(
+          Violation.of(
+              Rule.R6,
+              task,
+              "%s made fence %s %s, which %s held for %d ms more",
+              session,
+              change.text("from_fence"),
+              change.text("to_state"),
+              holder,
+              (required(change, "held_until") - Facts.at(change)) / 1000));
+    }
+  }
+
   /** The result in the database must be of the attempt that the row names. */
   private static void wroteForAnother(Facts facts, Row row, List<Violation> found) {
     String task = row.need("id");
@@ -153,7 +214,15 @@ final class Claiming {
       found.add(Violation.of(Rule.R6, task, "completed as fence %d, which nobody accepted", fence));
     } else if (isOk && finished != null && own.getFirst().began() > finished) {
       found.add(Violation.of(Rule.R6, task, "completed before fence %d was sent", fence));
+    } else if (isOk && finished != null && isBeforeAnswer(own, finished)) {
+      found.add(Violation.of(Rule.R6, task, "completed before fence %d was accepted", fence));
     }
+  }
+
+  private static boolean isBeforeAnswer(List<Delivery> own, long finished) {
+    return own.stream()
+        .filter(Delivery::isOk)
+        .allMatch(each -> finished < each.ended() - NOTED_LATE);
   }
 
   /** Accepted means that the token was of the current claim when it was written. */
@@ -183,10 +252,21 @@ final class Claiming {
         .changes()
         .forEach(
             (task, changes) -> {
+              Row row = facts.task(task);
+              Long most = row == null ? null : facts.askedAttempts(row);
               for (Row change : changes) {
                 boolean isClaim =
                     "PENDING".equals(change.text("from_state"))
                         && "RUNNING".equals(change.text("to_state"));
+                if (isClaim && most != null && change.number("to_attempt") > most) {
+                  found.add(
+                      Violation.of(
+                          Rule.R7,
+                          task,
+                          "claimed for attempt %s where %d are allowed",
+                          change.text("to_attempt"),
+                          most));
+                }
                 if (isClaim && change.number("to_attempt") != change.number("from_attempt") + 1) {
                   found.add(
                       Violation.of(

@@ -18,8 +18,19 @@ public final class Duplicates {
   /** The receiver's clock starts a little after the sender's. */
   private static final long HEAD_START = 200_000;
 
-  /** What makes the database slower, or a session look for another, makes nothing happen twice. */
-  private static final Set<String> HARMLESS = Set.of("held-snapshot", "backend-kill-idle");
+  /**
+   * What makes the database slower, or a session look for another, makes nothing happen twice; nor
+   * does a pause within the lease, or a stop in order.
+   */
+  private static final Set<String> HARMLESS =
+      Set.of("held-snapshot", "backend-kill-idle", "pause-short", "term");
+
+  /** Whoever wrote into these may learn only a lease later that nothing came of it. */
+  private static final Set<String> FELT_LATER =
+      Set.of("pg-crash", "pg-freeze", "pg-restart-fast", "failover", "lock-table", "swizzle");
+
+  private static final Set<String> PAUSES =
+      Set.of("pause-short", "pause-long", "leader-pause", "flap");
 
   private final Map<String, Integer> explained = new TreeMap<>();
   private final List<Violation> unexplained = new ArrayList<>();
@@ -43,13 +54,18 @@ public final class Duplicates {
 
   private void judge(Facts facts, String task, List<Delivery> deliveries) {
     Map<Long, @Nullable String> holders = holders(facts, task);
+    Delivery before = null;
+    String why = null;
     for (int i = 1; i < deliveries.size(); i++) {
-      Delivery before = deliveries.get(i - 1);
       Delivery again = deliveries.get(i);
-      if (!before.isOk()) {
+      if (deliveries.get(i - 1).isOk()) {
+        before = deliveries.get(i - 1);
+        why = why(facts, task, before, again, holders.get(before.fence()));
+      }
+      // Where that one failed, those after it are its retries, and have its cause.
+      if (before == null) {
         continue;
       }
-      String why = why(facts, task, before, again, holders.get(before.fence()));
       if (why == null) {
         unexplained.add(
             Violation.of(
@@ -67,27 +83,61 @@ public final class Duplicates {
 
   private static @Nullable String why(
       Facts facts, String task, Delivery before, Delivery again, @Nullable String holder) {
-    if (before.ended() - before.began() >= facts.timeout() - HEAD_START) {
+    if (before.ended() - before.began() >= facts.timeout() - HEAD_START
+        || isReadTooLate(facts, before, holder)) {
       return "timeout";
     }
     if (facts.mayBeRedriven(task, before.began(), again.began())) {
       return "redrive";
     }
     Fault general = null;
+    Fault earlier = null;
     for (Fault fault : facts.faults()) {
-      if (!HARMLESS.contains(fault.kind())
-          && fault.mayConcern(holder)
-          && fault.overlaps(before.began(), again.began(), facts.lease())) {
-        if (fault.node() != null) {
-          return fault.kind();
-        }
-        general = general == null ? fault : general;
+      boolean isOfHolder = fault.hits(holder);
+      boolean isOfAll = fault.node() == null;
+      if (!isDisturbing(facts, fault) || !(isOfHolder || isOfAll)) {
+        continue;
+      }
+      long aftermath = isOfHolder || FELT_LATER.contains(fault.kind()) ? facts.lease() : 0;
+      if (!fault.overlaps(before.began(), again.began(), aftermath)) {
+        boolean isNear = fault.overlaps(before.began(), again.began(), 2 * facts.lease());
+        earlier = isOfHolder && isNear ? fault : earlier;
+      } else if (isOfHolder) {
+        return fault.kind();
+      } else if (general == null) {
+        general = fault;
       }
     }
     if (general != null) {
       return general.kind();
     }
-    return hasLostLease(facts, task, before.fence()) ? "lease lost" : null;
+    return earlier != null && hasLostLease(facts, task, before.fence()) ? "lease lost" : null;
+  }
+
+  /** A stop in order that was none ends with another status than 0: somebody lost patience. */
+  private static boolean isDisturbing(Facts facts, Fault fault) {
+    boolean isKilled =
+        fault.kind().equals("term")
+            && facts.history().events().stream()
+                .anyMatch(
+                    event ->
+                        event.is("node-exit")
+                            && event.need("node").equals(fault.node())
+                            && event.wall() >= fault.from()
+                            && event.wall() <= fault.until()
+                            && !"0".equals(event.text("status")));
+    return isKilled || !HARMLESS.contains(fault.kind());
+  }
+
+  /** Who was stopped until its deadline was over may have seen that first, and then the answer. */
+  private static boolean isReadTooLate(Facts facts, Delivery before, @Nullable String holder) {
+    return facts.faults().stream()
+        .anyMatch(
+            fault ->
+                PAUSES.contains(fault.kind())
+                    && fault.hits(holder)
+                    && fault.overlaps(before.began() - facts.timeout(), before.ended(), 0)
+                    && fault.until() >= before.began() + facts.timeout() - 2 * HEAD_START);
   }
 
   /** Whether its holder's lease was over when somebody else ended the claim. */

@@ -10,8 +10,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +36,7 @@ public final class Facts {
   private final Map<String, List<Op>> submitsByNumber = new LinkedHashMap<>();
   private final Map<String, Op> schedulePuts = new HashMap<>();
   private final List<Fault> faults = new ArrayList<>();
+  private final Set<String> labels = new LinkedHashSet<>();
   private Fields options = Fields.none();
 
   public Facts(History history) {
@@ -66,6 +69,8 @@ public final class Facts {
       }
       if (event.is("options")) {
         options = options.and(event.fields());
+      } else if (event.is("node-start")) {
+        labels.add(event.need("node"));
       }
     }
     for (Event event : history.events()) {
@@ -161,6 +166,11 @@ public final class Facts {
     return ops.getOrDefault(what, List.of());
   }
 
+  /** All operations. */
+  List<Op> ops() {
+    return ops.values().stream().flatMap(List::stream).toList();
+  }
+
   /** Operations that name a task, in the order in which they began. */
   List<Op> opsOf(String task, String what) {
     return opsOfTask.getOrDefault(task, List.of()).stream()
@@ -249,16 +259,51 @@ public final class Facts {
     if (submit != null) {
       return submit.text("target");
     }
-    Op put = schedulePuts.get(tenantOf(task) + " " + task.text("schedule"));
+    Op put = schedulePut(task);
     return put == null ? null : put.text("target");
   }
 
   /** How often it may be tried. */
   long maxAttempts(Row task) {
+    Long asked = askedAttempts(task);
+    return asked == null ? DEFAULT_ATTEMPTS : asked;
+  }
+
+  /** How often somebody said that it may be tried; null if nobody did. */
+  @Nullable Long askedAttempts(Row task) {
     Op submit = origin(task);
-    Op put = schedulePuts.get(tenantOf(task) + " " + task.text("schedule"));
-    Op asked = submit == null ? put : submit;
-    return asked == null ? DEFAULT_ATTEMPTS : asked.number("maxAttempts", DEFAULT_ATTEMPTS);
+    Op asked = submit == null ? schedulePut(task) : submit;
+    String attempts = asked == null ? null : asked.text("maxAttempts");
+    return attempts == null ? null : Long.valueOf(attempts);
+  }
+
+  /** The first put of the schedule that made the task; null if none did. */
+  @Nullable Op schedulePut(Row task) {
+    return schedulePuts.get(tenantOf(task) + " " + task.text("schedule"));
+  }
+
+  /** Of the nodes that were started. */
+  Set<String> labels() {
+    return labels;
+  }
+
+  /** Whether an id is of the node with this label. */
+  static boolean isOf(String id, String label) {
+    return id.equals(label) || id.startsWith(label + "-");
+  }
+
+  /** What went wrong with the harness itself: with any of it a run proves nothing. */
+  public List<String> troubles() {
+    List<String> troubles = new ArrayList<>();
+    for (Event event : history.events()) {
+      if (event.is("fault-failed")) {
+        troubles.add("fault " + event.text("fault") + " failed: " + event.text("error"));
+      } else if (event.is("harness")) {
+        String node = event.text("node");
+        troubles.add("harness" + (node == null ? "" : " at " + node) + ": " + event.text("error"));
+      }
+    }
+    return troubles;
   }
 
   List<Fault> faults() {

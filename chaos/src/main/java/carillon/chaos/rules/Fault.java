@@ -13,8 +13,8 @@ record Fault(String kind, @Nullable String node, long from, long until) {
     return from <= end && (until == Long.MAX_VALUE || until + aftermath >= begin);
   }
 
-  /** Whether it may have concerned this holder, an id that a node made from its label. */
-  boolean mayConcern(@Nullable String holder) {
-    return node == null || holder == null || holder.equals(node) || holder.startsWith(node + "-");
+  /** Whether it was done to this holder alone, an id that a node made from its label. */
+  boolean hits(@Nullable String holder) {
+    return node != null && holder != null && Facts.isOf(holder, node);
   }
 }

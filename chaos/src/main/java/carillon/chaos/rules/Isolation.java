@@ -3,6 +3,7 @@ package carillon.chaos.rules;
 import carillon.chaos.history.Event;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Kind;
+import carillon.chaos.history.Row;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -36,11 +37,24 @@ final class Isolation {
     for (Event event : facts.history().events()) {
       if (event.is("recv-start")) {
         misdelivered(event, found);
-      } else if (event.kind() == Kind.OK || event.kind() == Kind.FAIL) {
-        mentioned(event, markers, found);
       }
     }
+    facts.ops().forEach(op -> mentioned(op, markers, found));
+    facts.handed().forEach((task, given) -> misgiven(facts, task, given, found));
     return found;
+  }
+
+  private static void misgiven(
+      Facts facts, String task, List<Handed> given, List<Violation> found) {
+    Row row = facts.task(task);
+    String owner = row == null ? null : facts.tenantOf(row);
+    for (Handed each : given) {
+      String claimer = each.claim().invoke().text("tenant");
+      if (owner != null && claimer != null && !owner.equals(claimer)) {
+        found.add(
+            Violation.of(Rule.R14, task, "of tenant %s, given to a worker of %s", owner, claimer));
+      }
+    }
   }
 
   private static Map<String, String> markers(Facts facts) {
@@ -61,16 +75,18 @@ final class Isolation {
     }
   }
 
-  private static void mentioned(Event end, Map<String, String> markers, List<Violation> found) {
-    String asker = end.text("tenant");
-    String text = end.fields().toString();
+  /** The end of an operation does not repeat who asked. */
+  private static void mentioned(Op op, Map<String, String> markers, List<Violation> found) {
+    Event end = op.end();
+    String asker = op.invoke().text("tenant");
+    String text = end == null ? "" : end.fields().toString();
     markers.forEach(
         (tenant, marker) -> {
           if (asker != null && !tenant.equals(asker) && text.contains(marker)) {
             found.add(
                 Violation.of(
                     Rule.R14,
-                    end.text("id"),
+                    op.text("id"),
                     "an answer to %s shows the marker of %s",
                     asker,
                     tenant));

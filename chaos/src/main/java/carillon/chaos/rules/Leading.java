@@ -1,12 +1,10 @@
 package carillon.chaos.rules;
 
-import carillon.chaos.history.Event;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,7 +34,7 @@ final class Leading {
                 Math.max(newest, inForce)));
       }
     }
-    Set<String> labels = labels(facts);
+    Set<String> labels = facts.labels();
     List<Row> writes = ordered(facts, Table.SHARD_LOG);
     // A request may move a cursor too, from whichever node it comes to.
     ordered(facts, Table.CURSOR_LOG).stream()
@@ -44,16 +42,6 @@ final class Leading {
         .forEach(writes::add);
     writes.forEach(write -> byWhoDoesNotLead(write, labels, found));
     return found;
-  }
-
-  private static Set<String> labels(Facts facts) {
-    Set<String> labels = new HashSet<>();
-    for (Event event : facts.history().events()) {
-      if (event.is("node-start")) {
-        labels.add(event.need("node"));
-      }
-    }
-    return labels;
   }
 
   private static void byWhoDoesNotLead(Row write, Set<String> labels, List<Violation> found) {

@@ -1,5 +1,6 @@
 package carillon.chaos.rules;
 
+import carillon.chaos.history.Fields;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.util.ArrayList;
@@ -32,9 +33,8 @@ final class Loss {
                   .add(row == null);
               if (row == null) {
                 found.add(Violation.of(Rule.R1, id, "acknowledged, and not in the database"));
-              } else if (!ENDED.contains(row.need("state"))) {
-                String state = row.need("state");
-                found.add(Violation.of(Rule.R1, id, "still %s after the drain", state));
+              } else if (isEndedUnseen(facts, row)) {
+                found.add(Violation.of(Rule.R1, id, "%s without a trace", row.need("state")));
               }
             });
     for (Row fire : facts.history().rows(Table.FIRE)) {
@@ -45,6 +45,15 @@ final class Loss {
     }
     perTenant.forEach((tenant, gone) -> shape(tenant, gone).ifPresent(found::add));
     return found;
+  }
+
+  /** Nothing ends without a write that the witness saw. */
+  private static boolean isEndedUnseen(Facts facts, Row row) {
+    String state = row.need("state");
+    List<Row> changes = facts.changes(row.need("id"));
+    return ENDED.contains(state)
+        && !changes.isEmpty()
+        && changes.stream().noneMatch(change -> state.equals(change.text("to_state")));
   }
 
   /** Where in the order of submits the lost ones lie: a lost tail has another cause than a hole. */
@@ -94,9 +103,14 @@ final class Loss {
       case "http" -> facts.deliveries(id).stream().anyMatch(Delivery::isOk);
       case "pull" ->
           facts.opsOf(id, "work-report").stream()
-              .anyMatch(op -> "completed".equals(op.text("outcome")) && op.mayHaveHappened());
+              .anyMatch(op -> mayBeAccepted(op) && op.number("fence", -1) == row.number("fence"));
       default -> true;
     };
+  }
+
+  private static boolean mayBeAccepted(Op report) {
+    boolean isRefused = report.isOk() && !"accepted".equals(report.text("result"));
+    return "completed".equals(report.text("outcome")) && report.mayHaveHappened() && !isRefused;
   }
 
   static List<Violation> unexpected(Facts facts) {
@@ -167,23 +181,35 @@ final class Loss {
                 if ("false".equals(each.start().text("signatureValid"))) {
                   found.add(Violation.of(Rule.R5, task, "its signature is not valid"));
                 }
-                compare(facts, task, each.start().text("payloadHash")).ifPresent(found::add);
+                compare(facts, task, each.start().fields()).ifPresent(found::add);
               }
             });
     facts
         .handed()
         .forEach(
             (task, given) ->
-                given.forEach(
-                    each ->
-                        compare(facts, task, each.task().text("payloadHash"))
-                            .ifPresent(found::add)));
+                given.forEach(each -> compare(facts, task, each.task()).ifPresent(found::add)));
     return found;
   }
 
-  private static Optional<Violation> compare(Facts facts, String task, @Nullable String received) {
+  /** The submit, also one whose answer was lost, or what made the schedule. */
+  private static @Nullable Op asked(Facts facts, String task, @Nullable String n) {
     Op submit = facts.submitOf(task);
-    String sent = submit == null ? null : submit.text("payloadHash");
+    Row row = facts.task(task);
+    if (submit != null) {
+      return submit;
+    }
+    if (row != null && row.text("schedule") != null) {
+      return facts.schedulePut(row);
+    }
+    List<Op> sameNumber = facts.submitsOfNumber(n);
+    return sameNumber.isEmpty() ? null : sameNumber.getFirst();
+  }
+
+  private static Optional<Violation> compare(Facts facts, String task, Fields arrived) {
+    Op asked = asked(facts, task, arrived.text("n"));
+    String sent = asked == null ? null : asked.text("payloadHash");
+    String received = arrived.text("payloadHash");
     return sent == null || received == null || Objects.equals(sent, received)
         ? Optional.empty()
         : Optional.of(Violation.of(Rule.R5, task, "%s came as %s", sent, received));

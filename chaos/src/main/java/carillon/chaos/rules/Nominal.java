@@ -62,12 +62,35 @@ final class Nominal {
             long until = Math.min(facts.end() - BOUND, paused.getOrDefault(name, Long.MAX_VALUE));
             List<Row> own = fires.getOrDefault(row.need("id"), List.of());
             new Nominal(name, of, row.micros("anchor")).compare(own, until, found);
+            if (!paused.containsKey(name) && of.stream().allMatch(Nominal::firesAlways)) {
+              skipped(name, own, found);
+            }
           } else if (!deleted.contains(name) && of.stream().anyMatch(Op::isOk)) {
             found.add(Violation.of(Rule.R10, null, "the schedule %s is gone", name));
           }
         });
     doubled(facts, found);
     return found;
+  }
+
+  /** Whether nothing that it was asked for allows it to leave out a time. */
+  private static boolean firesAlways(Op put) {
+    return "allow".equals(put.text("overlap")) && "all".equals(put.text("catchUp"));
+  }
+
+  private static void skipped(String name, List<Row> fires, List<Violation> found) {
+    for (Row fire : fires) {
+      if (fire.need("kind").equals("SCHEDULED") && fire.text("task") == null) {
+        found.add(
+            Violation.of(
+                Rule.R10,
+                null,
+                "%s skips nothing, and skipped %s: %s",
+                name,
+                fire.need("at"),
+                fire.text("skipped")));
+      }
+    }
   }
 
   private Nominal(String name, List<Op> puts, @Nullable Long anchor) {

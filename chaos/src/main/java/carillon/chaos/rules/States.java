@@ -6,9 +6,12 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What has ended stays so, what is cancelled does not run, and no read goes back in time. */
 final class States {
+
+  private static final Set<String> AFTER_CANCEL = Set.of("CANCELLED", "COMPLETED", "DEAD");
 
   private States() {}
 
@@ -81,6 +84,7 @@ final class States {
     for (Op cancel : facts.ops("cancel")) {
       if (cancel.isOk()) {
         startedAfter(facts, cancel, found);
+        endedOtherwise(facts, cancel, found);
       }
     }
     facts
@@ -123,6 +127,31 @@ final class States {
     }
   }
 
+  /** What ran when it was cancelled ends as CANCELLED or with the attempt's own result. */
+  private static void endedOtherwise(Facts facts, Op cancel, List<Violation> found) {
+    String task = cancel.need("id");
+    if (cancel.number("status", 0) != 202) {
+      return;
+    }
+    for (Row change : facts.changes(task)) {
+      long at = Facts.at(change);
+      String to = change.text("to_state");
+      boolean isEnd = "RUNNING".equals(change.text("from_state")) && !"RUNNING".equals(to);
+      if (isEnd
+          && at > cancel.ended()
+          && (to == null || !AFTER_CANCEL.contains(to))
+          && !facts.mayBeRedriven(task, cancel.began(), at)) {
+        found.add(
+            Violation.of(
+                Rule.R12,
+                task,
+                "became %s, %d ms after the cancel was answered 202",
+                to,
+                (at - cancel.ended()) / 1000));
+      }
+    }
+  }
+
   /** Versions that were read or answered never go down for who asks later. */
   static List<Violation> reads(Facts facts) {
     List<Violation> found = new ArrayList<>();
@@ -139,7 +168,10 @@ final class States {
               found.add(Violation.of(Rule.R13, task, "not found after it was acknowledged"));
             }
           }
-          backwards(task, gets, found);
+          List<Op> versions = new ArrayList<>(gets);
+          versions.addAll(facts.opsOf(task, "cancel"));
+          versions.addAll(facts.opsOf(task, "redrive"));
+          backwards(task, versions, found);
         });
     for (Op cancel : facts.ops("cancel")) {
       if (cancel.isOk() && cancel.number("status", 0) == 200) {
@@ -149,9 +181,9 @@ final class States {
     return found;
   }
 
-  private static void backwards(String task, List<Op> gets, List<Violation> found) {
+  private static void backwards(String task, List<Op> answers, List<Violation> found) {
     List<Op> read = new ArrayList<>();
-    gets.stream().filter(get -> get.isOk() && get.text("version") != null).forEach(read::add);
+    answers.stream().filter(op -> op.isOk() && op.text("version") != null).forEach(read::add);
     List<Op> byEnd = new ArrayList<>(read);
     byEnd.sort(Comparator.comparingLong(Op::ended));
     read.sort(Comparator.comparingLong(Op::began));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Nothing too early; and when all is well again, nothing too late. */
+/** Nothing too early, and nobody with more at the end than at the beginning. */
 final class Timing {
 
   /** Times cross the API in milliseconds. */
@@ -20,8 +20,9 @@ final class Timing {
   /** With 429 the receiver always asks for one second. */
   private static final long RETRY_AFTER = 1_000_000;
 
-  private static final long WINDOW = 5_000_000;
-  private static final long MOST_DRAIN_SECONDS = 60;
+  /** So long before a request is seen its deadline may have begun. */
+  private static final long SEEN_LATE = 500_000;
+
   private static final double MORE = 1.2;
 
   private Timing() {}
@@ -87,18 +88,10 @@ final class Timing {
       Facts facts, Delivery before, Delivery again, List<Violation> found) {
     Event end = before.end();
     String status = end == null ? null : end.text("status");
-    if (end == null || status == null) {
-      return;
-    }
-    boolean isRefused = status.startsWith("5");
-    long wait =
-        status.equals("429")
-            ? RETRY_AFTER
-            : isRefused ? facts.options().number("retryMs", 0) * 1000 : 0;
-    long floor = end.wall() + wait - NOTED_LATE;
+    Long floor = end == null || status == null ? null : floor(facts, before, end.wall(), status);
     String task = again.task();
     // A redrive starts anew at once.
-    if (wait > 0
+    if (floor != null
         && again.began() < floor
         && !isReleased(facts, task, before.fence())
         && !facts.mayBeRedriven(task, before.began(), again.began())) {
@@ -106,53 +99,32 @@ final class Timing {
     }
   }
 
+  /** Before when nobody may try again; null if there is no such time. */
+  private static @Nullable Long floor(Facts facts, Delivery before, long answered, String status) {
+    long retry = facts.options().number("retryMs", 0) * 1000;
+    if (status.equals("429")) {
+      return answered + RETRY_AFTER - NOTED_LATE;
+    }
+    if (retry > 0 && (status.startsWith("5") || status.equals("rst"))) {
+      return answered + retry - NOTED_LATE;
+    }
+    // Who is stopped between the beginning of the deadline and the request sees it end early.
+    boolean isSilent = status.equals("none") && !mayBeStopped(facts, before);
+    return isSilent && retry > 0 ? before.began() + facts.timeout() + retry - SEEN_LATE : null;
+  }
+
+  private static boolean mayBeStopped(Facts facts, Delivery delivery) {
+    return facts.faults().stream()
+        .anyMatch(
+            fault ->
+                (fault.kind().contains("pause") || fault.kind().equals("flap"))
+                    && fault.overlaps(delivery.began(), delivery.began(), facts.timeout()));
+  }
+
   /** Its node stopped before it knew of the answer, so the attempt was given back. */
   private static boolean isReleased(Facts facts, String task, long fence) {
     return facts.attempts(task).stream()
         .anyMatch(row -> row.number("fence") == fence && row.need("outcome").equals("RELEASED"));
-  }
-
-  static List<Violation> liveness(Facts facts) {
-    List<Violation> found = new ArrayList<>();
-    Long from = facts.phase("liveness");
-    Long until = facts.phase("heal");
-    if (from != null && until != null) {
-      stalls(facts, from, until, found);
-    }
-    Long drain = facts.phase("drain");
-    if (drain != null) {
-      long bound = facts.options().number("drainSeconds", MOST_DRAIN_SECONDS) * 1_000_000;
-      for (Row row : facts.tasks().values()) {
-        Long finished = row.micros("finished_at");
-        if (finished != null && finished > drain + bound) {
-          long late = (finished - drain) / 1_000_000;
-          found.add(Violation.of(Rule.R19, row.need("id"), "ended %d s after the load did", late));
-        }
-      }
-    }
-    return found;
-  }
-
-  private static void stalls(Facts facts, long from, long until, List<Violation> found) {
-    int windows = (int) ((until - from) / WINDOW);
-    int[] ended = new int[Math.max(windows, 0)];
-    for (Row row : facts.tasks().values()) {
-      Long finished = row.micros("finished_at");
-      if (finished != null && finished >= from && (finished - from) / WINDOW < windows) {
-        ended[(int) ((finished - from) / WINDOW)]++;
-      }
-    }
-    for (int i = 0; i < windows; i++) {
-      if (ended[i] == 0) {
-        found.add(
-            Violation.of(
-                Rule.R19,
-                null,
-                "no task ended from second %d to %d of the liveness phase",
-                i * WINDOW / 1_000_000,
-                (i + 1) * WINDOW / 1_000_000));
-      }
-    }
   }
 
   /** What a node had when it was warm, beside what it has at the end. */

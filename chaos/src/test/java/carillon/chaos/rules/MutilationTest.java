@@ -43,12 +43,14 @@ class MutilationTest {
       case DEAD_LETTER -> Set.of(Rule.R17);
       case FIRE, SCHEDULE -> Set.of(Rule.R10);
       case AUDIT -> Set.of(Rule.R16);
-      // One look less of the witness is no proof of anything, but where it says what was accepted,
-      // redriven.
+      // One look less of the witness is no proof of anything, but where it says what was made,
+      // accepted, redriven.
       case TASK_LOG ->
-          "DEAD".equals(row.text("from_state"))
-              ? Set.of(Rule.R17)
-              : isReported(row) ? Set.of(Rule.R6) : Set.of();
+          row.text("from_state") == null
+              ? Set.of(Rule.R15)
+              : "DEAD".equals(row.text("from_state"))
+                  ? Set.of(Rule.R17)
+                  : isReported(row) ? Set.of(Rule.R6) : Set.of();
       default -> Set.of();
     };
   }

@@ -72,10 +72,15 @@ class RulesTest {
   }
 
   @Test
-  void a_task_that_has_not_ended_is_lost() {
-    String id = story.submit(99, "http");
+  void a_task_that_ended_without_a_trace_is_lost() {
+    String id = story.completed(99);
+    drop(Table.TASK_LOG, row -> id.equals(row.text("task")) && is(row, "to_state", "COMPLETED"));
 
     assertThat(broken(Rule.R1)).extracting(Violation::task).containsExactly(id);
+  }
+
+  private static boolean is(Row row, String name, String value) {
+    return value.equals(row.text(name));
   }
 
   @Test

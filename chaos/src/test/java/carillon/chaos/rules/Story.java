@@ -31,7 +31,7 @@ final class Story {
 
   /** What the database has of a task. */
   private static final class State {
-    private final Fields fixed;
+    private Fields fixed;
     private String state = "PENDING";
     private long version = 1;
     private long attempt;
@@ -73,6 +73,23 @@ final class Story {
 
   void row(Table table, Fields fields) {
     rows.add(new Row(table, fields));
+  }
+
+  /** Changes the latest row of this table that is about the task. */
+  void alterLast(Table table, String task, String name, @Nullable Object value) {
+    for (int i = rows.size() - 1; i >= 0; i--) {
+      Row row = rows.get(i);
+      if (row.table() == table && task.equals(row.text("task"))) {
+        rows.set(i, new Row(table, row.fields().and(name, value)));
+        return;
+      }
+    }
+    throw new IllegalArgumentException("no such row");
+  }
+
+  /** Changes what the database has of a task at the end. */
+  void alterTask(String id, String name, @Nullable Object value) {
+    task(id).fixed = task(id).fixed.and(name, value);
   }
 
   Event event(String what, Fields fields) {

@@ -1,0 +1,216 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import carillon.chaos.history.Row;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What should go on goes on, what should end ends, and no node stops unasked. */
+final class Liveness {
+
+  private static final long WINDOW = 5_000_000;
+  private static final long MOST_DRAIN_SECONDS = 60;
+
+  /** What schedules made so shortly before the end need not have ended. */
+  private static final long LATEST = 6_000_000;
+
+  /** The lease that the bound is meant for; with a longer one it is longer. */
+  private static final long USUAL_LEASE = 3_000_000;
+
+  private static final List<String> TARGETS = List.of("http", "pull", "discard");
+
+  /** A node that starts under these works, or is slow. */
+  private static final Set<String> HARMLESS = Set.of("held-snapshot", "backend-kill-idle");
+
+  private Liveness() {}
+
+  static List<Violation> liveness(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    Long from = facts.phase("liveness");
+    Long until = facts.phase("heal");
+    if (from != null && until != null) {
+      stalls(facts, from, until, found);
+    }
+    Long drain = facts.phase("drain");
+    Long check = facts.phase("check");
+    if (drain != null) {
+      endedLate(facts, drain, found);
+    }
+    if (drain != null && check != null) {
+      sentLate(facts, drain, check, found);
+    }
+    unended(facts, check == null ? drain : check, found);
+    nodes(facts, found);
+    return found;
+  }
+
+  private static void endedLate(Facts facts, long drain, List<Violation> found) {
+    long bound = facts.options().number("drainSeconds", MOST_DRAIN_SECONDS) * 1_000_000;
+    for (Row row : facts.tasks().values()) {
+      Long finished = row.micros("finished_at");
+      if (finished != null && finished > drain + bound) {
+        long late = (finished - drain) / 1_000_000;
+        found.add(Violation.of(Rule.R19, row.need("id"), "ended %d s after the load did", late));
+      }
+    }
+  }
+
+  /** All but what schedules have just made, or have planned for later. */
+  private static void unended(Facts facts, @Nullable Long end, List<Violation> found) {
+    for (Row row : facts.tasks().values()) {
+      String state = row.need("state");
+      Long due = row.micros("due_at");
+      boolean isAwaited =
+          row.text("schedule") == null || (end != null && due != null && due < end - LATEST);
+      if (!Loss.ENDED.contains(state) && isAwaited) {
+        found.add(Violation.of(Rule.R19, row.need("id"), "still %s after the drain", state));
+      }
+    }
+    for (Event event : facts.history().events()) {
+      if (event.is("not-drained")) {
+        found.add(Violation.of(Rule.R19, null, "left after the drain: " + event.text("tasks")));
+      }
+    }
+  }
+
+  private static void nodes(Facts facts, List<Violation> found) {
+    Map<String, Event> starts = new HashMap<>();
+    Set<String> ready = new HashSet<>();
+    for (Event event : facts.history().events()) {
+      String life = event.text("node") + " " + event.text("life");
+      switch (event.what()) {
+        case "node-start" -> starts.put(life, event);
+        case "node-ready" -> ready.add(life);
+        case "node-stuck" ->
+            found.add(Violation.of(Rule.R19, null, event.need("node") + " did not stop"));
+        case "node-exit" -> {
+          boolean isUnasked = "false".equals(event.text("expected"));
+          if (isUnasked && (ready.contains(life) || !isHindered(facts, starts.get(life), event))) {
+            found.add(
+                Violation.of(
+                    Rule.R19,
+                    null,
+                    "%s ended unasked with status %s",
+                    event.need("node"),
+                    event.text("status")));
+          }
+        }
+        default -> {}
+      }
+    }
+  }
+
+  /** A node that finds no database when it starts may say so and end. */
+  private static boolean isHindered(Facts facts, @Nullable Event start, Event exit) {
+    long from = start == null ? exit.wall() : start.wall();
+    return facts.faults().stream()
+        .filter(fault -> !HARMLESS.contains(fault.kind()))
+        .filter(fault -> fault.node() == null || fault.node().equals(exit.text("node")))
+        .anyMatch(fault -> fault.overlaps(from, exit.wall(), facts.lease()));
+  }
+
+  private static void stalls(Facts facts, long from, long until, List<Violation> found) {
+    int windows = Math.max((int) ((until - from) / WINDOW), 0);
+    Map<String, List<Row>> perTarget = new HashMap<>();
+    for (Row row : facts.tasks().values()) {
+      String target = facts.target(row);
+      if (target != null) {
+        perTarget.computeIfAbsent(target, _ -> new ArrayList<>()).add(row);
+      }
+    }
+    for (int i = 0; i < windows; i++) {
+      long begin = from + i * WINDOW;
+      if (facts.tasks().values().stream().noneMatch(row -> isEndedIn(row, begin))) {
+        found.add(stall("task", i));
+        continue;
+      }
+      for (String target : TARGETS) {
+        List<Row> rows = perTarget.getOrDefault(target, List.of());
+        boolean isWaiting = rows.stream().anyMatch(row -> isWaitingIn(row, begin));
+        boolean isAsked = !target.equals("pull") || isAskedForIn(facts, begin);
+        if (isWaiting && isAsked && rows.stream().noneMatch(row -> isEndedIn(row, begin))) {
+          found.add(stall(target + " task", i));
+        }
+      }
+    }
+  }
+
+  private static Violation stall(String what, int window) {
+    return Violation.of(
+        Rule.R19,
+        null,
+        "no %s ended from second %d to %d of the liveness phase",
+        what,
+        window * WINDOW / 1_000_000,
+        (window + 1) * WINDOW / 1_000_000);
+  }
+
+  private static boolean isEndedIn(Row row, long begin) {
+    Long finished = row.micros("finished_at");
+    return finished != null && finished >= begin && finished < begin + WINDOW;
+  }
+
+  /** From the beginning of the window to its end. */
+  private static boolean isWaitingIn(Row row, long begin) {
+    Long due = row.micros("due_at");
+    Long created = row.micros("created_at");
+    Long finished = row.micros("finished_at");
+    return due != null
+        && due < begin
+        && (created == null || created < begin)
+        && (finished == null || finished >= begin + WINDOW);
+  }
+
+  /** Whether a worker asked for tasks within the window, and was answered. */
+  private static boolean isAskedForIn(Facts facts, long begin) {
+    return facts.ops("work-claim").stream()
+        .anyMatch(op -> op.isOk() && op.began() >= begin && op.ended() < begin + WINDOW);
+  }
+
+  /** Once all is well and nothing older waits, deliveries begin when they are due. */
+  private static void sentLate(Facts facts, long drain, long check, List<Violation> found) {
+    long bound = WINDOW * Math.max(facts.lease(), USUAL_LEASE) / USUAL_LEASE;
+    List<Row> rows = new ArrayList<>();
+    long settled = drain + 2 * facts.lease();
+    for (Row row : facts.tasks().values()) {
+      Long ready = ready(row);
+      List<Delivery> sent = facts.deliveries(row.need("id"));
+      if (ready == null || !"http".equals(facts.target(row))) {
+        continue;
+      }
+      if (ready >= drain) {
+        rows.add(row);
+      } else if (!sent.isEmpty()) {
+        settled = Math.max(settled, sent.getFirst().began());
+      }
+    }
+    for (Row row : rows) {
+      Long ready = ready(row);
+      List<Delivery> sent = facts.deliveries(row.need("id"));
+      boolean isWaiting =
+          sent.isEmpty() || (ready != null && sent.getFirst().began() > ready + bound);
+      boolean isFree =
+          row.text("concurrency_key") == null && !row.need("state").equals("CANCELLED");
+      if (ready != null && ready >= settled && ready + bound <= check && isFree && isWaiting) {
+        found.add(
+            Violation.of(
+                Rule.R19,
+                row.need("id"),
+                "not sent within %d ms, when all was well again",
+                bound / 1000));
+      }
+    }
+  }
+
+  /** When it was due, and there. */
+  private static @Nullable Long ready(Row row) {
+    Long due = row.micros("due_at");
+    Long created = row.micros("created_at");
+    return due == null || created == null ? due : Long.valueOf(Math.max(due, created));
+  }
+}

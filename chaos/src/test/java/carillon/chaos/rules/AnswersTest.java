@@ -1,0 +1,126 @@
+package carillon.chaos.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.History;
+import carillon.chaos.history.Kind;
+import carillon.chaos.history.Table;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class AnswersTest {
+
+  private final Story story = Story.clean(10);
+
+  private List<Violation> broken(Rule rule) {
+    return rule.check(new Facts(story.history()));
+  }
+
+  @Test
+  void an_answer_with_the_marker_of_another_tenant_is_seen() {
+    Fields asked = Fields.of("tenant", "a").and("id", "x");
+    story.ok("get", asked, Fields.of("body", "marker-of-a"));
+    story.ok("get", asked, Fields.of("body", "marker-of-b"));
+
+    assertThat(broken(Rule.R14)).extracting(Violation::task).containsExactly("x");
+  }
+
+  @Test
+  void a_log_that_shows_a_payload_is_seen(@TempDir Path directory) throws IOException {
+    Path log = directory.resolve("node-1.log");
+    Files.writeString(log, "started\nfailed to send marker-of-a\n");
+    History history = story.history();
+    History logged = new History(history.events(), history.rows(), Map.of("node-1", log));
+
+    assertThat(Rule.R21.check(new Facts(logged))).hasSize(1);
+    assertThat(Rule.R21.isTried(logged)).isTrue();
+  }
+
+  @Test
+  void a_rule_without_anything_to_judge_was_not_tried() {
+    assertThat(Verdict.on(story.history()).untried())
+        .containsExactly(Rule.R18, Rule.R20, Rule.R21, Rule.R22);
+    assertThat(Verdict.on(story.history()).isTried(Rule.R1)).isTrue();
+
+    story.event("dial", Fields.of("address", "127.0.0.1").and("allowed", true));
+
+    assertThat(Verdict.on(story.history()).isTried(Rule.R22)).isTrue();
+  }
+
+  @Test
+  void a_task_that_nobody_saw_being_made_is_seen() {
+    String id = story.completed(99);
+    story.rows.removeIf(row -> row.table() == Table.TASK_LOG && row.need("task").equals(id));
+
+    assertThat(broken(Rule.R15)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void what_was_refused_must_not_be_there() {
+    Fields asked = story.submitFields(99, "http", story.now());
+    story.ended(Kind.FAIL, "submit", asked, Fields.of("status", 422));
+    story.made("refused", 99, story.now());
+
+    assertThat(broken(Rule.R15)).extracting(Violation::task).containsExactly("refused");
+  }
+
+  @Test
+  void a_schedule_that_skips_nothing_has_a_task_for_every_time() {
+    Fields put =
+        Fields.of("tenant", "a")
+            .and("name", "all")
+            .and("every", 2)
+            .and("startAt", story.now())
+            .and("overlap", "allow");
+    story.row(Table.SCHEDULE, Fields.of("id", 10).and("tenant", 1).and("name", "all"));
+    Fields fire = Fields.of("schedule", 10).and("at", story.now()).and("kind", "SCHEDULED");
+    story.row(Table.FIRE, fire.and("skipped", "OVERLAP"));
+    story.ok("schedule-put", put.and("catchUp", "all"), Fields.of("status", 200));
+
+    assertThat(broken(Rule.R10)).extracting(Violation::what).anyMatch(w -> w.contains("skipped"));
+  }
+
+  @Test
+  void a_read_is_never_older_than_the_answer_to_a_cancel() {
+    Fields asked = Fields.of("tenant", "a").and("id", story.cancelled(99));
+    story.ok("cancel", asked, Fields.of("status", 200).and("version", 3));
+    story.ok("get", asked, Fields.of("state", "CANCELLED").and("version", 2));
+
+    assertThat(broken(Rule.R13)).hasSize(1);
+  }
+
+  @Test
+  void the_payload_of_a_schedule_or_of_a_submit_without_an_answer_is_compared() {
+    Fields asked = story.submitFields(99, "http", story.now());
+    story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
+    story.made("unknown", 99, story.now());
+    story.deliver("unknown", 1, 99, "200");
+    assertThat(broken(Rule.R5)).isEmpty();
+
+    Fields put = Fields.of("tenant", "a").and("name", "p").and("every", 2);
+    story.ok("schedule-put", put.and("payloadHash", "right"), Fields.of("status", 200));
+    story.made("fired", 98, story.now());
+    story.alterTask("fired", "schedule", "p");
+    Fields start = Fields.of("fence", 1).and("payloadHash", "wrong");
+    story.event("recv-start", start.and("task", "fired"));
+    story.event("recv-start", start.and("task", "unknown").and("n", 99));
+
+    assertThat(broken(Rule.R5)).extracting(Violation::task).containsExactly("unknown", "fired");
+  }
+
+  @Test
+  void what_is_cancelled_while_it_runs_does_not_wait_again() {
+    String id = story.submit(99, "http");
+    story.claim(id);
+    story.ok("cancel", Fields.of("tenant", "a").and("id", id), Fields.of("status", 202));
+    story.end(id, "PENDING");
+
+    assertThat(broken(Rule.R12)).extracting(Violation::task).containsExactly(id);
+  }
+}

@@ -1,0 +1,156 @@
+package carillon.chaos.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Kind;
+import carillon.chaos.history.Table;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class HoldersTest {
+
+  private final Story story = Story.clean(10);
+
+  private List<Violation> broken(Rule rule) {
+    return rule.check(new Facts(story.history()));
+  }
+
+  private void reaped(String id, long fence) {
+    story.row(
+        Table.TRANSITION,
+        Fields.of("task", id)
+            .and("at", story.now())
+            .and("from_state", "RUNNING")
+            .and("fence", fence)
+            .and("who", "reaper"));
+  }
+
+  private String given(String tenant, String outcome) {
+    String id = story.submit(99, "pull");
+    long fence = story.claim(id);
+    Fields task = Fields.of("id", id).and("fence", fence).and("n", 99);
+    Fields asked = Fields.of("tenant", tenant).and("worker", "w").and("max", 1);
+    story.ok("work-claim", asked, Fields.of("tasks", List.of(task)));
+    story.end(id, outcome);
+    return id;
+  }
+
+  @Test
+  void what_a_worker_has_must_not_be_taken_back_before_its_lease_is_over() {
+    String id = given("a", "PENDING");
+    reaped(id, 1);
+
+    assertThat(broken(Rule.R4)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void nothing_that_was_sent_is_taken_from_a_node_that_is_forgotten() {
+    String id = story.submit(99, "http");
+    long fence = story.claim(id);
+    story.deliver(id, fence, 99, "none");
+    story.end(id, "PENDING");
+    story.alterLast(Table.TASK_LOG, id, "held_until", null);
+    reaped(id, fence);
+
+    assertThat(broken(Rule.R4)).isEmpty();
+
+    story.row(Table.NODE, Fields.of("id", "node-2-abc"));
+
+    assertThat(broken(Rule.R4)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void nobody_else_ends_what_a_node_holds() {
+    for (String state : List.of("COMPLETED", "DEAD", "PENDING")) {
+      Story other = new Story();
+      other.event("node-start", Fields.of("node", "node-2"));
+      String id = other.submit(1, "http");
+      other.deliver(id, other.claim(id), 1, "200");
+      other.end(id, state);
+      other.alterLast(Table.TASK_LOG, id, "session", "node-1");
+      assertThat(Rule.R6.check(new Facts(other.history()))).isEmpty();
+
+      other.alterLast(Table.TASK_LOG, id, "session", "node-2");
+      assertThat(Rule.R6.check(new Facts(other.history())))
+          .extracting(Violation::task)
+          .containsExactly(id);
+
+      other.alterLast(Table.TASK_LOG, id, "held_until", Story.START);
+      assertThat(Rule.R6.check(new Facts(other.history()))).isEmpty();
+    }
+  }
+
+  @Test
+  void a_result_before_the_answer_is_a_zombies() {
+    String id = story.submit(99, "http");
+    long fence = story.claim(id);
+    Fields same = Fields.of("task", id).and("fence", fence).and("conn", 1);
+    story.event("recv-start", same.and("n", 99));
+    story.end(id, "COMPLETED");
+    story.after(700);
+    story.event("recv-end", same.and("status", 200));
+
+    assertThat(broken(Rule.R6)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void a_pulled_task_completes_by_a_report_that_was_accepted() {
+    String id = given("a", "COMPLETED");
+    Fields report = Fields.of("id", id).and("fence", 1).and("outcome", "completed");
+    story.ok("work-report", report, Fields.of("result", "stale"));
+    story.ok("work-report", report.and("fence", 0), Fields.of("result", "accepted"));
+
+    assertThat(broken(Rule.R1B)).extracting(Violation::task).containsExactly(id);
+
+    story.ended(Kind.INFO, "work-report", report, Fields.of("error", "timeout"));
+
+    assertThat(broken(Rule.R1B)).isEmpty();
+  }
+
+  @Test
+  void a_claim_beyond_the_last_attempt_is_an_overrun() {
+    String id = story.submit(99, "http");
+    story.change(id, "RUNNING", 4, 1, "claim");
+
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
+        .contains("claimed for attempt 4 where 3 are allowed");
+  }
+
+  private String triedTwice(String status, long wait) {
+    String id = story.submit(99, "http");
+    story.deliver(id, 1, 99, status);
+    story.after(wait);
+    story.deliver(id, 2, 99, "200");
+    return id;
+  }
+
+  @Test
+  void a_retry_right_after_a_reset_is_early() {
+    String id = triedTwice("rst", 100);
+
+    assertThat(broken(Rule.R8)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void a_retry_before_the_deadline_of_silence_is_early() {
+    String id = triedTwice("none", 1000);
+
+    assertThat(broken(Rule.R8)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void a_retry_after_the_deadline_of_silence_is_not_early() {
+    triedTwice("none", 2450);
+
+    assertThat(broken(Rule.R8)).isEmpty();
+  }
+
+  @Test
+  void what_is_given_to_a_stranger_is_seen() {
+    String id = given("b", "COMPLETED");
+
+    assertThat(broken(Rule.R14)).extracting(Violation::task).containsExactly(id);
+  }
+}
