@@ -195,7 +195,7 @@ public record Report(
       List<String> row = new ArrayList<>(List.of(rule.toString(), rule.title()));
       for (Seed seed : seeds) {
         int found = seed.verdict().of(rule).size();
-        String none = isTried(seed, rule) ? "0" : "not tried";
+        String none = seed.verdict().isTried(rule) ? "0" : "not tried";
         row.add(found == 0 ? none : rule.isWarning() ? found + " (warning)" : "**" + found + "**");
       }
       rows.add(row);
@@ -207,10 +207,6 @@ public record Report(
       }
     }
     return text.append('\n').toString();
-  }
-
-  private static boolean isTried(Seed seed, Rule rule) {
-    return rule != Rule.R22 || seed.history().events().stream().anyMatch(e -> e.is("dial"));
   }
 
   private String faults() {
@@ -312,7 +308,7 @@ public record Report(
       one.put(
           "notTried",
           Stream.of(Rule.values())
-              .filter(rule -> !isTried(seed, rule))
+              .filter(rule -> !seed.verdict().isTried(rule))
               .map(Rule::toString)
               .toList());
       Exposure alone = Exposure.of(List.of(seed.history()));
