@@ -11,6 +11,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +35,7 @@ public record Exposure(Map<Counter, Long> counts) {
     CANCELS("cancels", 800),
     CANCELS_RUNNING("cancels of running tasks", 100),
     PULLED("completions by pull workers", 1_500),
-    RESUBMITS("submits repeated after a lost answer", 200),
+    RESUBMITS("submits repeated after an answer that said nothing", 200),
     FAULTS("fault events that took effect", 60),
     KINDS("kinds of faults", 12),
     KILLS("kills with an attempt in flight", 8),
@@ -199,7 +200,7 @@ public record Exposure(Map<Counter, Long> counts) {
         case "submit" -> {
           if (end.kind() == Kind.OK) {
             ids.add(end.need("id"));
-          } else if (end.kind() == Kind.INFO && end.text("status") == null) {
+          } else if (end.kind() == Kind.INFO && !isRefused(end)) {
             lost.add(invoke.need("key"));
           }
         }
@@ -217,6 +218,11 @@ public record Exposure(Map<Counter, Long> counts) {
         }
         default -> {}
       }
+    }
+
+    /** A node that had too much to do did nothing; one that lost its database knows nothing. */
+    private static boolean isRefused(Event end) {
+      return String.valueOf(end.text("error")).toLowerCase(Locale.ROOT).contains("overloaded");
     }
 
     private void rows(History history) {

@@ -20,7 +20,7 @@ class ExposureTest {
   private final List<Event> events = new ArrayList<>();
 
   private void add(@Nullable Long op, Kind kind, String what, Fields fields) {
-    long seq = events.size() + 1;
+    long seq = events.size() + 1L;
     events.add(new Event(seq, 0, seq * 1_000_000, op, kind, what, fields));
   }
 
@@ -43,7 +43,7 @@ class ExposureTest {
     add(5L, Kind.INVOKE, "submit", Fields.of("key", "a"));
     add(5L, Kind.OK, "submit", Fields.of("id", "x"));
     add(6L, Kind.INVOKE, "submit", Fields.of("key", "c"));
-    add(6L, Kind.INFO, "submit", Fields.of("status", 503));
+    add(6L, Kind.INFO, "submit", Fields.of("status", 503).and("error", "HTTP 503 overloaded"));
     add(7L, Kind.INVOKE, "submit", Fields.of("key", "c"));
     add(3L, Kind.INVOKE, "submit", Fields.of("key", "b"));
     add(3L, Kind.FAIL, "submit", Fields.none());

@@ -23,7 +23,7 @@ class TroublesTest {
   private final List<Event> events = new ArrayList<>();
 
   private void add(String what, Fields fields) {
-    long seq = events.size() + 1;
+    long seq = events.size() + 1L;
     events.add(new Event(seq, 0, seq, null, Kind.EVENT, what, fields));
   }
 
