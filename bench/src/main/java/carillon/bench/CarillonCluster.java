@@ -50,7 +50,7 @@ final class CarillonCluster implements Contender {
                 CarillonServer.options(database, all)));
       }
       return cluster;
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       cluster.close();
       throw e;
     }
@@ -173,7 +173,10 @@ final class CarillonCluster implements Contender {
 
   @Override
   public void close() throws SQLException {
-    others.forEach(Node::close);
-    first.close();
+    try {
+      others.forEach(Node::close);
+    } finally {
+      first.close();
+    }
   }
 }

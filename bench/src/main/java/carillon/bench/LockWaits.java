@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How long sessions wait for locks of others: sampled from {@code pg_stat_activity}, and those that
@@ -51,6 +52,7 @@ final class LockWaits implements AutoCloseable {
   private final long logged;
   private final Thread thread;
   private final Map<String, Duration> events = new TreeMap<>(); // the thread's until it has ended
+  private @Nullable SQLException failure; // the thread's until it has ended
   private volatile boolean isStopped;
 
   /**
@@ -70,7 +72,13 @@ final class LockWaits implements AutoCloseable {
   }
 
   static LockWaits watch(Database database, Path log) throws SQLException, IOException {
-    return new LockWaits(database.connect(), log);
+    Connection connection = database.connect();
+    try {
+      return new LockWaits(connection, log);
+    } catch (IOException e) {
+      connection.close();
+      throw e;
+    }
   }
 
   private void sample() {
@@ -88,15 +96,18 @@ final class LockWaits implements AutoCloseable {
         last = now;
       }
     } catch (SQLException e) {
-      throw new IllegalStateException(e);
+      failure = e; // for who asks what was seen
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
-  Seen stop() throws InterruptedException {
+  Seen stop() throws InterruptedException, SQLException {
     isStopped = true;
     thread.join();
+    if (failure != null) {
+      throw new SQLException("not all lock waits were seen", failure);
+    }
     Duration waited = events.values().stream().reduce(Duration.ZERO, Duration::plus);
     StringBuilder text = new StringBuilder();
     events.forEach((event, time) -> text.append("%s %d ms, ".formatted(event, time.toMillis())));

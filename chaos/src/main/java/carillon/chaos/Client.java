@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * A program of one tenant that submits tasks and changes its mind about some. When it does not know
@@ -256,10 +257,16 @@ final class Client {
           op,
           what,
           Fields.of("status", answered.status())
-              .and("state", answered.body().path("status").asString("")));
+              .and("state", answered.body().path("status").asString(""))
+              .and("version", version(answered)));
     } else {
       end(op, what, reply);
     }
+  }
+
+  private static @Nullable Long version(Reply.Answered answered) {
+    JsonNode version = answered.body().path("version");
+    return version.isNumber() ? version.asLong() : null;
   }
 
   private void get(String id) throws InterruptedException {

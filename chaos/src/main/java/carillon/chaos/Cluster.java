@@ -235,8 +235,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** Undoes what faults may have left: every node runs and every line is open. */
-  void heal() throws IOException {
-    postgres.thaw();
+  void heal() throws IOException, InterruptedException {
+    postgres.heal();
     for (Node node : nodes()) {
       Relay relay = relay(node);
       relay.stopCutting();

@@ -6,10 +6,12 @@ import carillon.chaos.history.Kind;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 public record Exposure(Map<Counter, Long> counts) {
 
   private static final int ENOUGH_ACKNOWLEDGED = 50;
+  private static final long LEASE_MILLIS = 3_000; // where a history does not say
   private static final Set<String> KILLS = Set.of("kill9", "kill-all", "leader-kill");
   private static final Set<String> PAUSES = Set.of("pause-long", "leader-pause");
 
@@ -32,15 +35,17 @@ public record Exposure(Map<Counter, Long> counts) {
     CANCELS("cancels", 800),
     CANCELS_RUNNING("cancels of running tasks", 100),
     PULLED("completions by pull workers", 1_500),
-    RESUBMITS("submits repeated after an indeterminate answer", 200),
-    FAULTS("fault events", 60),
+    RESUBMITS("submits repeated after an answer that said nothing", 200),
+    FAULTS("fault events that took effect", 60),
     KINDS("kinds of faults", 12),
     KILLS("kills with an attempt in flight", 8),
     PAUSES("pauses beyond the lease with an attempt in flight", 6),
-    STALE("stale writes refused", 10),
-    AMBIGUOUS("ambiguous commits", 20),
+    STALE("stale writes refused, of nodes and of late workers", 10),
+    FENCED("of these of nodes", 0),
+    STALE_TERMS("writes of stale terms refused", 0),
+    AMBIGUOUS("ambiguous commits of writes", 20),
     CRASHES("database crashes with 50 acknowledged in the second before", 3),
-    LEADERS("changes of leader", 5);
+    LEADERS("changes of leader to another node", 5);
 
     private final String title;
     private final long minimum;
@@ -102,7 +107,8 @@ public record Exposure(Map<Counter, Long> counts) {
 
     void all(History history) {
       Set<String> ids = new HashSet<>();
-      Set<String> unknown = new HashSet<>();
+      Set<String> lost = new HashSet<>();
+      Set<String> repeated = new HashSet<>();
       Map<Long, Event> invokes = new HashMap<>();
       for (Event event : history.events()) {
         Long op = event.op();
@@ -110,44 +116,83 @@ public record Exposure(Map<Counter, Long> counts) {
           event(event);
         } else if (event.kind() == Kind.INVOKE) {
           invokes.put(op, event);
-          if (event.what().equals("submit") && unknown.contains(event.need("key"))) {
-            add(Counter.RESUBMITS, 1);
+          if (event.what().equals("submit") && lost.contains(event.need("key"))) {
+            repeated.add(event.need("key"));
           }
         } else {
-          end(event, invokes.get(op), ids, unknown);
+          end(event, invokes.get(op), ids, lost);
         }
       }
       add(Counter.ACKNOWLEDGED, ids.size());
+      add(Counter.RESUBMITS, repeated.size());
+      faults(history);
       rows(history);
     }
 
     private void event(Event event) {
       switch (event.what()) {
         case "recv-start" -> add(Counter.DELIVERIES, 1);
-        case "fault-start" -> fault(event);
-        case "fault-end" -> add(Counter.AMBIGUOUS, event.fields().number("cuts", 0));
         case "metric" -> {
-          if (event.need("name").equals("carillon_completer_fenced_total")
-              || event.need("name").equals("carillon_stale_terms_total")) {
-            add(Counter.STALE, (long) Double.parseDouble(event.need("value")));
+          long value = (long) Double.parseDouble(event.need("value"));
+          switch (event.need("name")) {
+            case "carillon_completer_fenced_total" -> {
+              add(Counter.FENCED, value);
+              add(Counter.STALE, value);
+            }
+            case "carillon_stale_terms_total" -> add(Counter.STALE_TERMS, value);
+            default -> {}
           }
         }
         default -> {}
       }
     }
 
-    private void fault(Event event) {
-      String fault = event.need("fault");
+    /** Those that happened: one that failed, or had nothing to hit, is none. */
+    private void faults(History history) {
+      Map<String, Event> ends = new HashMap<>();
+      Set<String> failed = new HashSet<>();
+      long lease = LEASE_MILLIS;
+      for (Event event : history.events()) {
+        switch (event.what()) {
+          case "options" -> lease = event.fields().number("leaseMs", lease);
+          case "fault-end" -> ends.put(id(event), event);
+          case "fault-failed" -> failed.add(id(event));
+          default -> {}
+        }
+      }
+      for (Event event : history.events()) {
+        Event end = ends.get(id(event));
+        if (event.is("fault-start") && !failed.contains(id(event)) && !isVain(end)) {
+          fault(event, end, lease * 1000);
+        }
+      }
+    }
+
+    private static String id(Event event) {
+      return event.text("fault") + " " + event.text("id");
+    }
+
+    private static boolean isVain(@Nullable Event end) {
+      return end != null
+          && (end.fields().number("ended", 1) == 0 || end.fields().number("cuts", 1) == 0);
+    }
+
+    private void fault(Event start, @Nullable Event end, long lease) {
+      String fault = start.need("fault");
       add(Counter.FAULTS, 1);
       kinds.add(fault);
-      boolean inFlight = event.fields().number("inFlight", 0) > 0;
+      boolean inFlight = start.fields().number("inFlight", 0) > 0;
+      boolean isLong = end != null && end.wall() - start.wall() > lease;
       add(Counter.KILLS, inFlight && KILLS.contains(fault) ? 1 : 0);
-      add(Counter.PAUSES, inFlight && PAUSES.contains(fault) ? 1 : 0);
-      boolean enough = event.fields().number("acknowledged", 0) >= ENOUGH_ACKNOWLEDGED;
+      add(Counter.PAUSES, inFlight && isLong && PAUSES.contains(fault) ? 1 : 0);
+      if (fault.equals("ambiguous-commit") && end != null) {
+        add(Counter.AMBIGUOUS, end.fields().number("cuts", 0));
+      }
+      boolean enough = start.fields().number("acknowledged", 0) >= ENOUGH_ACKNOWLEDGED;
       add(Counter.CRASHES, enough && fault.equals("pg-crash") ? 1 : 0);
     }
 
-    private void end(Event end, @Nullable Event invoke, Set<String> ids, Set<String> unknown) {
+    private void end(Event end, @Nullable Event invoke, Set<String> ids, Set<String> lost) {
       if (invoke == null) {
         return;
       }
@@ -155,8 +200,8 @@ public record Exposure(Map<Counter, Long> counts) {
         case "submit" -> {
           if (end.kind() == Kind.OK) {
             ids.add(end.need("id"));
-          } else if (end.kind() == Kind.INFO) {
-            unknown.add(invoke.need("key"));
+          } else if (end.kind() == Kind.INFO && !isRefused(end)) {
+            lost.add(invoke.need("key"));
           }
         }
         case "cancel" -> {
@@ -165,7 +210,7 @@ public record Exposure(Map<Counter, Long> counts) {
           add(Counter.CANCELS_RUNNING, running ? 1 : 0);
         }
         case "work-report" -> {
-          boolean isStale = "stale".equals(end.text("result"));
+          boolean isStale = "stale".equals(end.text("result")) && invoke.fields().is("late");
           boolean isDone =
               "accepted".equals(end.text("result")) && invoke.need("outcome").equals("completed");
           add(Counter.STALE, isStale ? 1 : 0);
@@ -175,17 +220,34 @@ public record Exposure(Map<Counter, Long> counts) {
       }
     }
 
+    /** A node that had too much to do did nothing; one that lost its database knows nothing. */
+    private static boolean isRefused(Event end) {
+      return String.valueOf(end.text("error")).toLowerCase(Locale.ROOT).contains("overloaded");
+    }
+
     private void rows(History history) {
       long now = history.events().isEmpty() ? 0 : history.events().getLast().wall();
       for (Row fire : history.rows(Table.FIRE)) {
         Long at = fire.micros("at");
         add(Counter.FIRES, at != null && at <= now ? 1 : 0);
       }
-      long changes =
-          history.rows(Table.LEADER_LOG).stream()
-              .filter(row -> row.fields().number("term", 0) > row.fields().number("from_term", 0))
-              .count();
-      add(Counter.LEADERS, Math.max(0, changes));
+      List<Row> terms = new ArrayList<>(history.rows(Table.LEADER_LOG));
+      terms.sort(Comparator.comparingLong(row -> row.number("seq")));
+      String before = null;
+      for (Row row : terms) {
+        String label = label(row.text("node"));
+        before = before == null ? label(row.text("from_node")) : before;
+        if (label != null) {
+          add(Counter.LEADERS, before != null && !before.equals(label) ? 1 : 0);
+          before = label;
+        }
+      }
+    }
+
+    /** A node has another id in each life, which begins with its label. */
+    private static @Nullable String label(@Nullable String node) {
+      int dash = node == null ? -1 : node.lastIndexOf('-');
+      return node == null || dash < 0 ? node : node.substring(0, dash);
     }
   }
 }

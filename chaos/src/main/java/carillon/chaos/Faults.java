@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Does one fault to a cluster, and undoes it, whatever happens meanwhile. */
 final class Faults {
@@ -42,8 +43,12 @@ final class Faults {
     };
   }
 
-  /** Returns when it is over. */
-  void strike(Strike strike, Optional<Node> victim)
+  /**
+   * Returns when it is over.
+   *
+   * @param effect is raised by each session that it ended and each commit that it cut
+   */
+  void strike(Strike strike, Optional<Node> victim, AtomicLong effect)
       throws InterruptedException, IOException, SQLException {
     switch (strike.fault()) {
       case KILL9, LEADER_KILL -> kill(victim.orElseThrow(), strike.length());
@@ -51,10 +56,10 @@ final class Faults {
       case TERM -> terminate(victim.orElseThrow(), strike.length());
       case PAUSE_SHORT, PAUSE_LONG, LEADER_PAUSE -> pause(victim.orElseThrow(), strike.length());
       case FLAP -> flap(victim.orElseThrow(), strike);
-      case BACKEND_KILL_IDLE -> killBackends(victim.orElseThrow(), " AND state = 'idle'");
-      case LEADER_BACKEND_KILL -> killBackends(victim.orElseThrow(), "");
-      case BACKEND_KILL_CLAIM -> killClaims(strike.length());
-      case AMBIGUOUS_COMMIT -> cutCommits(victim.orElseThrow(), strike.length());
+      case BACKEND_KILL_IDLE -> killBackends(victim.orElseThrow(), " AND state = 'idle'", effect);
+      case LEADER_BACKEND_KILL -> killBackends(victim.orElseThrow(), "", effect);
+      case BACKEND_KILL_CLAIM -> killClaims(strike.length(), effect);
+      case AMBIGUOUS_COMMIT -> cutCommits(victim.orElseThrow(), strike.length(), effect);
       case RESET -> cluster.relay(victim.orElseThrow()).rst();
       case PG_RESTART_FAST -> cluster.postgres().restart(Postgres.Stop.FAST, strike.length());
       case PG_CRASH -> cluster.postgres().restart(Postgres.Stop.IMMEDIATE, strike.length());
@@ -67,8 +72,8 @@ final class Faults {
   }
 
   private void kill(Node node, Duration away) throws InterruptedException, IOException {
-    node.kill9();
     try {
+      node.kill9();
       Thread.sleep(away);
     } finally {
       node.start();
@@ -137,48 +142,59 @@ final class Faults {
   private static final String KILL_BACKENDS =
       """
       /* Faults.killBackends */
-      SELECT count(pg_terminate_backend(pid))
+      SELECT count(*) FILTER (WHERE pg_terminate_backend(pid))
       FROM pg_stat_activity
       WHERE datname = current_database()
         AND client_port = ANY (?)
       """;
 
-  private void killBackends(Node node, String which) throws SQLException {
+  private void killBackends(Node node, String which, AtomicLong effect) throws SQLException {
     try (Connection connection = cluster.connect();
         PreparedStatement statement = connection.prepareStatement(KILL_BACKENDS + which)) {
       statement.setArray(1, connection.createArrayOf("int", cluster.relay(node).ports().toArray()));
-      statement.executeQuery();
+      effect.addAndGet(number(statement));
     }
   }
 
   private static final String KILL_CLAIMS =
       """
       /* Faults.killClaims */
-      SELECT count(pg_terminate_backend(pid))
+      SELECT count(*) FILTER (WHERE pg_terminate_backend(pid))
       FROM pg_stat_activity
       WHERE datname = current_database()
         AND state <> 'idle'
         AND query LIKE '/* WorkQueue.claim%'
       """;
 
-  private void killClaims(Duration length) throws SQLException, InterruptedException {
+  private static long number(PreparedStatement statement) throws SQLException {
+    try (ResultSet rows = statement.executeQuery()) {
+      rows.next();
+      return rows.getLong(1);
+    }
+  }
+
+  private void killClaims(Duration length, AtomicLong effect)
+      throws SQLException, InterruptedException {
     long end = System.nanoTime() + length.toNanos();
     try (Connection connection = cluster.connect();
         PreparedStatement statement = connection.prepareStatement(KILL_CLAIMS)) {
       while (System.nanoTime() - end < 0) {
-        statement.executeQuery();
+        effect.addAndGet(number(statement));
         Thread.sleep(15);
       }
     }
   }
 
-  private void cutCommits(Node node, Duration length) throws InterruptedException {
+  private void cutCommits(Node node, Duration length, AtomicLong effect)
+      throws InterruptedException {
     Relay relay = cluster.relay(node);
-    relay.cutAfter("COMMIT", CUTS);
+    int before = relay.cuts();
+    relay.cutCommits(CUTS);
     try {
       Thread.sleep(length);
     } finally {
       relay.stopCutting();
+      effect.addAndGet(relay.cuts() - before);
     }
   }
 
@@ -285,19 +301,25 @@ final class Faults {
       SELECT count(*)
       FROM carillon.claim c
       JOIN carillon.node n ON n.id = c.node
-      WHERE n.label LIKE ?
+      WHERE n.label = ?
         AND n.lease_until > clock_timestamp()
+        AND n.started_at >= ?::timestamptz
       """;
 
-  /** Claims that a node, or all of them, have not ended yet; 0 if the database cannot say. */
+  /**
+   * Claims that a node, or all of them, have not ended yet: of the lives that they have now, not of
+   * those whose leases are left. 0 if the database cannot say.
+   */
   long inFlight(Optional<Node> node) {
     try (Connection connection = cluster.connect();
         PreparedStatement statement = connection.prepareStatement(IN_FLIGHT)) {
-      statement.setString(1, node.map(Node::label).orElse("%"));
-      try (ResultSet rows = statement.executeQuery()) {
-        rows.next();
-        return rows.getLong(1);
+      long sum = 0;
+      for (Node each : node.map(List::of).orElseGet(cluster::nodes)) {
+        statement.setString(1, each.label());
+        statement.setString(2, each.launched().toString());
+        sum += each.isAlive() ? number(statement) : 0;
       }
+      return sum;
     } catch (SQLException _) {
       return 0;
     }

@@ -27,8 +27,19 @@ record JoinsReport(
 
   boolean isGood() {
     return verdict.isClean()
+        && unexplained() == 0
+        && troubles().isEmpty()
         && changes.size() == Joins.CHANGES
         && changes.stream().allMatch(Joins.Change::isEven);
+  }
+
+  /** Deliveries after one that was accepted, for which there is no cause. */
+  private int unexplained() {
+    return verdict.of(Rule.R3B).size();
+  }
+
+  private List<String> troubles() {
+    return Troubles.in(history);
   }
 
   private int count(List<Rule> rules) {
@@ -52,6 +63,13 @@ record JoinsReport(
                 count(LOST),
                 count(DOUBLED),
                 verdict.failures().size()));
+    int explained = verdict.duplicates().values().stream().mapToInt(each -> each).sum();
+    page.append(
+            "Deliveries again after one that was accepted: %d with a cause".formatted(explained))
+        .append(explained == 0 ? "" : " " + verdict.duplicates())
+        .append(", %d without one.\n\n".formatted(unexplained()));
+    troubles().forEach(trouble -> page.append("- ").append(trouble).append('\n'));
+    page.append(troubles().isEmpty() ? "" : "\n");
     page.append(
         "A node that joins is timed from when it is ready, one that leaves from when it is asked"
             + " to, until the shards lie evenly (to within one) on all nodes that are there and on"
@@ -80,6 +98,6 @@ record JoinsReport(
         page.append("- ").append(violation).append('\n');
       }
     }
-    return page.toString();
+    return Place.withoutPaths(page.toString());
   }
 }

@@ -1,5 +1,6 @@
 package carillon.chaos;
 
+import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.IOException;
 import java.time.Duration;
@@ -19,6 +20,9 @@ public final class Load implements AutoCloseable {
   static final int MAX_ATTEMPTS = 8;
 
   static final Duration RETRY = Duration.ofMillis(400);
+
+  /** Of whoever waits for a client or a worker to end. */
+  private static final Duration PATIENCE = Duration.ofSeconds(40);
 
   /** What a client does next. */
   public enum Action {
@@ -101,11 +105,11 @@ public final class Load implements AutoCloseable {
     new Schedules(cluster, tenants).put(profile.schedules(), streams.of("schedules"));
     for (int i = 0; i < profile.clients(); i++) {
       Client client = new Client(load, i, tenants.get(i % tenants.size()));
-      load.clients.add(Thread.ofVirtual().name("client-" + i).start(client::run));
+      load.clients.add(Watched.start(load.recorder(), "client-" + i, client::run));
     }
     for (int i = 0; i < profile.workers() * tenants.size(); i++) {
       Worker worker = new Worker(load, tenants.get(i % tenants.size()), "worker-" + i);
-      load.workers.add(Thread.ofVirtual().name("worker-" + i).start(worker::run));
+      load.workers.add(Watched.start(load.recorder(), "worker-" + i, worker::run));
     }
     return load;
   }
@@ -174,16 +178,32 @@ public final class Load implements AutoCloseable {
   void stopSubmitting() throws InterruptedException {
     submitting = false;
     for (Thread client : clients) {
-      client.join(Duration.ofSeconds(40));
+      if (!client.join(PATIENCE)) {
+        recorder()
+            .event(
+                "harness",
+                Fields.of("thread", client.getName())
+                    .and("error", "does not know its last answer"));
+      }
     }
   }
 
-  /** Ends the workers too. */
+  /** Ends the workers too; nobody writes anything down afterwards. */
   @Override
   public void close() {
     submitting = false;
     working = false;
     clients.forEach(Thread::interrupt);
     workers.forEach(Thread::interrupt);
+    try {
+      for (Thread client : clients) {
+        client.join(PATIENCE);
+      }
+      for (Thread worker : workers) {
+        worker.join(PATIENCE);
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

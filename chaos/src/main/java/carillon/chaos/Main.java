@@ -3,6 +3,7 @@ package carillon.chaos;
 import carillon.chaos.history.History;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.Mutants;
+import carillon.chaos.report.Listing;
 import carillon.chaos.report.Report;
 import carillon.chaos.report.Seed;
 import carillon.chaos.rules.Verdict;
@@ -21,16 +22,20 @@ public final class Main {
 
   private static final Path ROOT = Path.of(".").toAbsolutePath().normalize();
   private static final Path BINARIES = ROOT.resolve("chaos/target/postgres-bin");
-  private static final Duration LIVENESS = Duration.ofSeconds(15);
-  private static final int BESIDE_FAULTS_SECONDS = 55;
-  private static final int MUTANTS_SECONDS = 140;
+  private static final Duration LIVENESS = Duration.ofSeconds(11); // two windows of R19
+  private static final int BESIDE_FAULTS_SECONDS = 50;
+  private static final int MUTANTS_SECONDS = 120;
   private static final int JOIN_NODES = 2;
+
+  /** Whether all was well, so that nobody needs what is left of the run. */
+  private static volatile boolean isWell;
 
   private final Options options;
   private final Path directory;
   private final String command;
   private final Progress progress;
   private final long began = System.nanoTime();
+  private Map<String, String> facts = Map.of();
 
   private Main(Options options, Path directory, String arguments) {
     this.options = options;
@@ -64,15 +69,19 @@ public final class Main {
             ? Files.createTempDirectory("carillon-chaos")
             : Files.createDirectories(options.keep());
     Runtime.getRuntime().addShutdownHook(new Thread(() -> endAll(options, directory)));
-    Main main = new Main(options, directory, String.join(" ", arguments));
-    System.exit(options.joins() ? main.join() : main.run());
+    Main main = new Main(options, directory, Options.shown(arguments));
+    int status = options.joins() ? main.join() : main.run();
+    isWell = status == 0;
+    System.exit(status);
   }
 
   /** Whoever stops a run would leave nodes and a PostgreSQL behind. */
   private static void endAll(Options options, Path directory) {
     Processes.endAll();
-    if (options.keep() == null) {
+    if (options.keep() == null && isWell) {
       Directories.delete(directory);
+    } else {
+      System.err.println("everything that was seen is in " + directory);
     }
   }
 
@@ -93,26 +102,46 @@ public final class Main {
     return mutants;
   }
 
-  private int run() throws IOException, InterruptedException, SQLException {
+  private int run() throws IOException, InterruptedException {
+    Report.clear(options.out());
     List<Seed> seeds = new ArrayList<>();
-    Map<String, String> facts = Map.of();
+    List<String> errors = new ArrayList<>();
     for (long number : options.seeds()) {
-      String name = Long.toUnsignedString(number);
-      progress.title("seed " + name);
-      Path place = Files.createDirectories(directory.resolve("seed-" + name));
-      try (Postgres postgres = Postgres.start(place, BINARIES)) {
-        facts = facts(postgres);
-        History history = Run.of(scenario(number), postgres, place, progress);
-        Seed seed = Seed.of(number, history);
-        seeds.add(seed);
-        progress.done(seed.verdict().failures().size() + " violations");
-      }
+      attempt("seed " + Long.toUnsignedString(number), errors, () -> seeds.add(seed(number)));
     }
+    List<Trials.Trial> trials = new ArrayList<>();
+    attempt("mutants", errors, () -> trials.addAll(trials()));
     Exposure exposure = Exposure.of(seeds.stream().map(Seed::history).toList());
-    Report report = new Report(facts, seeds, exposure, trials(), took());
+    Report report = new Report(facts, seeds, exposure, trials, errors, took());
     report.write(options.out());
     tell(report);
     return report.verdict().status();
+  }
+
+  /** Something that may break; what others found is still to be told. */
+  private interface Part {
+    void run() throws IOException, SQLException, InterruptedException;
+  }
+
+  private void attempt(String title, List<String> errors, Part part) throws InterruptedException {
+    progress.title(title);
+    try {
+      part.run();
+    } catch (IOException | SQLException | RuntimeException | Error e) {
+      errors.add(title + " did not come to its end: " + e);
+      progress.done(String.valueOf(e));
+    }
+  }
+
+  private Seed seed(long number) throws IOException, SQLException, InterruptedException {
+    Path place =
+        Files.createDirectories(directory.resolve("seed-" + Long.toUnsignedString(number)));
+    try (Postgres postgres = Postgres.start(place, BINARIES)) {
+      facts = facts(postgres);
+      Seed seed = Seed.of(number, Run.of(scenario(number), postgres, place, progress));
+      progress.done(seed.verdict().failures().size() + " violations");
+      return seed;
+    }
   }
 
   private Scenario scenario(long seed) throws IOException {
@@ -127,12 +156,12 @@ public final class Main {
   /** Everything that was chosen, not only the seeds. */
   private Map<String, String> facts(Postgres postgres)
       throws IOException, InterruptedException, SQLException {
-    Map<String, String> facts = Place.facts(command, postgres.version());
-    facts.put("options", options.toString());
-    facts.put("load", Load.Profile.USUAL.toString());
-    facts.put("nodes", "3 with a lease of 3 s" + (options.oldProgram() == null ? "" : ", one old"));
-    System.out.println(facts);
-    return facts;
+    Map<String, String> all = Place.facts(command, postgres.version());
+    all.put("options", options.shown());
+    all.put("load", Load.Profile.USUAL.toString());
+    all.put("nodes", "3 with a lease of 3 s" + (options.oldProgram() == null ? "" : ", one old"));
+    System.out.println(all);
+    return all;
   }
 
   private List<Trials.Trial> trials() throws IOException, InterruptedException {
@@ -140,10 +169,9 @@ public final class Main {
     if (mutants.isEmpty()) {
       return List.of();
     }
-    progress.title("mutants");
     Path place = Files.createDirectories(directory.resolve("mutants"));
     try (Postgres postgres = Postgres.start(place, BINARIES)) {
-      List<Trials.Trial> trials = new Trials(ROOT, place, postgres, progress).of(mutants);
+      List<Trials.Trial> trials = new Trials(ROOT, place, BINARIES, postgres, progress).of(mutants);
       long passed = trials.stream().filter(Trials.Trial::isPassed).count();
       progress.done(passed + " of " + trials.size() + " as they should be");
       return trials;
@@ -201,6 +229,11 @@ public final class Main {
               Place.facts(command, postgres.version()));
       Files.createDirectories(options.out());
       Files.writeString(options.out().resolve("joins.md"), report.page());
+      if (!report.isGood()) {
+        Files.writeString(
+            options.out().resolve("violations.md"),
+            Listing.of("Joins", history, report.verdict().failures()));
+      }
       progress.done(report.isGood() ? "all is well" : "NOT WELL");
       System.out.print(report.page());
       return report.isGood() ? 0 : 1;

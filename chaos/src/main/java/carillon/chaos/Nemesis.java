@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** Lets a plan of faults happen, and notes when each began and ended. */
@@ -31,7 +32,6 @@ public final class Nemesis {
           Fault.LEADER_PAUSE,
           Fault.TERM);
 
-  private final Cluster cluster;
   private final Load load;
   private final Recorder recorder;
   private final Faults faults;
@@ -39,7 +39,6 @@ public final class Nemesis {
   private final AtomicInteger underWay = new AtomicInteger();
 
   public Nemesis(Cluster cluster, Load load) {
-    this.cluster = cluster;
     this.load = load;
     this.recorder = cluster.recorder();
     this.faults = new Faults(cluster);
@@ -57,7 +56,7 @@ public final class Nemesis {
     try {
       for (Strike strike : plan) {
         sleepUntil(start + strike.at().toNanos());
-        strikes.add(Thread.ofVirtual().name(strike.fault().label()).start(() -> strike(strike)));
+        strikes.add(Watched.start(recorder, strike.fault().label(), () -> strike(strike)));
       }
       sleepUntil(start + length.toNanos());
     } finally {
@@ -85,7 +84,7 @@ public final class Nemesis {
       return;
     }
     underWay.incrementAndGet();
-    int cuts = victim.map(node -> cluster.relay(node).cuts()).orElse(0);
+    AtomicLong effect = new AtomicLong();
     try {
       recorder.event(
           "fault-start",
@@ -94,16 +93,24 @@ public final class Nemesis {
               .and("millis", strike.length().toMillis())
               .and("inFlight", awaitInFlight(fault, victim))
               .and("acknowledged", awaitAcknowledged(fault)));
-      faults.strike(strike, victim);
+      faults.strike(strike, victim, effect);
     } catch (InterruptedException _) {
       // The time is over: what it did is undone.
-    } catch (IOException | SQLException | RuntimeException e) {
+    } catch (IOException | SQLException | RuntimeException | Error e) {
       recorder.event("fault-failed", fields.and("error", String.valueOf(e)));
     } finally {
       underWay.decrementAndGet();
-      int cut = victim.map(node -> cluster.relay(node).cuts()).orElse(0) - cuts;
-      recorder.event("fault-end", cut > 0 ? fields.and("cuts", cut) : fields);
+      recorder.event("fault-end", fields.and(effect(fault, effect.get())));
     }
+  }
+
+  /** What those did of which one cannot say beforehand whether they do anything. */
+  private static Fields effect(Fault fault, long effect) {
+    return switch (fault) {
+      case AMBIGUOUS_COMMIT -> Fields.of("cuts", effect);
+      case BACKEND_KILL_CLAIM, BACKEND_KILL_IDLE, LEADER_BACKEND_KILL -> Fields.of("ended", effect);
+      default -> Fields.none();
+    };
   }
 
   /** For what only counts if something was under way. */

@@ -8,6 +8,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -28,8 +30,10 @@ public final class Node implements AutoCloseable {
   private final List<String> options;
   private final Recorder recorder;
   private @Nullable Process process; // guarded by this
+  private Instant launched = Instant.EPOCH; // guarded by this
   private boolean wanted; // guarded by this
   private int lives; // guarded by this
+  private int asked; // the last life that was told to end; guarded by this
   private volatile @Nullable URI url;
 
   Node(
@@ -66,6 +70,11 @@ public final class Node implements AutoCloseable {
     return process == null ? 0 : process.pid();
   }
 
+  /** When the life that it has, or had last, began. */
+  synchronized Instant launched() {
+    return launched;
+  }
+
   /** Lets it run from now on; nothing happens if it does. */
   public synchronized void start() throws IOException {
     wanted = true;
@@ -87,11 +96,12 @@ public final class Node implements AutoCloseable {
             .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));
     builder.environment().keySet().removeIf(name -> name.startsWith("CARILLON_"));
     builder.environment().putAll(program.environment());
+    launched = InstantSource.system().instant();
     Process started = Processes.start(builder);
     process = started;
     int life = ++lives;
     recorder.event("node-start", Fields.of("node", label).and("life", life));
-    Thread.ofVirtual().name(label).start(() -> follow(started, life));
+    Watched.start(recorder, label, () -> follow(started, life));
   }
 
   /** Reads what it prints until it ends; the first thing worth knowing is where it answers. */
@@ -104,11 +114,14 @@ public final class Node implements AutoCloseable {
         }
       }
       int status = started.waitFor();
-      boolean again = shouldRun(life);
+      boolean expected = wasAsked(life);
       recorder.event(
           "node-exit",
-          Fields.of("node", label).and("life", life).and("status", status).and("expected", !again));
-      if (again) {
+          Fields.of("node", label)
+              .and("life", life)
+              .and("status", status)
+              .and("expected", expected));
+      if (shouldRun(life)) {
         Thread.sleep(AGAIN);
         synchronized (this) {
           if (shouldRun(life)) {
@@ -121,6 +134,11 @@ public final class Node implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Who told it so may have wanted it back before it was gone. */
+  private synchronized boolean wasAsked(int life) {
+    return !wanted || asked >= life;
   }
 
   private synchronized boolean shouldRun(int life) {
@@ -140,6 +158,7 @@ public final class Node implements AutoCloseable {
   /** Takes its life without a warning; it stays dead until it is started. */
   public synchronized void kill9() throws InterruptedException {
     wanted = false;
+    asked = lives;
     if (process != null) {
       process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
     }
@@ -150,6 +169,7 @@ public final class Node implements AutoCloseable {
     Process ending;
     synchronized (this) {
       wanted = false;
+      asked = lives;
       ending = process;
     }
     if (ending == null) {

@@ -3,6 +3,7 @@ package carillon.chaos;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param seconds of faults for each seed, or of joins and leaves
  * @param mutants their names; {@code all} or {@code none} alone
  * @param joins let nodes join and leave instead of breaking them
- * @param keep where everything stays; null removes it
+ * @param keep where everything stays; null removes it if all is well
  * @param oldProgram a checkout whose program is the last node; null for none
  * @param out where results go
  */
@@ -27,6 +28,8 @@ record Options(
   static final String ALL = "all";
   static final String NONE = "none";
 
+  private static final Set<String> PATHS = Set.of("--keep", "--old-program", "--out");
+
   private static final int SECONDS = 75;
   private static final int JOIN_SECONDS = 300;
 
@@ -37,7 +40,7 @@ record Options(
       chaos/run --joins [--seeds 1] [--seconds 300]
       Results of everything go to chaos/results, those of less to chaos/target/results.
       Ends with 0 if all is well, 1 if a rule is broken or a mutant lives, 2 if the options are wrong,
-      3 if too little happened to say anything.
+      3 if too little happened, or the harness failed, to say anything.
       """;
 
   static Options parse(String... arguments) {
@@ -74,6 +77,26 @@ record Options(
         keep,
         oldProgram,
         out != null ? out : Path.of(whole ? "chaos/results" : "chaos/target/results"));
+  }
+
+  /** What was chosen, without where on this machine anything is. */
+  String shown() {
+    return "seeds %s, %d s of faults, mutants %s, %s"
+        .formatted(
+            seeds.stream().map(Long::toUnsignedString).toList(),
+            seconds,
+            mutants,
+            oldProgram == null ? "one program" : "the last node of an older program");
+  }
+
+  /** The command line, in the same way. */
+  static String shown(String... arguments) {
+    List<String> words = new ArrayList<>();
+    for (int i = 0; i < arguments.length; i++) {
+      boolean isPath = i > 0 && PATHS.contains(arguments[i - 1]);
+      words.add(isPath ? "DIR" : arguments[i]);
+    }
+    return String.join(" ", words);
   }
 
   private static List<Long> seeds(String list) {

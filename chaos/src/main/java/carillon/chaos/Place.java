@@ -5,7 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** Where, when and of what a run was, in words. */
 public final class Place {
@@ -31,6 +33,18 @@ public final class Place {
             .formatted(
                 Runtime.getRuntime().availableProcessors(), System.getProperty("os.version")));
     return facts;
+  }
+
+  /** What is committed says nothing of the machine's directories. */
+  public static String withoutPaths(String text) {
+    String shown = text;
+    for (String name : List.of("user.dir", "java.io.tmpdir", "user.home")) {
+      String path = System.getProperty(name, "");
+      if (path.length() > 1) {
+        shown = shown.replaceAll(Pattern.quote(path) + "(?:/[\\w.+-]+)*", "DIR");
+      }
+    }
+    return shown;
   }
 
   /** Of the work tree, marked if it has changes. */

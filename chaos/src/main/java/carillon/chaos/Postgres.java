@@ -19,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 
 /** A PostgreSQL of the harness's own, durable, which may be stopped in the middle of everything. */
@@ -53,7 +54,7 @@ public final class Postgres implements AutoCloseable {
   private final List<String> prefix;
   private final int port;
   private final String password;
-  private Process process;
+  private volatile Process process;
 
   /** How it is stopped. */
   enum Stop {
@@ -106,8 +107,13 @@ public final class Postgres implements AutoCloseable {
       throw new IOException("initdb failed: " + output);
     }
     Postgres postgres = new Postgres(cluster, home, log, prefix, password);
-    postgres.awaitReady();
-    return postgres;
+    try {
+      postgres.awaitReady();
+      return postgres;
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      postgres.close();
+      throw e;
+    }
   }
 
   /**
@@ -217,21 +223,43 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
-  /** Stops it, leaves it down for a while, and returns when it takes connections again. */
+  /**
+   * Stops it, leaves it down for a while, and returns when it takes connections again. Whoever
+   * interrupts that finds it launched.
+   */
   void restart(Stop stop, Duration down) throws IOException, InterruptedException {
     end(stop);
-    Thread.sleep(down);
-    process = launch();
+    try {
+      Thread.sleep(down);
+    } finally {
+      process = launch();
+    }
     awaitReady();
   }
 
-  private void end(Stop stop) throws InterruptedException {
-    switch (stop) {
-      case FAST -> Signals.interrupt(process.pid());
-      case IMMEDIATE -> Signals.quit(process.pid());
+  /** Undoes what faults may have left; returns when it takes connections. */
+  void heal() throws IOException, InterruptedException {
+    thaw();
+    if (!process.isAlive()) {
+      process = launch();
     }
-    if (!process.waitFor(20, TimeUnit.SECONDS)) {
-      process.destroyForcibly().waitFor();
+    awaitReady();
+  }
+
+  /** Not to be interrupted: two on one directory would be in each other's way. */
+  private void end(Stop stop) {
+    Process ending = process;
+    if (!ending.isAlive()) {
+      return;
+    }
+    switch (stop) {
+      case FAST -> Signals.interrupt(ending.pid());
+      case IMMEDIATE -> Signals.quit(ending.pid());
+    }
+    try {
+      ending.onExit().orTimeout(20, TimeUnit.SECONDS).join();
+    } catch (CompletionException _) {
+      ending.destroyForcibly().onExit().join();
     }
   }
 
@@ -248,12 +276,7 @@ public final class Postgres implements AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      thaw();
-      end(Stop.IMMEDIATE); // nobody needs what is in it
-    } catch (InterruptedException _) {
-      process.destroyForcibly();
-      Thread.currentThread().interrupt();
-    }
+    thaw();
+    end(Stop.IMMEDIATE); // nobody needs what is in it
   }
 }

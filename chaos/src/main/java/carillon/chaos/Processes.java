@@ -7,12 +7,17 @@ import java.util.List;
 final class Processes {
 
   private static boolean over; // guarded by the class
+  private static boolean hooked; // guarded by the class
 
   private Processes() {}
 
   static synchronized Process start(ProcessBuilder builder) throws IOException {
     if (over) {
       throw new IOException("the harness is ending");
+    }
+    if (!hooked) {
+      hooked = true; // also in a test whose machine is stopped in the middle
+      Runtime.getRuntime().addShutdownHook(new Thread(Processes::endAll));
     }
     return builder.start();
   }

@@ -55,7 +55,7 @@ public final class Receiver implements AutoCloseable {
     Receiver receiver =
         new Receiver(
             new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1")), streams, recorder);
-    Thread.ofVirtual().name("receiver").start(receiver::accept);
+    Watched.start(recorder, "receiver", receiver::accept);
     return receiver;
   }
 
@@ -84,7 +84,7 @@ public final class Receiver implements AutoCloseable {
     try {
       while (true) {
         Socket socket = server.accept();
-        Thread.ofVirtual().name("receiver-connection").start(() -> serve(socket));
+        Watched.start(recorder, "receiver-connection", () -> serve(socket));
       }
     } catch (IOException _) {
       // closed

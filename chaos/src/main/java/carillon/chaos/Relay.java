@@ -14,7 +14,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A line between one node and PostgreSQL that can be slow, cut, or deaf in one direction.
@@ -46,7 +45,6 @@ final class Relay implements AutoCloseable {
   private final Condition changed = lock.newCondition();
   private Mode mode = Mode.PASS; // guarded by lock
   private long delayMillis; // guarded by lock
-  private volatile @Nullable String cutText;
   private final AtomicInteger cutsLeft = new AtomicInteger();
   private final AtomicInteger cuts = new AtomicInteger();
 
@@ -113,20 +111,18 @@ final class Relay implements AutoCloseable {
   }
 
   /**
-   * The next so many statements that contain the text are carried out, and their answers lost
-   * together with their connections.
+   * The next so many commits of transactions that wrote something are carried out, and their
+   * answers lost together with their connections.
    */
-  void cutAfter(String text, int times) {
-    cutText = text;
+  void cutCommits(int times) {
     cutsLeft.set(times);
   }
 
   void stopCutting() {
     cutsLeft.set(0);
-    cutText = null;
   }
 
-  /** How many statements were carried out without an answer. */
+  /** How many commits were carried out without an answer. */
   int cuts() {
     return cuts.get();
   }
@@ -182,12 +178,9 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Whether the answer to this statement is to be lost; takes one of those that are left. */
-  private boolean isToBeCut(String statement) {
-    String text = cutText;
-    return text != null
-        && statement.contains(text)
-        && cutsLeft.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+  /** Takes one of the cuts that are left. */
+  private boolean takeCut() {
+    return cutsLeft.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
   }
 
   private static void close(Socket socket, boolean reset) {
@@ -218,6 +211,7 @@ final class Relay implements AutoCloseable {
     private final Socket client;
     private final Socket server;
     private volatile boolean deaf;
+    private boolean wrote; // in this transaction; of the thread that goes up
 
     Line(Socket client, Socket server) {
       this.client = client;
@@ -232,7 +226,7 @@ final class Relay implements AutoCloseable {
         byte[] buffer = new byte[BUFFER];
         for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
           for (String statement : statements.read(buffer, n)) {
-            deaf |= isToBeCut(statement);
+            deaf |= isLost(statement);
           }
           awaitOpen(true);
           out.write(buffer, 0, n);
@@ -242,6 +236,17 @@ final class Relay implements AutoCloseable {
       } catch (IOException | InterruptedException _) {
         end(false);
       }
+    }
+
+    /** Whether the answer to this statement is not to arrive. */
+    private boolean isLost(String statement) {
+      if (Statements.isBoundary(statement)) {
+        boolean isCommit = wrote && statement.contains("COMMIT");
+        wrote = false;
+        return isCommit && takeCut();
+      }
+      wrote |= Statements.isWrite(statement);
+      return false;
     }
 
     void down() {

@@ -4,6 +4,8 @@ import carillon.chaos.history.Fields;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -22,7 +24,11 @@ final class Schedules {
     this.tenants = tenants;
   }
 
-  /** Every eighth has a cron expression, the others an interval of 2 to 5 s. */
+  /**
+   * Every eighth has a cron expression, the others an interval of 2 to 5 s. Of those with cron
+   * expressions every second is never due: it names the hour that it is in UTC, but for a zone in
+   * which it is another.
+   */
   void put(int count, SplittableRandom random) throws IOException, InterruptedException {
     Instant start = InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).plusSeconds(2);
     for (int i = 0; i < count; i++) {
@@ -32,8 +38,8 @@ final class Schedules {
       Fields fields = Fields.of("tenant", tenant.name()).and("name", name);
       String rule;
       if (i % 8 == 0) {
-        String cron = "*/" + seconds + " * * * * *";
-        String zone = ZONES.get(random.nextInt(ZONES.size()));
+        String zone = ZONES.get(random.nextInt(i % 16 == 8 ? 1 : 0, ZONES.size()));
+        String cron = cron(seconds, zone, start, i % 16 == 8);
         rule = "\"cron\": \"%s\", \"timezone\": \"%s\"".formatted(cron, zone);
         fields = fields.and("cron", cron).and("timezone", zone);
       } else {
@@ -45,13 +51,21 @@ final class Schedules {
     }
   }
 
+  /** Says at which hours, now and the next, or it would be the same in every zone. */
+  static String cron(int seconds, String zone, Instant now, boolean isNever) {
+    int hour = now.atZone(isNever ? ZoneOffset.UTC : ZoneId.of(zone)).getHour();
+    String hours = isNever ? Integer.toString(hour) : hour + "," + (hour + 1) % 24;
+    return "*/%d * %s * * *".formatted(seconds, hours);
+  }
+
   private void put(Tenant tenant, String name, String rule, String overlap, Fields fields)
       throws IOException, InterruptedException {
+    String payload = Payload.ofSchedule(tenant, name);
     String body =
         """
         {%s, "type": "%s", "overlap": "%s", "catchUp": "all", "payload": %s}
         """
-            .formatted(rule, Tenants.WIDE, overlap, Payload.ofSchedule(tenant, name));
+            .formatted(rule, Tenants.WIDE, overlap, payload);
     long op =
         cluster
             .recorder()
@@ -60,6 +74,7 @@ final class Schedules {
                 fields
                     .and("type", Tenants.WIDE)
                     .and("target", "http")
+                    .and("payloadHash", Payload.hash(payload))
                     .and("maxAttempts", Load.MAX_ATTEMPTS));
     Api.Reply.Answered answered =
         cluster.must(Api.Call.put("/v1/schedules/" + name, tenant.key(), body));

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * Finds in what a client sends to PostgreSQL the statements that it has carried out: those of
@@ -19,12 +20,27 @@ final class Statements {
   private static final int SSL_REQUEST = 80877103;
   private static final int GSS_REQUEST = 80877104;
 
+  private static final Pattern WRITE =
+      Pattern.compile(
+          "\\b(?:INSERT\\s+INTO|DELETE\\s+FROM|MERGE\\s+INTO)\\b|(?<!FOR )(?<!KEY )\\bUPDATE\\b");
+  private static final Pattern BOUNDARY = Pattern.compile("\\s*(?:BEGIN|COMMIT|ROLLBACK)\\b.*");
+
   private final Map<String, String> prepared = new HashMap<>();
   private final byte[] kept = new byte[KEPT];
   private boolean started;
   private int seen; // bytes of this message, its header among them
   private int type;
   private int length; // that follow the type
+
+  /** Whether it changes something, as far as its text says; a lock is no change. */
+  static boolean isWrite(String statement) {
+    return WRITE.matcher(statement).find();
+  }
+
+  /** Whether a transaction begins or ends with it. */
+  static boolean isBoundary(String statement) {
+    return BOUNDARY.matcher(statement).matches();
+  }
 
   /** The statements that are complete with these bytes. */
   List<String> read(byte[] bytes, int n) {

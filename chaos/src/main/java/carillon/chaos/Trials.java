@@ -1,8 +1,11 @@
 package carillon.chaos;
 
+import carillon.chaos.Exposure.Counter;
+import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
+import carillon.chaos.report.Listing;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
@@ -33,6 +36,7 @@ public final class Trials {
 
   private final Path root;
   private final Path directory;
+  private final Path binaries;
   private final Postgres postgres;
   private final Progress progress;
   private final Semaphore places = new Semaphore(AT_ONCE);
@@ -42,23 +46,29 @@ public final class Trials {
    *
    * @param mutant null for the program as it is
    * @param found what rules found; all of it where the program should be right
-   * @param trouble why it could not be played; null if it was
+   * @param trouble why it was not played, or not enough of it; null if it was
+   * @param listing all that is known of the tasks that broke rules, where it is not as it should be
    */
   public record Trial(
       @Nullable Mutant mutant,
       Mutant.Scenario scenario,
       List<Violation> found,
       @Nullable String trouble,
-      Duration took) {
+      String listing) {
+
+    static Trial notEnded(@Nullable Mutant mutant, Mutant.Scenario scenario) {
+      return new Trial(mutant, scenario, List.of(), "did not end", "");
+    }
 
     /** Whether it is as it should be. */
     public boolean isPassed() {
-      if (trouble != null) {
-        return false;
-      }
-      return mutant == null
-          ? found.isEmpty()
-          : found.stream().anyMatch(violation -> violation.rule() == mutant.caughtBy());
+      return trouble == null
+          && (mutant == null ? found.isEmpty() : found.stream().anyMatch(mutant::isCaughtBy));
+    }
+
+    /** Whether it is known to be not as it should be: the program is wrong, or the mutant lives. */
+    public boolean isFailed() {
+      return mutant == null ? !found.isEmpty() : trouble == null && !isPassed();
     }
 
     public String name() {
@@ -66,9 +76,16 @@ public final class Trials {
     }
   }
 
-  public Trials(Path root, Path directory, Postgres postgres, Progress progress) {
+  /**
+   * Plays nothing yet.
+   *
+   * @param binaries of PostgreSQL, for those that break one of their own
+   * @param postgres for the others together
+   */
+  public Trials(Path root, Path directory, Path binaries, Postgres postgres, Progress progress) {
     this.root = root;
     this.directory = directory;
+    this.binaries = binaries;
     this.postgres = postgres;
     this.progress = progress;
   }
@@ -76,72 +93,106 @@ public final class Trials {
   /** Mutants in the order given, then the program as it is in the scenarios that they needed. */
   public List<Trial> of(List<Mutant> mutants) throws InterruptedException {
     Set<Mutant.Scenario> scenarios = new LinkedHashSet<>();
-    List<@Nullable Trial> trials = new ArrayList<>();
-    List<Runnable> together = new ArrayList<>();
-    List<Runnable> alone = new ArrayList<>();
+    List<Trial> trials = new ArrayList<>();
     for (Mutant mutant : mutants) {
       scenarios.add(mutant.scenario());
-      int place = trials.size();
-      trials.add(null);
-      (mutant.scenario().isAlone() ? alone : together)
-          .add(() -> set(trials, place, trial(mutant, mutant.scenario())));
+      trials.add(Trial.notEnded(mutant, mutant.scenario()));
     }
-    for (Mutant.Scenario scenario : scenarios) {
-      int place = trials.size();
-      trials.add(null);
-      (scenario.isAlone() ? alone : together).add(() -> set(trials, place, trial(null, scenario)));
-    }
+    scenarios.forEach(scenario -> trials.add(Trial.notEnded(null, scenario)));
     List<Thread> threads = new ArrayList<>();
-    for (Runnable each : together) {
-      threads.add(Thread.ofVirtual().start(() -> inItsPlace(each)));
+    for (int i = 0; i < trials.size(); i++) {
+      int place = i;
+      Trial planned = trials.get(i);
+      threads.add(Thread.ofVirtual().start(() -> set(trials, place, inItsPlace(planned))));
     }
     for (Thread thread : threads) {
       thread.join();
     }
-    alone.forEach(Runnable::run);
-    List<Trial> done = new ArrayList<>();
-    trials.forEach(
-        trial -> {
-          if (trial != null) {
-            done.add(trial);
-          }
-        });
-    return done;
+    synchronized (trials) {
+      return List.copyOf(trials);
+    }
   }
 
-  private static void set(List<@Nullable Trial> trials, int place, Trial trial) {
+  private static void set(List<Trial> trials, int place, Trial trial) {
     synchronized (trials) {
       trials.set(place, trial);
     }
   }
 
-  private void inItsPlace(Runnable trial) {
+  private Trial inItsPlace(Trial planned) {
     places.acquireUninterruptibly();
     try {
-      trial.run();
+      return trial(planned.mutant(), planned.scenario());
     } finally {
       places.release();
     }
   }
 
+  @SuppressWarnings("CatchingUnchecked") // whatever it is, the trial has not been played
   private Trial trial(@Nullable Mutant mutant, Mutant.Scenario scenario) {
-    long began = System.nanoTime();
     String name = mutant == null ? "asis_" + scenario.name() : mutant.name();
-    List<Violation> found = List.of();
-    String trouble = null;
+    Trial trial;
     try {
-      Verdict verdict = Verdict.on(play(mutant, scenario, name.toLowerCase(Locale.ROOT)));
-      found = verdict.failures();
-    } catch (IOException | SQLException | RuntimeException e) {
-      trouble = String.valueOf(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      trouble = String.valueOf(e);
+      History history = play(mutant, scenario, name.toLowerCase(Locale.ROOT));
+      trial = judged(mutant, scenario, history);
+    } catch (Throwable e) {
+      if (e instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+      }
+      trial = new Trial(mutant, scenario, List.of(), String.valueOf(e), "");
     }
-    Duration took = Duration.ofNanos(System.nanoTime() - began);
-    Trial trial = new Trial(mutant, scenario, List.copyOf(found), trouble, took);
     progress.step(trial.name() + (trial.isPassed() ? " as it should be" : " NOT as it should be"));
     return trial;
+  }
+
+  /** What a history says of whoever made it; of the program as it is, if enough happened in it. */
+  static Trial judged(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
+    List<Violation> found = Verdict.on(history).failures();
+    List<String> troubles = new ArrayList<>(Troubles.in(history));
+    if (mutant == null) {
+      troubles.addAll(tooLittle(scenario, history));
+    }
+    String trouble = troubles.isEmpty() ? null : String.join("; ", troubles);
+    Trial trial = new Trial(mutant, scenario, List.copyOf(found), trouble, "");
+    return trial.isPassed()
+        ? trial
+        : new Trial(
+            mutant, scenario, trial.found(), trouble, Listing.of(trial.name(), history, found));
+  }
+
+  /** Where nothing happens nothing goes wrong. */
+  private static List<String> tooLittle(Mutant.Scenario scenario, History history) {
+    Exposure exposure = Exposure.of(List.of(history));
+    long dials = history.events().stream().filter(event -> event.is("dial")).count();
+    List<String> few = new ArrayList<>();
+    least(exposure.of(Counter.ACKNOWLEDGED), leastAcknowledged(scenario), "submits", few);
+    switch (scenario) {
+      case WORKERS -> least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
+      case DELIVERIES -> {
+        least(exposure.of(Counter.DELIVERIES), 80, "deliveries", few);
+        least(exposure.of(Counter.CANCELS), 10, "cancels", few);
+      }
+      case SCHEDULES, LEADER_PAUSE -> {
+        least(exposure.of(Counter.FIRES), 15, "fires", few);
+        least(exposure.of(Counter.DELIVERIES), 15, "deliveries", few);
+      }
+      case NAMES -> least(dials, 20, "dials", few);
+      case DATABASE_CRASH, NODE_CRASH -> {}
+    }
+    return few;
+  }
+
+  private static long leastAcknowledged(Mutant.Scenario scenario) {
+    return switch (scenario) {
+      case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
+      case SCHEDULES, LEADER_PAUSE, NAMES -> 10;
+    };
+  }
+
+  private static void least(long count, long least, String what, List<String> few) {
+    if (count < least) {
+      few.add("only %d %s, which says nothing".formatted(count, what));
+    }
   }
 
   private History play(@Nullable Mutant mutant, Mutant.Scenario scenario, String name)
@@ -163,17 +214,19 @@ public final class Trials {
     Cluster.Settings settings = Cluster.Settings.of(program).with(scenario.nodes(), options);
     Scenario played =
         Scenario.directed(name, SEED, settings, load(scenario), Duration.ZERO, List.of());
-    return Run.of(
-        played,
-        postgres,
-        place,
-        progress,
+    Run.Course course =
         (cluster, load) -> {
           for (String sql : mutant == null ? List.<String>of() : mutant.sql()) {
             execute(cluster, sql);
           }
           course(scenario, hosts).run(cluster, load);
-        });
+        };
+    if (!scenario.isAlone()) {
+      return Run.of(played, postgres, place, progress, course);
+    }
+    try (Postgres own = Postgres.start(place, binaries)) {
+      return Run.of(played, own, place, progress, course);
+    }
   }
 
   private static void execute(Cluster cluster, String sql) throws SQLException {
@@ -240,11 +293,21 @@ public final class Trials {
     Thread.sleep(Duration.ofSeconds(2));
   }
 
+  /** Notes that a fault begins, as the nemesis does: what it explains must be known. */
+  private static Fields start(Cluster cluster, String fault, int id, @Nullable Node node) {
+    Fields fields =
+        Fields.of("fault", fault).and("id", id).and("node", node == null ? null : node.label());
+    cluster.recorder().event("fault-start", fields);
+    return fields;
+  }
+
   private static void crashDatabase(Cluster cluster, Load load)
       throws IOException, InterruptedException {
     for (int i = 0; i < 2; i++) {
       Thread.sleep(Duration.ofSeconds(3));
+      Fields fault = start(cluster, "pg-crash", i, null);
       cluster.postgres().restart(Postgres.Stop.IMMEDIATE, Duration.ofMillis(200));
+      cluster.recorder().event("fault-end", fault);
     }
     Thread.sleep(Duration.ofSeconds(2));
   }
@@ -254,9 +317,11 @@ public final class Trials {
     Node node = cluster.nodes().getFirst();
     for (int i = 0; i < 2; i++) {
       Thread.sleep(Duration.ofMillis(1500));
+      Fields fault = start(cluster, "kill9", i, node);
       node.kill9();
       node.start();
       cluster.awaitReady(node);
+      cluster.recorder().event("fault-end", fault);
     }
     Thread.sleep(Duration.ofSeconds(1));
   }
@@ -267,11 +332,13 @@ public final class Trials {
     Duration lease = cluster.settings().lease();
     Thread.sleep(Duration.ofSeconds(1));
     Node leader = new Faults(cluster).leader().orElse(cluster.nodes().getFirst());
+    Fields fault = start(cluster, "leader-pause", 1, leader);
     leader.suspend();
     try {
       Thread.sleep(lease.multipliedBy(3).dividedBy(4));
     } finally {
       leader.resume();
+      cluster.recorder().event("fault-end", fault);
     }
     Thread.sleep(Duration.ofSeconds(5));
   }

@@ -43,7 +43,7 @@ final class Vitals implements AutoCloseable {
     this.load = load;
     this.receiver = receiver;
     this.progress = progress;
-    this.thread = Thread.ofVirtual().name("vitals").start(this::run);
+    this.thread = Watched.start(cluster.recorder(), "vitals", this::run);
   }
 
   static Vitals watch(Cluster cluster, Load load, Receiver receiver, Progress progress) {
@@ -137,5 +137,10 @@ final class Vitals implements AutoCloseable {
   @Override
   public void close() {
     thread.interrupt();
+    try {
+      thread.join();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

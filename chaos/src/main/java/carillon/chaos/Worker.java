@@ -107,7 +107,7 @@ final class Worker {
     Held before = older.put(held.id(), held);
     int draw = random.nextInt(100);
     if (before != null && draw < 30) {
-      report(before, "completed"); // with a token of the past
+      report(before, "completed", true); // with a token of the past
     }
     if (draw < 70) {
       report(held, "completed");
@@ -117,7 +117,7 @@ final class Worker {
       renew(held);
       report(held, "completed");
     } else if (draw < 89) {
-      Thread.ofVirtual().start(() -> reportLate(held));
+      Watched.start(recorder, name + "-late", () -> reportLate(held));
     } else if (draw < 93) {
       report(held, "completed");
       report(held, "completed");
@@ -131,15 +131,23 @@ final class Worker {
   private void reportLate(Held held) {
     try {
       Thread.sleep(LATE_MILLIS);
-      report(held, "completed");
+      report(held, "completed", true);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
   private void report(Held held, String outcome) throws InterruptedException {
+    report(held, outcome, false);
+  }
+
+  /**
+   * @param isLate whether its lease is over by now
+   */
+  private void report(Held held, String outcome, boolean isLate) throws InterruptedException {
     Node node = nodes.next();
-    long op = recorder.invoke("work-report", about(held, node).and("outcome", outcome));
+    Fields fields = about(held, node).and("outcome", outcome);
+    long op = recorder.invoke("work-report", isLate ? fields.and("late", true) : fields);
     Reply reply =
         nodes.call(
             node,

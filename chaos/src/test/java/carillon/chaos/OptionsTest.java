@@ -30,6 +30,12 @@ class OptionsTest {
   }
 
   @Test
+  void what_is_shown_of_them_has_no_paths() {
+    assertThat(Options.shown("--seeds", "1", "--keep", "/a/b")).isEqualTo("--seeds 1 --keep DIR");
+    assertThat(Options.parse("--keep", "/a/b").shown()).doesNotContain("/a");
+  }
+
+  @Test
   void joins_take_five_minutes_unless_told_otherwise() {
     assertThat(Options.parse("--joins").seconds()).isEqualTo(300);
     assertThat(Options.parse("--joins").seeds()).hasSize(1);

@@ -13,6 +13,7 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -137,13 +138,16 @@ class RelayTest {
   }
 
   @Test
-  void a_commit_that_is_cut_arrives_and_its_answer_does_not() throws IOException {
-    relay.cutAfter("COMMIT", 1);
+  void a_commit_of_a_write_that_is_cut_arrives_and_its_answer_does_not() throws IOException {
+    relay.cutCommits(1);
     client.getOutputStream().write(startup());
-    client.getOutputStream().write(query("SELECT 1"));
-    hear(server, startup().length + query("SELECT 1").length);
-    say(server, "one");
-    assertThat(hear(client, 3)).isEqualTo("one");
+    hear(server, startup().length);
+    for (String statement : List.of("SELECT 1 FOR UPDATE", "COMMIT", "UPDATE a SET b = 1")) {
+      client.getOutputStream().write(query(statement));
+      hear(server, query(statement).length);
+      say(server, "one");
+      assertThat(hear(client, 3)).as(statement).isEqualTo("one");
+    }
 
     client.getOutputStream().write(query("COMMIT"));
     assertThat(hear(server, query("COMMIT").length)).contains("COMMIT");

@@ -44,6 +44,10 @@ class ShortRunTest {
     assertThat(exposure.of(Counter.ACKNOWLEDGED)).isGreaterThan(250);
     assertThat(exposure.of(Counter.DELIVERIES)).isGreaterThan(250);
     assertThat(exposure.of(Counter.FAULTS)).isEqualTo(strikes().size());
+    assertThat(exposure.of(Counter.KILLS)).isGreaterThanOrEqualTo(1);
+    assertThat(exposure.of(Counter.AMBIGUOUS)).isGreaterThanOrEqualTo(1);
+    assertThat(history.events()).noneMatch(event -> event.is("fault-failed"));
+    assertThat(Troubles.in(history)).isEmpty();
   }
 
   private static List<Strike> strikes() {

@@ -1,6 +1,7 @@
 package carillon.chaos.mutants;
 
 import carillon.chaos.rules.Rule;
+import carillon.chaos.rules.Violation;
 import java.util.List;
 
 /**
@@ -12,6 +13,7 @@ import java.util.List;
  * @param sql run on its database once that is there
  * @param scenario what exposes it
  * @param caughtBy the rule that must fire
+ * @param saying what it must say; empty where anything will do
  */
 public record Mutant(
     String name,
@@ -19,7 +21,22 @@ public record Mutant(
     List<Edit> edits,
     List<String> sql,
     Scenario scenario,
-    Rule caughtBy) {
+    Rule caughtBy,
+    String saying) {
+
+  Mutant(
+      String name,
+      String breaks,
+      List<Edit> edits,
+      List<String> sql,
+      Scenario scenario,
+      Rule caughtBy) {
+    this(name, breaks, edits, sql, scenario, caughtBy, "");
+  }
+
+  public boolean isCaughtBy(Violation violation) {
+    return violation.rule() == caughtBy && violation.what().contains(saying);
+  }
 
   /** What is done to a program to see whether it is broken. */
   public enum Scenario {
@@ -48,7 +65,7 @@ public record Mutant(
       return nodes;
     }
 
-    /** Whether it breaks what others need, and so cannot be played beside them. */
+    /** Whether it breaks what others need, and so needs a database of its own. */
     public boolean isAlone() {
       return this == DATABASE_CRASH;
     }

@@ -5,7 +5,7 @@ import carillon.chaos.rules.Rule;
 import java.util.List;
 import java.util.Optional;
 
-/** All mutants. The numbers that are missing need what the program does not have yet. */
+/** All mutants; numbers without one (M5, M13, M14) would break what the program does not have. */
 public final class Mutants {
 
   private static final String STORE = "carillon.store.";
@@ -109,7 +109,8 @@ public final class Mutants {
                       1)),
               List.of(),
               Scenario.DELIVERIES,
-              Rule.R8),
+              Rule.R8,
+              "before it was due"), // by the receiver, not only by the witness
           new Mutant(
               "M9",
               "a running task is cancelled as if it waited",

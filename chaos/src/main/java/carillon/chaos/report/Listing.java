@@ -22,7 +22,7 @@ import java.util.Set;
  * For each task that a rule was broken by, all that anybody saw of it, in the order of time: the
  * page to read when a run has failed.
  */
-final class Listing {
+public final class Listing {
 
   private static final int MOST_TASKS = 50;
   private static final Set<Table> OF_TASKS =
@@ -43,7 +43,15 @@ final class Listing {
   }
 
   static String of(Seed seed) {
-    List<Violation> failures = seed.verdict().failures();
+    return of("Seed " + seed.name(), seed.history(), seed.verdict().failures());
+  }
+
+  /**
+   * A section for each task that is named.
+   *
+   * @param title whose history it is
+   */
+  public static String of(String title, History history, List<Violation> failures) {
     Set<String> tasks = new LinkedHashSet<>();
     for (Violation violation : failures) {
       String task = violation.task();
@@ -51,13 +59,13 @@ final class Listing {
         tasks.add(task);
       }
     }
-    StringBuilder text = new StringBuilder("# Seed " + seed.name() + "\n");
+    StringBuilder text = new StringBuilder("# " + title + "\n");
     text.append("\nSeconds are since the start of the run.\n");
     failures.stream()
         .filter(violation -> violation.task() == null)
         .forEach(violation -> text.append("\n- ").append(violation));
     text.append('\n');
-    Listing listing = new Listing(seed.history(), tasks);
+    Listing listing = new Listing(history, tasks);
     for (String task : tasks) {
       text.append("\n## ").append(task).append("\n\n");
       failures.stream()

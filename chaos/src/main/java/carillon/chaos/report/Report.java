@@ -1,10 +1,12 @@
 package carillon.chaos.report;
 
 import carillon.chaos.Exposure;
+import carillon.chaos.Place;
 import carillon.chaos.Trials;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -23,12 +26,14 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param facts what was run on what, to be printed: options, commit, versions, machine
  * @param trials of mutants; empty where none were asked for
+ * @param errors of runs that did not come to their end, so that they are not among the seeds
  */
 public record Report(
     Map<String, String> facts,
     List<Seed> seeds,
     Exposure exposure,
     List<Trials.Trial> trials,
+    List<String> errors,
     Duration took) {
 
   private static final JsonMapper JSON =
@@ -36,16 +41,14 @@ public record Report(
 
   /** How it ended; its number is the exit status. */
   public enum Verdict {
-    OK(0, "No rule was broken, no mutant lives, and enough was tried."),
-    BROKEN(1, "Something is wrong: a rule was broken, or a mutant lives."),
-    INCONCLUSIVE(3, "No rule was broken, but too little was tried to say so with confidence.");
+    OK(0),
+    BROKEN(1),
+    INCONCLUSIVE(3);
 
     private final int status;
-    private final String sentence;
 
-    Verdict(int status, String sentence) {
+    Verdict(int status) {
       this.status = status;
-      this.sentence = sentence;
     }
 
     public int status() {
@@ -56,11 +59,49 @@ public record Report(
   public Verdict verdict() {
     boolean isBroken =
         seeds.stream().anyMatch(seed -> !seed.verdict().isClean())
-            || trials.stream().anyMatch(trial -> !trial.isPassed());
+            || trials.stream().anyMatch(Trials.Trial::isFailed);
     if (isBroken) {
       return Verdict.BROKEN;
     }
-    return exposure.missing().isEmpty() ? Verdict.OK : Verdict.INCONCLUSIVE;
+    return exposure.missing().isEmpty() && troubles().isEmpty() ? Verdict.OK : Verdict.INCONCLUSIVE;
+  }
+
+  private String sentence() {
+    String mutants = trials.isEmpty() ? "no mutants were tried" : "no mutant lives";
+    return switch (verdict()) {
+      case OK -> "No rule was broken, %s, and enough was tried.".formatted(mutants);
+      case BROKEN -> "Something is wrong: a rule was broken, or a mutant lives.";
+      case INCONCLUSIVE ->
+          "No rule is known to be broken, %s, but too little was tried, or the harness itself failed."
+              .formatted(trials.isEmpty() ? mutants : "no mutant is known to live");
+    };
+  }
+
+  /** Why the run proves less than it seems to. */
+  private List<String> troubles() {
+    List<String> troubles = new ArrayList<>(errors);
+    for (Seed seed : seeds) {
+      seed.troubles().forEach(trouble -> troubles.add("seed " + seed.name() + ": " + trouble));
+    }
+    for (Trials.Trial trial : trials) {
+      if (trial.trouble() != null) {
+        troubles.add(trial.name() + ": " + trial.trouble());
+      }
+    }
+    return troubles;
+  }
+
+  /** Removes what an earlier run left, so that nobody takes it for this one's. */
+  public static void clear(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      return;
+    }
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(directory, "{latest.*,timeline-*.svg,violations.md}")) {
+      for (Path file : files) {
+        Files.delete(file);
+      }
+    }
   }
 
   /**
@@ -69,21 +110,24 @@ public record Report(
    */
   public void write(Path directory) throws IOException {
     Files.createDirectories(directory);
-    Files.writeString(directory.resolve("latest.md"), markdown());
-    Files.writeString(directory.resolve("latest.json"), json());
+    Files.writeString(directory.resolve("latest.md"), Place.withoutPaths(markdown()));
+    Files.writeString(directory.resolve("latest.json"), Place.withoutPaths(json()));
     for (Seed seed : seeds) {
       Files.writeString(directory.resolve(chart(seed)), Timeline.of(seed));
     }
-    String listings =
-        seeds.stream()
-            .filter(seed -> !seed.verdict().isClean())
-            .map(Listing::of)
-            .collect(Collectors.joining("\n"));
+    List<String> all = new ArrayList<>();
+    seeds.stream().filter(seed -> !seed.verdict().isClean()).map(Listing::of).forEach(all::add);
+    trials.stream()
+        .filter(trial -> !trial.isPassed())
+        .map(Trials.Trial::listing)
+        .filter(listing -> !listing.isEmpty())
+        .forEach(all::add);
+    String listings = String.join("\n", all);
     Path violations = directory.resolve("violations.md");
     if (listings.isEmpty()) {
       Files.deleteIfExists(violations);
     } else {
-      Files.writeString(violations, listings);
+      Files.writeString(violations, Place.withoutPaths(listings));
     }
   }
 
@@ -93,7 +137,9 @@ public record Report(
 
   String markdown() {
     StringBuilder text = new StringBuilder("# Chaos report\n\n");
-    text.append("**%s** %s\n\n".formatted(verdict(), verdict().sentence));
+    text.append("**%s** %s\n\n".formatted(verdict(), sentence()));
+    troubles().forEach(trouble -> text.append("- ").append(trouble).append('\n'));
+    text.append(troubles().isEmpty() ? "" : "\n");
     List<List<String>> about = new ArrayList<>();
     facts.forEach((name, value) -> about.add(List.of(name, value)));
     about.add(List.of("took", took.toSeconds() + " s"));
@@ -114,18 +160,27 @@ public record Report(
   }
 
   private String exposures() {
+    List<String> headings = new ArrayList<>(List.of("exposure"));
+    List<Exposure> alone = new ArrayList<>();
+    for (Seed seed : seeds) {
+      headings.add("seed " + seed.name());
+      alone.add(Exposure.of(List.of(seed.history())));
+    }
+    headings.addAll(List.of("together", "minimum", "", "3/n"));
     List<List<String>> rows = new ArrayList<>();
     for (Exposure.Counter counter : Exposure.Counter.values()) {
       long count = exposure.of(counter);
-      rows.add(
+      List<String> row = new ArrayList<>(List.of(counter.title()));
+      alone.forEach(one -> row.add(number(one.of(counter))));
+      row.addAll(
           List.of(
-              counter.title(),
               number(count),
-              number(counter.minimum()),
-              count < counter.minimum() ? "**too few**" : "enough",
+              counter.minimum() == 0 ? "" : number(counter.minimum()),
+              counter.minimum() == 0 ? "" : count < counter.minimum() ? "**too few**" : "enough",
               String.format(Locale.ROOT, "%.2g", exposure.bound(counter))));
+      rows.add(row);
     }
-    return Tables.of(List.of("exposure", "count", "minimum", "", "3/n"), rows);
+    return Tables.of(headings, rows);
   }
 
   private static String number(long value) {
@@ -140,7 +195,8 @@ public record Report(
       List<String> row = new ArrayList<>(List.of(rule.toString(), rule.title()));
       for (Seed seed : seeds) {
         int found = seed.verdict().of(rule).size();
-        row.add(found == 0 ? "0" : rule.isWarning() ? found + " (warning)" : "**" + found + "**");
+        String none = seed.verdict().isTried(rule) ? "0" : "not tried";
+        row.add(found == 0 ? none : rule.isWarning() ? found + " (warning)" : "**" + found + "**");
       }
       rows.add(row);
     }
@@ -232,6 +288,7 @@ public record Report(
   String json() {
     Map<String, Object> tree = new LinkedHashMap<>();
     tree.put("verdict", verdict().name());
+    tree.put("troubles", troubles());
     tree.put("run", facts);
     tree.put("seconds", took.toSeconds());
     Map<String, Object> exposures = new LinkedHashMap<>();
@@ -248,6 +305,18 @@ public record Report(
         violations.put(rule.toString(), seed.verdict().of(rule).size());
       }
       one.put("violations", violations);
+      one.put(
+          "notTried",
+          Stream.of(Rule.values())
+              .filter(rule -> !seed.verdict().isTried(rule))
+              .map(Rule::toString)
+              .toList());
+      Exposure alone = Exposure.of(List.of(seed.history()));
+      Map<String, Long> counts = new LinkedHashMap<>();
+      for (Exposure.Counter counter : Exposure.Counter.values()) {
+        counts.put(counter.name(), alone.of(counter));
+      }
+      one.put("exposure", counts);
       one.put("duplicates", seed.verdict().duplicates());
       perSeed.put(seed.name(), one);
     }

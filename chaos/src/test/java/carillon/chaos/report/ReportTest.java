@@ -17,6 +17,7 @@ import carillon.chaos.rules.Violation;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,6 +71,7 @@ class ReportTest {
         List.of(Seed.of(7, history)),
         Exposure.of(List.of(history)),
         trials,
+        List.of(),
         Duration.ofSeconds(9));
   }
 
@@ -103,7 +105,7 @@ class ReportTest {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation other = new Violation(Rule.R1, null, "x");
     Trials.Trial lives =
-        new Trials.Trial(mutant, mutant.scenario(), List.of(other), null, Duration.ZERO);
+        new Trials.Trial(mutant, mutant.scenario(), List.of(other), null, "what m1 did");
 
     Report report = report(false, List.of(lives));
 
@@ -117,17 +119,64 @@ class ReportTest {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation own = new Violation(mutant.caughtBy(), null, "x");
 
-    assertThat(
-            new Trials.Trial(mutant, mutant.scenario(), List.of(own), null, Duration.ZERO)
-                .isPassed())
+    assertThat(new Trials.Trial(mutant, mutant.scenario(), List.of(own), null, "").isPassed())
         .isTrue();
-    assertThat(
-            new Trials.Trial(null, mutant.scenario(), List.of(own), null, Duration.ZERO).isPassed())
+    assertThat(new Trials.Trial(null, mutant.scenario(), List.of(own), null, "").isPassed())
         .isFalse();
-    assertThat(
-            new Trials.Trial(null, mutant.scenario(), List.of(), "no place", Duration.ZERO)
-                .isPassed())
+    assertThat(new Trials.Trial(null, mutant.scenario(), List.of(), "no place", "").isPassed())
         .isFalse();
+  }
+
+  @Test
+  void without_mutants_nothing_is_said_of_them() {
+    assertThat(report(false, List.of()).markdown()).contains("no mutants were tried");
+  }
+
+  @Test
+  void what_was_not_played_is_no_failure_and_no_proof() {
+    Mutant mutant = Mutants.named("M1").orElseThrow();
+    Trials.Trial trial = new Trials.Trial(mutant, mutant.scenario(), List.of(), "did not end", "");
+
+    assertThat(trial.isFailed()).isFalse();
+    assertThat(report(false, List.of(trial)).verdict()).isEqualTo(Report.Verdict.INCONCLUSIVE);
+    assertThat(report(false, List.of(trial)).markdown()).contains("- M1: did not end");
+  }
+
+  @Test
+  void a_mutant_may_have_to_be_caught_in_a_certain_way() {
+    Mutant mutant = Mutants.named("M8").orElseThrow();
+
+    assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "claimed before it was ready")))
+        .isFalse();
+    assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "sent 9 ms before it was due")))
+        .isTrue();
+  }
+
+  @Test
+  void an_error_is_reported_without_the_machines_paths_and_old_reports_are_gone()
+      throws IOException {
+    Files.writeString(directory.resolve("latest.md"), "old");
+    Files.writeString(directory.resolve("timeline-9.svg"), "old");
+    Report.clear(directory);
+    assertThat(directory).isEmptyDirectory();
+
+    String path = Path.of("").toAbsolutePath() + "/server/x.jar";
+    Report report =
+        new Report(
+            Map.of(),
+            List.of(),
+            Exposure.of(List.of()),
+            List.of(),
+            List.of("seed 7: there is no " + path),
+            Duration.ZERO);
+    report.write(directory);
+
+    assertThat(report.verdict()).isEqualTo(Report.Verdict.INCONCLUSIVE);
+    assertThat(directory.resolve("latest.md"))
+        .content()
+        .contains("seed 7: there is no DIR")
+        .doesNotContain(path);
+    assertThat(directory.resolve("latest.json")).content().doesNotContain(path);
   }
 
   @Test
