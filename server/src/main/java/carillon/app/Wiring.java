@@ -244,7 +244,7 @@ final class Wiring {
             health(heartbeat, engine),
             metrics.registry(),
             clock);
-    hints.listen(cluster, engine, upkeep);
+    hints.listen(cluster, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());
