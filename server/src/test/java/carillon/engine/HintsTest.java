@@ -224,7 +224,9 @@ class HintsTest {
     Slot old = Slot.of(then);
     int lane = oldTask(then);
     runner.world.queue.sweep(here.clock.instant()); // so that a full one is not the next anyway
-    here.sql("UPDATE carillon.task SET ready_at = now() WHERE slot = '%s'".formatted(old.day()));
+    here.sql(
+        "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE slot = '%s'"
+            .formatted(old.day()));
 
     maker.world.agenda.note(old, lane, here.clock.instant());
     maker.world.queue.sweep(here.clock.instant());
@@ -252,8 +254,8 @@ class HintsTest {
     int lane = Integer.parseInt(here.value("SELECT id FROM carillon.lane"));
     here.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, due_at, created_at)
-        VALUES (1, '%s', DATE '%s', %d, now(), now())
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+        VALUES (1, '%s', DATE '%s', %d, 'COMPLETED', now(), now())
         """
             .formatted(TaskId.at(then, new Random(1)), slot.day(), lane));
     return lane;

@@ -68,10 +68,7 @@ class LoopTest {
     }
 
     long apart =
-        IntStream.range(1, 4)
-            .mapToLong(i -> began.get(i) - began.get(i - 1))
-            .min()
-            .orElseThrow();
+        IntStream.range(1, 4).mapToLong(i -> began.get(i) - began.get(i - 1)).min().orElseThrow();
     assertThat(Duration.ofNanos(apart)).isLessThan(half.multipliedBy(2));
   }
 }
