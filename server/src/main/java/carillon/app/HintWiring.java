@@ -1,7 +1,6 @@
 package carillon.app;
 
 import carillon.engine.Announcer;
-import carillon.engine.Engine;
 import carillon.engine.EngineEvent;
 import carillon.engine.Listener;
 import carillon.engine.Loop;
@@ -16,7 +15,6 @@ import carillon.store.Pooler;
 import carillon.store.WorkQueue;
 import java.security.SecureRandom;
 import java.util.HexFormat;
-import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -51,7 +49,7 @@ final class HintWiring {
         new Announcer(
             self,
             memory.catalog(),
-            lane -> cluster.heartbeat().view().isOurs(lane),
+            cluster.heartbeat()::view,
             memory.clock(),
             hints == null ? _ -> {} : hints::send);
   }
@@ -63,6 +61,9 @@ final class HintWiring {
   static HintWiring start(Pools pools, ClusterWiring cluster, Memory memory) {
     var wiring = new HintWiring(pools, cluster, memory);
     Announcer announcer = wiring.announcer;
+    if (wiring.hints == null) {
+      memory.queue().isToldNothing();
+    }
     memory.agenda().shareWith(announcer);
     cluster.whenMoved(() -> announcer.tell(Hint.News.SHARDS));
     Loop announcing = announcer.loop(wiring.whenFailed).start();
@@ -81,7 +82,7 @@ final class HintWiring {
   }
 
   /** Begins to hear what other nodes tell. */
-  void listen(ClusterWiring cluster, Optional<Engine> engine, Upkeep upkeep) {
+  void listen(ClusterWiring cluster, Upkeep upkeep) {
     Hints heard = hints;
     if (heard == null) {
       return;
@@ -90,8 +91,7 @@ final class HintWiring {
         new Listener(self, heard, memory.queue(), memory.catalog(), memory.agenda(), announcer)
             .when(Hint.News.MEMBERS, cluster::membersChanged)
             .when(Hint.News.SHARDS, cluster::shardsChanged)
-            .when(Hint.News.SCHEDULES, upkeep::planNow)
-            .when(Hint.News.MUCH, () -> engine.ifPresent(Engine::lookAround));
+            .when(Hint.News.SCHEDULES, upkeep::planNow);
     Loop listening = listener.loop(whenFailed).start();
     shutdown.add(
         () -> {

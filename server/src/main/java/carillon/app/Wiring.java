@@ -247,7 +247,7 @@ final class Wiring {
             health(heartbeat, () -> engine.flatMap(Engine::stuck).or(standstill)),
             metrics.registry(),
             clock);
-    hints.listen(cluster, engine, upkeep);
+    hints.listen(cluster, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());

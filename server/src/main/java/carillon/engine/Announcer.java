@@ -1,5 +1,6 @@
 package carillon.engine;
 
+import carillon.model.ClusterView;
 import carillon.model.Hint;
 import carillon.model.Slot;
 import carillon.store.Agenda;
@@ -14,19 +15,25 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.IntPredicate;
+import java.util.function.Supplier;
 
 /**
  * Tells other nodes what they would otherwise find by their next sweep: what is due in their lanes,
- * and that the cluster has changed. While one hint is on its way the next gathers.
+ * and that the cluster has changed. While hints are on their way the next gather.
  */
 public final class Announcer implements Agenda.Others {
 
-  /** Between two hints. */
+  /** Between two times that something is told. */
   static final Duration GATHERING = Duration.ofMillis(20);
 
-  /** What is due later is found by a sweep in time. */
-  private static final Duration SOON = Duration.ofSeconds(2);
+  /** What is due later is found by a sweep in time, whichever slot it is in. */
+  private static final Duration SOON = Duration.ofMinutes(1);
+
+  /** At a time: others can take in only so much, and find the rest by their next sweep. */
+  private static final int MOST_HINTS = 10;
+
+  /** Slots of an earlier time are not looked at by every sweep; an hour before that is so. */
+  private static final Duration LOOKED_AT = Duration.ofHours(23);
 
   /** Whoever looks after a lane takes what is due at once; what waits for so long is left. */
   private static final Duration LEFT_AFTER = Duration.ofMillis(250);
@@ -35,7 +42,7 @@ public final class Announcer implements Agenda.Others {
 
   private final String self;
   private final Catalog catalog;
-  private final IntPredicate isOurs;
+  private final Supplier<ClusterView> view;
   private final InstantSource clock;
   private final Consumer<Hint> send;
   private volatile Runnable whenAdded = () -> {};
@@ -49,13 +56,17 @@ public final class Announcer implements Agenda.Others {
 
   /**
    * @param self names this process, so that it can leave out what it hears from itself
-   * @param isOurs which lanes this node looks after
+   * @param view which lanes this node looks after, and whether there is anybody to tell
    */
   public Announcer(
-      String self, Catalog catalog, IntPredicate isOurs, InstantSource clock, Consumer<Hint> send) {
+      String self,
+      Catalog catalog,
+      Supplier<ClusterView> view,
+      InstantSource clock,
+      Consumer<Hint> send) {
     this.self = self;
     this.catalog = catalog;
-    this.isOurs = isOurs;
+    this.view = view;
     this.clock = clock;
     this.send = send;
   }
@@ -72,10 +83,20 @@ public final class Announcer implements Agenda.Others {
     stopping = true;
   }
 
-  /** Workers may ask any node, so their lanes are everybody's. */
   @Override
   public boolean lookAfter(int lane) {
-    return (stopping || !isOurs.test(lane)) && catalog.isPushed(lane);
+    return (stopping || !view.get().isOurs(lane)) && catalog.isPushed(lane);
+  }
+
+  @Override
+  public boolean share(int lane) {
+    return !view.get().isAlone() && !catalog.isPushed(lane);
+  }
+
+  /** Who looks after nothing does not help either, and has nobody to keep it for. */
+  @Override
+  public boolean mayMiss(Slot slot) {
+    return view.get().count() > 0 && slot.compareTo(Slot.of(clock.instant().minus(LOOKED_AT))) < 0;
   }
 
   @Override
@@ -104,23 +125,25 @@ public final class Announcer implements Agenda.Others {
 
   /** One pass. What cannot be sent is forgotten: by the next time they will have found it. */
   public Duration announceOnce() {
-    Hint hint = take();
-    if (!hint.news().isEmpty() || !hint.due().isEmpty()) {
-      send.accept(hint);
-    }
+    take().forEach(send);
     return IDLE;
   }
 
-  private synchronized Hint take() {
-    List<Hint.Due> listed = new ArrayList<>();
-    if (due.size() > Hint.MOST_DUE) {
-      news.add(Hint.News.MUCH);
-    } else {
-      due.forEach((place, at) -> listed.add(new Hint.Due(place.slot(), place.lane(), at)));
+  /** What is due first comes first. */
+  private synchronized List<Hint> take() {
+    List<Hint.Due> listed =
+        due.entrySet().stream()
+            .sorted(Map.Entry.comparingByValue())
+            .limit(MOST_HINTS * Hint.MOST_DUE)
+            .map(each -> new Hint.Due(each.getKey().slot(), each.getKey().lane(), each.getValue()))
+            .toList();
+    List<Hint> hints = new ArrayList<>();
+    for (int from = 0; from < listed.size() || !news.isEmpty(); from += Hint.MOST_DUE) {
+      int to = Math.min(listed.size(), from + Hint.MOST_DUE);
+      hints.add(new Hint(self, news, listed.subList(from, to)));
+      news.clear();
     }
-    Hint hint = new Hint(self, news, listed);
     due.clear();
-    news.clear();
-    return hint;
+    return hints;
   }
 }

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.store.BackfillSteps;
+import carillon.store.StoreException;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -41,6 +42,9 @@ final class Backfiller {
       events.accept(new EngineEvent.Backfilled(step.made()));
       return step.isOver();
     } catch (RuntimeException e) {
+      if (e instanceof StoreException store && store.isStaleTerm()) {
+        throw e; // it is another's turn
+      }
       log.warn("cannot backfill backfill={} error={}", id, e.toString());
       steps.postpone(id); // throws if it is the database that cannot be reached
       return true;

@@ -12,8 +12,10 @@ import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -27,8 +29,11 @@ final class Claimer {
   /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  /** What waits for so long in a lane of another node is anybody's. */
-  private static final Duration HELP_AFTER = Duration.ofSeconds(1);
+  /**
+   * What waits for so long in a lane of another node is anybody's. Longer than that node may take
+   * to find it by its sweep.
+   */
+  static final Duration HELP_AFTER = Duration.ofSeconds(2);
 
   static final int MAX_BATCH = 2_000;
 
@@ -48,6 +53,8 @@ final class Claimer {
   private final Start start;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
+  private final LeftAlone leftAlone = new LeftAlone(System::nanoTime);
+  private volatile Runnable whenMoved = () -> {};
   private long claimedAt = System.nanoTime() - GATHERING.toNanos(); // of this loop's thread only
 
   /** Runs what was claimed under this node's id; every task ends at the completer. */
@@ -97,6 +104,11 @@ final class Claimer {
     this.events = events;
   }
 
+  /** Asks to be told, within a pass, that it gets on. */
+  void whenMoved(Runnable action) {
+    this.whenMoved = action;
+  }
+
   /** One pass. Returns how long nothing is known to be due. */
   Duration claimOnce() {
     NodeLease lease = node.get();
@@ -117,7 +129,7 @@ final class Claimer {
 
   /**
    * Takes what others have left waiting, when there is nothing to do and room to do it: so a lane
-   * that is too much for one node gets the seats of all, and a node that is gone costs a second.
+   * that is too much for one node gets the seats of all, and a node that is gone costs two seconds.
    */
   private Duration help(Duration wait, NodeLease lease) {
     int free = Math.min(MAX_BATCH, seats.free());
@@ -130,6 +142,7 @@ final class Claimer {
   private void claim(List<Agenda.Entry> entries, int free, NodeLease lease) {
     StoreException failure = null;
     for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(entries, free).entrySet()) {
+      whenMoved.run();
       try {
         claim(slot.getKey(), slot.getValue(), lease);
       } catch (StoreException e) {
@@ -171,6 +184,7 @@ final class Claimer {
       WorkQueue.Claim claim =
           queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
       claim.next().forEach((lane, at) -> agenda.found(slot, lane, at));
+      remember(quotas, claim.tasks());
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);
         events.accept(new EngineEvent.Claimed(claim.tasks()));
@@ -186,12 +200,30 @@ final class Claimer {
     }
   }
 
+  /** In which lanes of others there was nothing to help with. */
+  private void remember(List<WorkQueue.Quota> quotas, List<ClaimedTask> tasks) {
+    List<Integer> asked =
+        quotas.stream().map(quota -> quota.lane().id()).filter(lanes.others()::test).toList();
+    if (asked.isEmpty()) {
+      return;
+    }
+    Set<Integer> gave = new HashSet<>();
+    tasks.forEach(task -> gave.add(task.lane()));
+    for (int lane : asked) {
+      if (gave.contains(lane)) {
+        leftAlone.gave(lane);
+      } else {
+        leftAlone.gaveNothing(lane);
+      }
+    }
+  }
+
   private boolean isOwn(int lane) {
     return lanes.own().test(lane) && catalog.isPushedNow(lane);
   }
 
   private boolean isOthers(int lane) {
-    return lanes.others().test(lane) && catalog.isPushedNow(lane);
+    return lanes.others().test(lane) && catalog.isPushedNow(lane) && !leftAlone.isSo(lane);
   }
 
   private Duration until(@Nullable Instant earliest) {

@@ -34,6 +34,7 @@ final class Completer {
   private final BlockingQueue<Attempted> ended = new LinkedBlockingQueue<>();
   private volatile Runnable whenAdded = () -> {};
   private volatile Consumer<List<Attempted>> whenWritten = _ -> {};
+  private volatile Runnable whenMoved = () -> {};
 
   /** Kept over a write that failed; of this loop's thread only. */
   private final List<Attempted> batch = new ArrayList<>();
@@ -71,6 +72,11 @@ final class Completer {
   /** Asks to be told of what needs no more writing, be it because it cannot be written. */
   void whenWritten(Consumer<List<Attempted>> action) {
     this.whenWritten = action;
+  }
+
+  /** Asks to be told, within a pass, that it gets on. */
+  void whenMoved(Runnable action) {
+    this.whenMoved = action;
   }
 
   /** A claim is about to be made under this id. */
@@ -124,6 +130,7 @@ final class Completer {
       }
       log.warn("outcomes={} could not be written together error={}", batch.size(), e.toString());
       while (!batch.isEmpty()) {
+        whenMoved.run();
         writeAlone(batch.getFirst());
         batch.removeFirst(); // at once: if a later one must be tried again, this one must not
       }

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -40,11 +41,13 @@ public final class Engine {
   /** How long a stop waits for outcomes to be written. */
   private static final Duration WRITING = Duration.ofSeconds(5);
 
-  /** Between two sweeps, however often somebody says that there is something to find. */
+  /** Between two sweeps, however often shards come to this node. */
   private static final Duration BETWEEN_SWEEPS = Duration.ofMillis(100);
 
   private final Store store;
   private final Supplier<NodeLease> node;
+  private final Supplier<ClusterView> view;
+  private final AtomicLong shards; // when it looked around last
   private final Consumer<EngineEvent> events;
   private final EngineConfig config;
   private final Dispatcher dispatcher;
@@ -84,6 +87,8 @@ public final class Engine {
       Consumer<EngineEvent> events) {
     this.store = store;
     this.node = membership.lease();
+    this.view = membership.view();
+    this.shards = new AtomicLong(view.get().shards());
     this.events = events;
     this.config = config;
     this.completer = new Completer(store.endings(), node, events);
@@ -104,15 +109,16 @@ public final class Engine {
             events);
     this.findingLost = loop("lost-claims", lost::findOnce, Duration.ZERO);
     completer.whenAdded(completing::wake);
+    completer.whenMoved(completing::progress);
 
     this.sent =
         new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
-    addClaimers(membership.view());
+    addClaimers();
     store.agenda().whenEarlier(this::wakeClaimers);
     store.catalog().whenChanged(this::wakeClaimers);
   }
 
-  private void addClaimers(Supplier<ClusterView> view) {
+  private void addClaimers() {
     Catalog catalog = store.catalog();
     addClaimer(
         "claimer",
@@ -156,6 +162,7 @@ public final class Engine {
             completer,
             events);
     Loop loop = loop(name, claimer::claimOnce, Duration.ZERO);
+    claimer.whenMoved(loop::progress);
     seats.whenFreed(loop::wake);
     claiming.add(loop);
   }
@@ -193,9 +200,13 @@ public final class Engine {
     return sent.all();
   }
 
-  /** Looks for what waits in lanes that were another's, or of which nobody has said so. */
+  /** The cluster has changed: looks for what waits in lanes that were another's until now. */
   public void lookAround() {
-    sweeping.wake();
+    long now = view.get().shards();
+    long before = shards.getAndSet(now);
+    if ((now & ~before) != 0) { // a sweep that nobody needs is not free
+      sweeping.wake();
+    }
     wakeClaimers();
   }
 

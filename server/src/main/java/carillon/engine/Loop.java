@@ -23,7 +23,7 @@ public final class Loop implements AutoCloseable {
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
-  private volatile long beganAt = BETWEEN_PASSES;
+  private volatile long movedAt = BETWEEN_PASSES;
   private int failures; // in a row; of this thread only
 
   /**
@@ -37,7 +37,7 @@ public final class Loop implements AutoCloseable {
 
   /**
    * @param rest at least so long after each pass, whoever wakes it: what gathers meanwhile is the
-   *     next pass's
+   *     next pass's. Part of the wait that the pass asks for.
    */
   Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> whenFailed) {
     this.rest = rest;
@@ -66,7 +66,7 @@ public final class Loop implements AutoCloseable {
         if (rest.isPositive() && !closed) {
           Thread.sleep(rest);
         }
-        await(wait);
+        await(wait.minus(rest));
       } catch (InterruptedException e) {
         return; // only close() interrupts
       }
@@ -74,7 +74,7 @@ public final class Loop implements AutoCloseable {
   }
 
   private Duration passOnce() {
-    beganAt = System.nanoTime();
+    movedAt = System.nanoTime();
     try {
       Duration wait = pass.get();
       if (failures > 0) {
@@ -95,7 +95,7 @@ public final class Loop implements AutoCloseable {
       // Spread, so that nodes that lost the same database do not all come back at once.
       return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));
     } finally {
-      beganAt = BETWEEN_PASSES;
+      movedAt = BETWEEN_PASSES;
     }
   }
 
@@ -103,10 +103,17 @@ public final class Loop implements AutoCloseable {
     return name;
   }
 
-  /** Whether its thread is gone, or has been in one and the same pass for longer than that. */
+  /** To be told by the pass, of each part of its work: one that is long does not stand still. */
+  void progress() {
+    if (movedAt != BETWEEN_PASSES) {
+      movedAt = System.nanoTime();
+    }
+  }
+
+  /** Whether its thread is gone, or its pass has got no further for longer than that. */
   boolean isStuckFor(Duration patience) {
-    long began = beganAt;
-    boolean isLong = began != BETWEEN_PASSES && System.nanoTime() - began > patience.toNanos();
+    long moved = movedAt;
+    boolean isLong = moved != BETWEEN_PASSES && System.nanoTime() - moved > patience.toNanos();
     boolean isGone = !closed && thread.getState() == Thread.State.TERMINATED;
     return isLong || isGone;
   }

@@ -21,7 +21,7 @@ final class Reaper {
   private static final int MAX_CLAIMS = 200;
 
   /** How long others may take to come back after the database was away from all of us. */
-  private static final Duration PATIENCE = Duration.ofSeconds(3);
+  static final Duration PATIENCE = Duration.ofSeconds(3);
 
   private final Claims claims;
   private final Nodes nodes;

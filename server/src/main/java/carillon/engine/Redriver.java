@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.store.Redrives;
+import carillon.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +42,9 @@ final class Redriver {
     try {
       return redrives.step(open);
     } catch (RuntimeException e) {
+      if (e instanceof StoreException store && store.isStaleTerm()) {
+        throw e; // it is another's turn
+      }
       log.warn("cannot redrive redrive={} error={}", open.id(), e.toString());
       redrives.postpone(open); // throws if it is the database that cannot be reached
       return Optional.empty();

@@ -41,6 +41,7 @@ public final class Upkeep implements AutoCloseable {
   private static final Duration FOLLOWING = Duration.ofSeconds(1);
 
   private final Supplier<Optional<Term>> term;
+  private final Duration following;
   private final Consumer<EngineEvent> events;
   private final List<Loop> loops = new ArrayList<>();
   private final List<Loop> vital = new ArrayList<>();
@@ -79,8 +80,10 @@ public final class Upkeep implements AutoCloseable {
       Supplier<Optional<Term>> term,
       Keeping keeping,
       int poisonCrashes,
+      Duration following,
       Consumer<EngineEvent> events) {
     this.term = term;
+    this.following = following;
     this.events = events;
     var reaper =
         new Reaper(
@@ -127,7 +130,7 @@ public final class Upkeep implements AutoCloseable {
     Loop loop =
         new Loop(
             name,
-            () -> hindrance.getAsBoolean() ? FOLLOWING : whileLeading(pass),
+            () -> hindrance.getAsBoolean() ? following : whileLeading(pass),
             failed -> events.accept(new EngineEvent.PassFailed(failed)));
     loops.add(loop);
     return loop;
@@ -135,7 +138,7 @@ public final class Upkeep implements AutoCloseable {
 
   private Duration whileLeading(Supplier<Duration> pass) {
     if (term.get().isEmpty()) {
-      return FOLLOWING;
+      return following;
     }
     try {
       return pass.get();
@@ -144,7 +147,7 @@ public final class Upkeep implements AutoCloseable {
         throw e;
       }
       log.debug("left to the next leader: {}", e.getMessage()); // the metric counts it
-      return FOLLOWING;
+      return following;
     }
   }
 
@@ -161,7 +164,21 @@ public final class Upkeep implements AutoCloseable {
       Keeping keeping,
       int poisonCrashes,
       Consumer<EngineEvent> events) {
-    Upkeep upkeep = new Upkeep(store, node, term, keeping, poisonCrashes, events);
+    return start(store, node, term, keeping, poisonCrashes, FOLLOWING, events);
+  }
+
+  /**
+   * @param following how long a node that does not lead waits unless it is woken
+   */
+  static Upkeep start(
+      Store store,
+      Supplier<NodeLease> node,
+      Supplier<Optional<Term>> term,
+      Keeping keeping,
+      int poisonCrashes,
+      Duration following,
+      Consumer<EngineEvent> events) {
+    Upkeep upkeep = new Upkeep(store, node, term, keeping, poisonCrashes, following, events);
     upkeep.loops.forEach(Loop::start);
     return upkeep;
   }

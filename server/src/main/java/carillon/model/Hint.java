@@ -30,9 +30,7 @@ public record Hint(String from, Set<News> news, List<Due> due) {
     /** The leader shared the shards out anew. */
     SHARDS,
     /** Schedules were changed. */
-    SCHEDULES,
-    /** So much can be claimed that it is not listed. */
-    MUCH
+    SCHEDULES
   }
 
   /** Something in a lane that can be claimed from then on. */

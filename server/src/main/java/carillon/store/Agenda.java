@@ -43,7 +43,17 @@ public final class Agenda {
           }
 
           @Override
+          public boolean share(int lane) {
+            return false;
+          }
+
+          @Override
           public boolean haveLeft(Instant head) {
+            return false;
+          }
+
+          @Override
+          public boolean mayMiss(Slot slot) {
             return false;
           }
 
@@ -53,11 +63,20 @@ public final class Agenda {
           }
         };
 
-    /** Whether one of them looks after this lane, and not this node. */
+    /**
+     * Whether one of them looks after this lane, and not this node. Never so of a lane of workers,
+     * nor of one that this process does not know.
+     */
     boolean lookAfter(int lane);
+
+    /** Whether they look after this lane as well as this node: workers may ask any. */
+    boolean share(int lane);
 
     /** Whether they should have taken what waits since then. */
     boolean haveLeft(Instant head);
+
+    /** Whether they look into this slot so seldom that what is noted in it here has to stay. */
+    boolean mayMiss(Slot slot);
 
     /** Tells them of something new in a lane that they look after. */
     void hear(Slot slot, int lane, Instant readyAt);
@@ -76,9 +95,11 @@ public final class Agenda {
   /** Something new waits there from then on: whoever looks after the lane is to know. */
   public void note(Slot slot, int lane, Instant readyAt) {
     Others neighbours = others;
-    if (neighbours.lookAfter(lane)) {
+    boolean isTheirs = neighbours.lookAfter(lane);
+    if (isTheirs || neighbours.share(lane)) {
       neighbours.hear(slot, lane, readyAt);
-    } else {
+    }
+    if (!isTheirs || neighbours.mayMiss(slot)) {
       found(slot, lane, readyAt);
     }
   }
@@ -102,20 +123,22 @@ public final class Agenda {
 
   /**
    * A sweep has seen the first of each lane of a slot. Of lanes that others look after it is the
-   * whole truth, and only what they have left waiting is worth knowing.
+   * whole truth, and only what they have left waiting is worth knowing, and what they may miss.
    */
   void swept(Slot slot, List<Entry> heads) {
     Others neighbours = others;
-    List<Entry> wanted =
-        heads.stream()
-            .filter(head -> !neighbours.lookAfter(head.lane()) || neighbours.haveLeft(head.from()))
-            .toList();
+    boolean mayMiss = neighbours.mayMiss(slot);
     boolean earlier = false;
     synchronized (this) {
       Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+      Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
       lanes.keySet().removeIf(neighbours::lookAfter);
-      for (Entry head : wanted) {
-        earlier |= isEarlier(slot, head.lane(), head.from());
+      for (Entry head : heads) {
+        if (!neighbours.lookAfter(head.lane())
+            || neighbours.haveLeft(head.from())
+            || noted.contains(head.lane())) {
+          earlier |= isEarlier(slot, head.lane(), head.from());
+        }
       }
       if (lanes.isEmpty()) {
         waiting.remove(slot);

@@ -118,12 +118,13 @@ public final class Nodes {
   private static final String VIEW =
       """
       /* Nodes.view */
-      SELECT l.term, l.node, s.own, s.given, o.others
+      SELECT l.term, l.node, s.own, s.given, o.others, o.engines
       FROM (SELECT array_agg(id) FILTER (WHERE node = ?) AS own, count(node) AS given
             FROM carillon.shard) AS s
-      CROSS JOIN (SELECT count(*) AS others
+      CROSS JOIN (SELECT count(*) AS others,
+                         count(*) FILTER (WHERE %s) AS engines
                   FROM carillon.node
-                  WHERE %s
+                  WHERE lease_until > clock_timestamp()
                     AND id <> ?) AS o
       LEFT JOIN carillon.leadership l ON l.node IS NOT NULL AND l.lease_until > clock_timestamp()
       """
@@ -141,11 +142,13 @@ public final class Nodes {
   private static ClusterView view(ResultSet row) throws SQLException {
     String leader = row.getString("node");
     Array own = row.getArray("own");
-    return ClusterView.seen(
-        leader == null ? null : new Term(row.getLong("term"), leader),
-        own == null ? List.of() : Sql.shorts(own),
-        row.getInt("given"),
-        row.getInt("others"));
+    ClusterView view =
+        ClusterView.seen(
+            leader == null ? null : new Term(row.getLong("term"), leader),
+            own == null ? List.of() : Sql.shorts(own),
+            row.getInt("given"),
+            row.getInt("engines"));
+    return row.getInt("others") == 0 ? view : view.inCompany();
   }
 
   /** How a node is, for people. */

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.Lane;
 import carillon.model.NewTask;
 import carillon.model.Route;
 import carillon.model.Slot;
@@ -85,7 +86,8 @@ public final class Tasks {
     if (isUnknownType(tenant, task.type())) {
       return new CreateResult.UnknownType(task.type());
     }
-    TaskRow row = row(tenant, task, now());
+    Lane lane = lane(tenant, task);
+    TaskRow row = row(lane, task, now());
     slots.ensure(row.id().slot());
     combiner.write(row);
     return new CreateResult.Created(view(row));
@@ -99,7 +101,8 @@ public final class Tasks {
     if (isUnknownType(tenant, task.type())) {
       return new CreateResult.UnknownType(task.type());
     }
-    TaskRow row = row(tenant, task, now());
+    Lane lane = lane(tenant, task);
+    TaskRow row = row(lane, task, now());
     Optional<TaskView> existing =
         task.uniqueFor() == null ? Optional.empty() : existing(tx, row, task.uniqueFor());
     if (existing.isPresent()) {
@@ -137,10 +140,12 @@ public final class Tasks {
    * must not have changed a type in this transaction: a lane that is new is made beside it.
    */
   List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
+    // Before they are due: a lane that is new takes a while, and would make all of them late.
+    List<Lane> lanes = tasks.stream().map(task -> lane(tenant, task)).toList();
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
-    for (NewTask task : tasks) {
-      TaskRow row = row(tenant, task, now);
+    for (int i = 0; i < tasks.size(); i++) {
+      TaskRow row = row(lanes.get(i), tasks.get(i), now);
       slots.ensure(row.id().slot());
       rows.add(row);
     }
@@ -168,7 +173,7 @@ public final class Tasks {
       Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
       slots.ensure(fire.id().slot());
       rows.add(
-          row(fire.tenant(), fire.id(), fire.task(), dueAt, now)
+          row(lane(fire.tenant(), fire.task(), fire.id()), fire.id(), fire.task(), dueAt, now)
               .firedBy(fire.schedule(), fire.fireAt()));
     }
     insertAll(tx, rows);
@@ -206,23 +211,34 @@ public final class Tasks {
     return clock.instant().truncatedTo(ChronoUnit.MICROS);
   }
 
-  private TaskRow row(TenantId tenant, NewTask task, Instant now) {
-    Instant dueAt = dueAt(task, now);
-    TaskId id = TaskId.at(dueAt, made.get() / TOGETHER, ThreadLocalRandom.current());
-    return row(tenant, id, task, dueAt, now);
+  private Lane lane(TenantId tenant, NewTask task) {
+    return lane(tenant, task, ThreadLocalRandom.current().nextInt());
   }
 
-  private TaskRow row(TenantId tenant, TaskId id, NewTask task, Instant dueAt, Instant now) {
+  /**
+   * @param other what decides on the slice of a task that has no key
+   */
+  private Lane lane(TenantId tenant, NewTask task, Object other) {
     TaskType type = catalog.type(tenant, task.type());
     int priority = task.priority() == null ? type.priority() : task.priority();
     Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
-    Object sliceBy = task.key() == null ? id : task.key();
+    Object sliceBy = task.key() == null ? other : task.key();
     int slice = Math.floorMod(sliceBy.hashCode(), type.slices());
+    return catalog.laneFor(tenant, task.type(), priority, slice, route);
+  }
+
+  private TaskRow row(Lane lane, NewTask task, Instant now) {
+    Instant dueAt = dueAt(task, now);
+    TaskId id = TaskId.at(dueAt, made.get() / TOGETHER, ThreadLocalRandom.current());
+    return row(lane, id, task, dueAt, now);
+  }
+
+  private TaskRow row(Lane lane, TaskId id, NewTask task, Instant dueAt, Instant now) {
     return new TaskRow(
-        tenant,
+        lane.tenant(),
         id,
-        catalog.laneFor(tenant, task.type(), priority, slice, route).id(),
-        priority,
+        lane.id(),
+        lane.priority(),
         readyAt(dueAt),
         dueAt,
         now,

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 public final class WorkQueue {
 
   private static final int FULL_SWEEP = 10;
+  private static final int FULL_SWEEP_UNTOLD = 2;
 
   /** Of payloads in one claim: they are held in memory several times until they are delivered. */
   private static final long MAX_BYTES = 16 << 20;
@@ -40,6 +41,7 @@ public final class WorkQueue {
   private final Slots slots;
   private final Agenda agenda;
   private final AtomicInteger sweeps = new AtomicInteger();
+  private volatile int fullSweep = FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
   private volatile Set<Slot> open = Set.of(); // at the last sweep
 
@@ -97,14 +99,14 @@ public final class WorkQueue {
   }
 
   /**
-   * Notes in the agenda whatever waits in the slots that are open by then. A past slot in which
-   * nothing waits is looked at every tenth time only: what comes back to it is noted by the process
-   * that puts it there.
+   * Notes in the agenda whatever waits in the slots that are open by then. A slot before yesterday
+   * in which nothing is known to wait is looked at every tenth time only: who puts something back
+   * into it notes it, be it in a lane of another node, and tells that node.
    */
   public void sweep(Instant openBy) {
     Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
     Set<Slot> known = agenda.slots();
-    boolean isFull = sweeps.getAndIncrement() % FULL_SWEEP == 0;
+    boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
     List<Slot> opened = slots.open(openBy);
     open = Set.copyOf(opened);
     for (Slot slot : opened) {
@@ -112,6 +114,11 @@ public final class WorkQueue {
         sweepSlot(slot);
       }
     }
+  }
+
+  /** From now on every second sweep looks at all open slots: other nodes tell this one nothing. */
+  public void isToldNothing() {
+    fullSweep = FULL_SWEEP_UNTOLD;
   }
 
   /** Whether a sweep has seen that something in this slot may be due. */

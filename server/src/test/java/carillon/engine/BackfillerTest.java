@@ -1,17 +1,26 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.OverlapRule;
+import carillon.model.Term;
+import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Backfills.Backfill;
 import carillon.store.Backfills.State;
+import carillon.store.Db;
+import carillon.store.Leadership;
+import carillon.store.StoreException;
+import carillon.store.StoredSchedule;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,6 +72,22 @@ class BackfillerTest {
             new EngineEvent.Backfilled(1_000),
             new EngineEvent.Backfilled(0), // of the small one, all are there
             new EngineEvent.Backfilled(500));
+  }
+
+  @Test
+  void who_leads_no_more_leaves_a_backfill_as_it_is() {
+    scheduled.every("s", 1);
+    Backfill ours = start("s", 10);
+    Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
+    AtomicInteger asked = new AtomicInteger();
+    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    var steps = new BackfillSteps(once, world.tasks, StoredSchedule::timetable);
+
+    assertThatThrownBy(new Backfiller(steps, events::add)::backfillOnce)
+        .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+
+    assertThat(asked).as("it was not postponed").hasValue(2);
+    assertThat(find(ours).state()).isEqualTo(State.RUNNING);
   }
 
   @Test

@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -509,6 +510,60 @@ class EngineTest {
     assertThat(deliverer.delivered()).isEmpty();
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
     assertThat(world.find(id).attempt()).isZero();
+  }
+
+  @Test
+  void a_pass_that_claims_from_several_slots_says_so_of_each() {
+    TaskId today = world.create(task(null, HTTP));
+    Slot yesterday = Slot.of(world.clock.instant().minus(Duration.ofDays(1)));
+    world.slots.ensure(yesterday);
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, target, ready_at, due_at, created_at)
+        VALUES (1, '%s', DATE '%s', 1, '{"discard": {}}', now() - interval '1 hour', now(), now())
+        """
+            .formatted(
+                TaskId.at(world.clock.instant().minus(Duration.ofDays(1)), new Random(1)),
+                yesterday.day()));
+    sweeper.sweepOnce();
+    AtomicInteger moves = new AtomicInteger();
+    claimer.whenMoved(moves::incrementAndGet);
+    Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
+    await().until(() -> world.clock.instant().isAfter(dueBy));
+
+    claimer.claimOnce();
+
+    assertThat(moves).hasValue(2);
+  }
+
+  @Test
+  void a_pass_that_writes_outcomes_one_by_one_says_so_of_each() {
+    for (int i = 0; i < 3; i++) {
+      world.create(task(null, HTTP));
+    }
+    world.sql(
+        """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+        CREATE TRIGGER refuse BEFORE UPDATE ON carillon.task
+        FOR EACH ROW WHEN (NEW.state = 'COMPLETED') EXECUTE FUNCTION refuse()
+        """);
+    AtomicInteger moves = new AtomicInteger();
+    completer.whenMoved(moves::incrementAndGet);
+    await()
+        .until(
+            () -> {
+              claimer.claimOnce();
+              return deliverer.delivered().size() == 3;
+            });
+
+    await()
+        .until(
+            () -> {
+              completer.flushOnce();
+              return seats.taken() == 0;
+            });
+
+    assertThat(moves).hasValue(3);
   }
 
   @Test

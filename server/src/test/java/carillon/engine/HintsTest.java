@@ -4,20 +4,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import carillon.model.ClusterView;
 import carillon.model.Hint;
 import carillon.model.NodeLease;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.store.Agenda;
 import carillon.store.Hints;
 import carillon.store.StoreException;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,6 +32,9 @@ class HintsTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+
+  /** The shard of lanes that are made last: 0, 64, and so on. */
+  private static final long SOME = 1;
 
   private World here;
   private Node maker;
@@ -42,12 +49,13 @@ class HintsTest {
     private final List<Hint.News> heard = new ArrayList<>();
 
     /**
-     * @param owns whether it looks after all lanes, or after none
+     * @param owns whether it looks after all lanes, or only after those that nobody has made
      */
     Node(World world, String name, boolean owns) {
       this.world = world;
       this.hints = new Hints(world.db, world.address);
-      this.announcer = new Announcer(name, world.catalog, _ -> owns, world.clock, hints::send);
+      ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
+      this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
       this.listener =
           new Listener(name, hints, world.queue, world.catalog, world.agenda, announcer);
       for (Hint.News news : Hint.News.values()) {
@@ -123,9 +131,9 @@ class HintsTest {
   }
 
   @Test
-  void what_is_due_much_later_or_is_for_workers_is_not_told() {
-    maker.world.create(World.task("t", HTTP, here.clock.instant().plusSeconds(30)));
-    maker.world.create(World.task("pulled", new Target.Pull()));
+  void what_is_due_much_later_is_not_told() {
+    Slot today = Slot.of(here.clock.instant());
+    maker.announcer.hear(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
     maker.announcer.tell(Hint.News.SCHEDULES);
     maker.announcer.announceOnce();
@@ -134,7 +142,45 @@ class HintsTest {
 
     assertThat(runner.heard).containsExactly(Hint.News.SCHEDULES);
     assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
+  }
+
+  @Test
+  void what_is_due_within_a_minute_is_told() {
+    Instant dueAt = here.clock.instant().plusSeconds(30);
+    maker.world.create(World.task("t", HTTP, dueAt));
+    maker.announcer.announceOnce();
+
+    runner.hear();
+
+    assertThat(runner.world.agenda.earliest(_ -> true)).isBefore(dueAt.plusSeconds(1));
+    assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
+  }
+
+  @Test
+  void a_worker_that_waits_at_one_node_finds_what_is_made_on_another_without_a_sweep() {
+    maker.world.create(World.task("pulled", new Target.Pull()));
+    maker.announcer.announceOnce();
+
+    runner.hear();
+
+    assertThat(runner.world.agenda.earliest(_ -> true)).isNotNull();
     assertThat(maker.world.agenda.earliest(_ -> true)).as("for workers here").isNotNull();
+  }
+
+  @Test
+  void where_there_is_nobody_else_nothing_is_told() {
+    List<Hint> told = new ArrayList<>();
+    World alone = maker.world;
+    var announcer =
+        new Announcer("alone", alone.catalog, () -> ClusterView.ALONE, alone.clock, told::add);
+    alone.agenda.shareWith(announcer);
+
+    alone.create(World.task("pulled", new Target.Pull()));
+    alone.create(World.task("pushed", HTTP));
+    announcer.announceOnce();
+
+    assertThat(told).isEmpty();
+    assertThat(alone.agenda.earliest(_ -> true)).isNotNull();
   }
 
   @Test
@@ -150,15 +196,69 @@ class HintsTest {
   }
 
   @Test
-  void much_at_once_is_not_listed() {
-    for (int lane = 1; lane <= Hint.MOST_DUE + 1; lane++) {
-      maker.announcer.hear(Slot.of(here.clock.instant()), lane, here.clock.instant());
+  void much_at_once_is_told_in_several_hints_and_what_is_due_last_is_left_to_sweeps() {
+    List<Hint> told = new ArrayList<>();
+    World world = maker.world;
+    var announcer =
+        new Announcer(
+            "maker", world.catalog, () -> ClusterView.without(null), world.clock, told::add);
+    Instant now = here.clock.instant();
+    for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
+      announcer.hear(Slot.of(now), lane, now.plusMillis(lane));
     }
-    maker.announcer.announceOnce();
+    announcer.tell(Hint.News.SHARDS);
 
-    runner.hear();
+    announcer.announceOnce();
+    announcer.announceOnce();
 
-    assertThat(runner.heard).containsExactly(Hint.News.MUCH);
+    assertThat(told).hasSize(10).allMatch(hint -> hint.due().size() == Hint.MOST_DUE);
+    assertThat(told).filteredOn(hint -> !hint.news().isEmpty()).hasSize(1);
+    assertThat(told.stream().flatMap(hint -> hint.due().stream()).map(Hint.Due::lane))
+        .doesNotHaveDuplicates()
+        .allMatch(lane -> lane <= 10 * Hint.MOST_DUE);
+  }
+
+  @Test
+  void what_comes_back_to_an_old_slot_is_found_within_two_sweeps_though_nobody_tells() {
+    Instant then = here.clock.instant().minus(Duration.ofDays(3));
+    Slot old = Slot.of(then);
+    int lane = oldTask(then);
+    runner.world.queue.sweep(here.clock.instant()); // so that a full one is not the next anyway
+    here.sql(
+        "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE slot = '%s'"
+            .formatted(old.day()));
+
+    maker.world.agenda.note(old, lane, here.clock.instant());
+    maker.world.queue.sweep(here.clock.instant());
+    runner.world.queue.isToldNothing();
+    runner.world.queue.sweep(here.clock.instant());
+    runner.world.queue.sweep(here.clock.instant());
+
+    assertThat(maker.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
+        .as("what this node will help with")
+        .extracting(Agenda.Entry::slot)
+        .containsExactly(old);
+    assertThat(runner.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
+        .as("what its own node has found")
+        .extracting(Agenda.Entry::slot)
+        .containsExactly(old);
+  }
+
+  /** A task in a slot of its own that waits for nothing; says in which lane. */
+  private int oldTask(Instant then) {
+    Slot slot = Slot.of(then);
+    here.slots.ensure(slot);
+    here.cancel(here.create(World.task("t", HTTP)));
+    maker.world.catalog.refresh();
+    runner.world.catalog.refresh();
+    int lane = Integer.parseInt(here.value("SELECT id FROM carillon.lane"));
+    here.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+        VALUES (1, '%s', DATE '%s', %d, 'COMPLETED', now(), now())
+        """
+            .formatted(TaskId.at(then, new Random(1)), slot.day(), lane));
+    return lane;
   }
 
   @Test

@@ -1,13 +1,21 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.Term;
+import carillon.store.Db;
 import carillon.store.DeadLetterFilter;
+import carillon.store.Leadership;
+import carillon.store.Redrives;
 import carillon.store.Redrives.Redrive;
 import carillon.store.Redrives.State;
+import carillon.store.StoreException;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,6 +73,21 @@ class RedriverTest {
     }
 
     assertThat(find(ours).state()).isEqualTo(State.DONE);
+  }
+
+  @Test
+  void who_leads_no_more_leaves_a_redrive_as_it_is() {
+    DeadTasks.fill(world, 10, 1);
+    Redrive ours = start();
+    Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
+    AtomicInteger asked = new AtomicInteger();
+    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+
+    assertThatThrownBy(new Redriver(new Redrives(once, world.agenda))::redriveOnce)
+        .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+
+    assertThat(asked).as("it was not postponed").hasValue(2);
+    assertThat(find(ours).state()).isEqualTo(State.RUNNING);
   }
 
   @Test

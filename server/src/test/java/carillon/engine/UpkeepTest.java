@@ -31,6 +31,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -45,6 +47,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class UpkeepTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
+  private static final Duration A_SECOND = Duration.ofSeconds(1);
+  private static final int LOOPS = 7;
   private static final String NOTHING_DONE = "RUNNING PENDING 0 1";
   private static final String ALL_DONE = "PENDING EXPIRED 1 0";
 
@@ -52,6 +56,8 @@ class UpkeepTest {
 
   private final AtomicReference<Optional<Term>> term = new AtomicReference<>(Optional.empty());
   private final AtomicReference<String> name = new AtomicReference<>("node");
+  private final Set<String> askedForTerm = ConcurrentHashMap.newKeySet(); // loops that did
+  private final Set<String> askedForLease = ConcurrentHashMap.newKeySet();
   private World world;
   private Leadership leadership;
   private Db leaderDb;
@@ -101,11 +107,14 @@ class UpkeepTest {
     world.close();
   }
 
-  private Upkeep start() {
-    return start(_ -> {});
+  private Upkeep start(Duration following) {
+    return start(following, _ -> {});
   }
 
-  private Upkeep start(Consumer<EngineEvent> events) {
+  /**
+   * @param following how long a loop waits that does not lead and is not woken
+   */
+  private Upkeep start(Duration following, Consumer<EngineEvent> events) {
     Slots slots = new Slots(leaderDb);
     return Upkeep.start(
         new Upkeep.Store(
@@ -123,10 +132,19 @@ class UpkeepTest {
             new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
             new Fires(leaderDb, world.tasks)),
-        () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
-        term::get,
+        () -> {
+          var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
+          askedForLease.add(Thread.currentThread().getName());
+          return lease;
+        },
+        () -> {
+          Optional<Term> now = term.get();
+          askedForTerm.add(Thread.currentThread().getName());
+          return now;
+        },
         new Upkeep.Keeping(RETENTION, RETENTION, directory),
         3,
+        following,
         events);
   }
 
@@ -145,7 +163,7 @@ class UpkeepTest {
   void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop) {
     CountDownLatch moves = new CountDownLatch(1);
     term.set(leadership.take("node", Duration.ofMinutes(1)));
-    try (Upkeep upkeep = start(each -> holdUp(each, event, moves))) {
+    try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
       assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
       String standsStill = "the loop " + loop + " stands still";
       try {
@@ -171,16 +189,14 @@ class UpkeepTest {
 
   @Test
   void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
-    try (Upkeep upkeep = start()) {
-      await()
-          .pollDelay(Duration.ZERO)
-          .during(Duration.ofMillis(700))
-          .until(() -> done().equals(NOTHING_DONE));
+    try (Upkeep upkeep = start(Duration.ofHours(1))) {
+      await().until(() -> askedForTerm.size() == LOOPS);
+      assertThat(done()).isEqualTo(NOTHING_DONE);
 
       term.set(leadership.take("node", Duration.ofMinutes(1)));
       upkeep.takeOver();
 
-      await().atMost(Duration.ofMillis(900)).until(() -> done().equals(ALL_DONE));
+      await().until(() -> done().equals(ALL_DONE));
       assertThat(leaderDb.staleTerms()).isZero();
     }
   }
@@ -191,27 +207,24 @@ class UpkeepTest {
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
     assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
 
-    try (Upkeep _ = start()) {
-      await().until(() -> leaderDb.staleTerms() >= 7);
+    try (Upkeep _ = start(A_SECOND)) {
+      await().until(() -> leaderDb.staleTerms() >= LOOPS);
       assertThat(done()).isEqualTo(NOTHING_DONE);
     }
   }
 
   @Test
   void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
-    try (Upkeep upkeep = start()) {
-      await()
-          .pollDelay(Duration.ZERO)
-          .during(Duration.ofMillis(300)) // so that it knows how it was called
-          .until(() -> world.state(running) == TaskState.RUNNING);
-
+    try (Upkeep upkeep = start(A_SECOND)) {
+      await().until(() -> askedForLease.contains("reaper")); // so it knows how it was called
+      long cutOff = System.nanoTime();
       name.set("node-again");
       world.node("node-again");
       term.set(leadership.take("node-again", Duration.ofMinutes(1)));
       upkeep.takeOver();
 
-      await().until(() -> world.state(late) == TaskState.EXPIRED);
-      assertThat(world.state(running)).isEqualTo(TaskState.RUNNING);
+      await().until(() -> world.state(running) == TaskState.PENDING);
+      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.PATIENCE);
     }
   }
 }

@@ -25,8 +25,17 @@ class ClusterViewTest {
   }
 
   @Test
+  void who_runs_tasks_alone_may_have_company_that_runs_none() {
+    ClusterView alone = ClusterView.seen(LEADER, List.of(5), 64, 0);
+
+    assertThat(alone.isAlone()).isTrue();
+    assertThat(alone.inCompany().isAlone()).isFalse();
+    assertThat(alone.inCompany().shards()).isEqualTo(alone.shards());
+  }
+
+  @Test
   void everybody_looks_after_everything_while_no_shard_is_given_to_anybody() {
-    assertThat(ClusterView.seen(null, List.of(), 0, 7)).isEqualTo(ClusterView.ALONE);
+    assertThat(ClusterView.seen(null, List.of(), 0, 7)).isEqualTo(ClusterView.ALONE.inCompany());
   }
 
   @Test

@@ -19,12 +19,12 @@ class HintTest {
     Hint hint =
         new Hint(
             "a",
-            Set.of(Hint.News.SHARDS, Hint.News.MUCH),
+            Set.of(Hint.News.SHARDS, Hint.News.SCHEDULES),
             List.of(
                 new Hint.Due(TODAY, 7, Instant.parse("2026-11-15T10:00:00.000123Z")),
                 new Hint.Due(TODAY.next(), 8, Instant.EPOCH)));
 
-    assertThat(hint.text()).isEqualTo("a|SHARDS,MUCH|20772,7,1794736800000123;20773,8,0");
+    assertThat(hint.text()).isEqualTo("a|SHARDS,SCHEDULES|20772,7,1794736800000123;20773,8,0");
     assertThat(Hint.read(hint.text())).contains(hint);
     assertThat(Hint.read("a||")).contains(new Hint("a", Set.of(), List.of()));
   }
@@ -32,7 +32,7 @@ class HintTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "a|FROM_A_LATER_VERSION|1,2",
+        "a|FROM_ANOTHER_VERSION|1,2",
         "a||1,2,x",
         "a||1,99999999999,3",
         "a||99999999999999,2,3",

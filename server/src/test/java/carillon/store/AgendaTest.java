@@ -3,6 +3,7 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Slot;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +14,7 @@ class AgendaTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
   private static final Slot TODAY = Slot.of(NOW);
+  private static final Slot LONG_AGO = Slot.of(NOW.minus(Duration.ofDays(3)));
 
   private final Agenda agenda = new Agenda();
   private final AtomicInteger wakeUps = new AtomicInteger();
@@ -52,13 +54,26 @@ class AgendaTest {
     assertThat(agenda.takeDue(NOW, lane -> lane == 1)).hasSize(1);
   }
 
-  /** Lane 7 is another node's, and what it has not taken by now it has left. */
+  /**
+   * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
+   * It misses what is in slots before yesterday.
+   */
   private static final class Neighbour implements Agenda.Others {
     private final List<Integer> told = new ArrayList<>();
 
     @Override
     public boolean lookAfter(int lane) {
       return lane == 7;
+    }
+
+    @Override
+    public boolean share(int lane) {
+      return lane == 9;
+    }
+
+    @Override
+    public boolean mayMiss(Slot slot) {
+      return slot.compareTo(LONG_AGO) <= 0;
     }
 
     @Override
@@ -82,6 +97,40 @@ class AgendaTest {
 
     assertThat(neighbour.told).containsExactly(7);
     assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 8, NOW));
+  }
+
+  @Test
+  void what_is_new_for_workers_is_told_and_kept() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(TODAY, 9, NOW);
+
+    assertThat(neighbour.told).containsExactly(9);
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
+  }
+
+  @Test
+  void what_another_node_may_miss_is_kept_until_a_sweep_finds_it_gone() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(LONG_AGO, 7, NOW.plusSeconds(30));
+    agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
+
+    assertThat(neighbour.told).containsExactly(7);
+    assertThat(agenda.slots()).as("swept every time").containsExactly(LONG_AGO);
+    agenda.swept(LONG_AGO, List.of());
+    assertThat(agenda.slots()).isEmpty();
+  }
+
+  @Test
+  void what_nobody_noted_here_is_not_kept_for_another_node() {
+    agenda.shareWith(new Neighbour());
+
+    agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
+
+    assertThat(agenda.slots()).isEmpty();
   }
 
   @Test

@@ -1,0 +1,74 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class LoopTest {
+
+  private static final Duration IDLE = Duration.ofMinutes(1);
+
+  private static void pass(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void a_long_pass_that_gets_on_does_not_stand_still() {
+    CountDownLatch first = new CountDownLatch(1);
+    CountDownLatch moved = new CountDownLatch(1);
+    CountDownLatch second = new CountDownLatch(1);
+    AtomicReference<Runnable> progress = new AtomicReference<>(() -> {});
+    Supplier<Duration> pass =
+        () -> {
+          pass(first);
+          progress.get().run();
+          moved.countDown();
+          pass(second);
+          return IDLE;
+        };
+    try (Loop loop = new Loop("long", pass, _ -> {})) {
+      progress.set(loop::progress);
+      loop.start();
+      await().until(() -> loop.isStuckFor(Duration.ofSeconds(1)));
+
+      long movedFrom = System.nanoTime();
+      first.countDown();
+      pass(moved);
+
+      Duration sinceMoved = Duration.ofNanos(System.nanoTime() - movedFrom);
+      assertThat(loop.isStuckFor(sinceMoved.plusMillis(900))).isFalse();
+      second.countDown();
+    }
+  }
+
+  @Test
+  void the_rest_after_a_pass_is_part_of_the_wait_it_asked_for() {
+    Duration half = Duration.ofMillis(500);
+    List<Long> began = new CopyOnWriteArrayList<>();
+    Supplier<Duration> pass =
+        () -> {
+          began.add(System.nanoTime());
+          return half;
+        };
+    try (Loop loop = new Loop("resting", pass, half, _ -> {})) {
+      loop.start();
+      await().until(() -> began.size() >= 4);
+    }
+
+    long apart =
+        IntStream.range(1, 4).mapToLong(i -> began.get(i) - began.get(i - 1)).min().orElseThrow();
+    assertThat(Duration.ofNanos(apart)).isLessThan(half.multipliedBy(2));
+  }
+}
