@@ -27,12 +27,24 @@ public final class DatabaseCheck {
 
   /** Why Carillon must not start on this database, in one line; empty if it may. */
   public static Optional<String> refusal(Db.Address address) {
-    try (Connection connection = ConnectionSource.of(address, PATIENCE).getConnection();
+    ConnectionSource source = ConnectionSource.of(address, PATIENCE);
+    if (address.pooler() == Pooler.NONE) {
+      // As the pools will: who does not take it is refused here, before anything is written.
+      source = source.with("options", Settings.of(PATIENCE).asOptions());
+    }
+    try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
       return Optional.ofNullable(refusal(statement));
     } catch (SQLException e) {
-      return Optional.of("cannot use the database: " + firstLine(e.getMessage()));
+      return Optional.of("cannot use the database: " + firstLine(e.getMessage()) + hint(e));
     }
+  }
+
+  private static String hint(SQLException e) {
+    String message = String.valueOf(e.getMessage());
+    return message.contains("unsupported startup parameter")
+        ? "; if this is a pooler in transaction mode, start with --pooler transaction"
+        : "";
   }
 
   private static @Nullable String refusal(Statement statement) throws SQLException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.client.Carillon;
+import carillon.store.DatabaseCheck;
 import carillon.store.Db;
 import carillon.testkit.PgBouncer;
 import carillon.testkit.Postgres;
@@ -27,6 +28,18 @@ class PgBouncerTest {
 
   @RegisterExtension final Servers servers = new Servers();
   @TempDir Path directory;
+
+  @Test
+  void who_does_not_say_that_it_is_there_is_told_how() {
+    Db.Address server = Postgres.emptyDatabase();
+    try (PgBouncer pooler = PgBouncer.start(directory, server, 1)) {
+      Db.Address unsaid = new Db.Address(pooler.address().url(), server.user(), server.password());
+
+      assertThat(DatabaseCheck.refusal(unsaid).orElse(""))
+          .contains("unsupported startup parameter: options", "--pooler transaction")
+          .doesNotContain("\n");
+    }
+  }
 
   @Test
   void everything_works_in_transaction_mode_from_the_first_migration_on() {
