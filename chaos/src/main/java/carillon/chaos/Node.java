@@ -105,7 +105,7 @@ public final class Node implements AutoCloseable {
   }
 
   /** Reads what it prints until it ends; the first thing worth knowing is where it answers. */
-  private void follow(Process started, int life) {
+  private void read(Process started, int life) {
     try (BufferedReader output = started.inputReader()) {
       for (String line = output.readLine(); line != null; line = output.readLine()) {
         if (line.strip().startsWith("Dashboard")) {
@@ -113,6 +113,14 @@ public final class Node implements AutoCloseable {
           recorder.event("node-ready", Fields.of("node", label).and("life", life));
         }
       }
+    } catch (IOException _) {
+      // who tells a process to end closes what it prints
+    }
+  }
+
+  private void follow(Process started, int life) {
+    read(started, life);
+    try {
       int status = started.waitFor();
       boolean expected = wasAsked(life);
       recorder.event(
