@@ -159,6 +159,7 @@ class HeartbeatTest {
   @Test
   void a_node_is_told_when_the_leader_or_its_shards_change_and_only_then() {
     world.node("other");
+    heartbeat.beatOnce(); // it is not alone any more
     AtomicInteger told = new AtomicInteger();
     heartbeat.whenChanged(told::incrementAndGet);
 
