@@ -35,18 +35,35 @@ final class Leading {
       }
     }
     Set<String> labels = facts.labels();
+    Map<Long, String> leaders = leaders(facts);
     List<Row> writes = ordered(facts, Table.SHARD_LOG);
     // A request may move a cursor too, from whichever node it comes to.
     ordered(facts, Table.CURSOR_LOG).stream()
         .filter(row -> "carillon/engine".equals(row.text("pool")))
         .forEach(writes::add);
-    writes.forEach(write -> byWhoDoesNotLead(write, labels, found));
+    writes.forEach(write -> byWhoDoesNotLead(write, labels, leaders, found));
     return found;
   }
 
-  private static void byWhoDoesNotLead(Row write, Set<String> labels, List<Violation> found) {
+  private static Map<Long, String> leaders(Facts facts) {
+    Map<Long, String> leaders = new HashMap<>();
+    for (Row row : facts.history().rows(Table.LEADER_LOG)) {
+      String node = row.text("node");
+      if (node != null) {
+        leaders.put(row.number("term"), node);
+      }
+    }
+    return leaders;
+  }
+
+  private static void byWhoDoesNotLead(
+      Row write, Set<String> labels, Map<Long, String> leaders, List<Violation> found) {
     String session = write.text("session");
     String leader = write.text("leader");
+    if (leader == null && write.fields().has("in_force")) {
+      // Who resigns while it writes may end that: the next term waits for it.
+      leader = leaders.get(write.number("in_force"));
+    }
     if (session == null || !labels.contains(session)) {
       return; // nobody knows whose session it was
     }

@@ -15,7 +15,7 @@ final class Timing {
   private static final long ROUNDING = 1000;
 
   /** An answer may be read before the receiver has noted that it sent it. */
-  private static final long NOTED_LATE = 50_000;
+  private static final long NOTED_LATE = 250_000;
 
   /** With 429 the receiver always asks for one second. */
   private static final long RETRY_AFTER = 1_000_000;
@@ -102,11 +102,12 @@ final class Timing {
   /** Before when nobody may try again; null if there is no such time. */
   private static @Nullable Long floor(Facts facts, Delivery before, long answered, String status) {
     long retry = facts.options().number("retryMs", 0) * 1000;
+    long sent = Math.max(before.began(), answered - NOTED_LATE);
     if (status.equals("429")) {
-      return answered + RETRY_AFTER - NOTED_LATE;
+      return sent + RETRY_AFTER;
     }
     if (retry > 0 && (status.startsWith("5") || status.equals("rst"))) {
-      return answered + retry - NOTED_LATE;
+      return sent + retry;
     }
     // Who is stopped between the beginning of the deadline and the request sees it end early.
     boolean isSilent = status.equals("none") && !mayBeStopped(facts, before);

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class RulesTest {
@@ -366,6 +367,22 @@ class RulesTest {
     alter(Table.SHARD_LOG, row -> row.number("term") == 2, "leader", "node-7-abc");
 
     assertThat(broken(Rule.R11)).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"2, 0", "3, 1"})
+  void who_resigns_may_end_what_it_writes_in_its_own_term(int term, int broken) {
+    story.rows.add(
+        new Row(
+            Table.SHARD_LOG,
+            Fields.of("seq", 99)
+                .and("at", "2026-01-01T00:00:00Z")
+                .and("session", "node-1")
+                .and("shard", 1)
+                .and("term", term)
+                .and("in_force", term)));
+
+    assertThat(broken(Rule.R11)).hasSize(broken);
   }
 
   @Test
