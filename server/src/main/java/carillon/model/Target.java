@@ -44,7 +44,9 @@ public sealed interface Target {
     /** When nothing more is sent for a while; null means never. */
     @Nullable DepthLimit depth();
 
-    /** What tenants are granted: the topic, the exchange, or with the default exchange the queue. */
+    /**
+     * What tenants are granted: the topic, the exchange, or with the default exchange the queue.
+     */
     String place();
   }
 
