@@ -38,7 +38,8 @@ record Blame(int code, String text) {
 
   boolean isOn(Publication sent) {
     if (isMissing() || isRefusal()) {
-      return text.contains(" exchange '" + sent.target.exchange() + "' in vhost ");
+      String exchange = sent.target.exchange().isEmpty() ? "amq.default" : sent.target.exchange();
+      return text.contains(" exchange '" + exchange + "' in vhost ");
     }
     Matcher size = TOO_LARGE.matcher(text);
     return code == AMQP.PRECONDITION_FAILED

@@ -2,7 +2,6 @@ package carillon.delivery.rabbitmq;
 
 import carillon.model.DeliveryResult;
 import carillon.model.FailureKind;
-import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
@@ -21,16 +20,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection with its channels, from its first to its last moment. When one of the channels is
  * closed under it, all of it ends; the publisher makes another one.
  */
 final class RabbitLink {
-
-  private static final Logger log = LoggerFactory.getLogger(RabbitLink.class);
 
   private static final int CHANNELS = 2;
   private static final int HEARTBEAT_SECONDS = 5;
@@ -157,8 +152,9 @@ final class RabbitLink {
 
   /** Looks up the exchanges that messages wait for. */
   void ask() throws IOException {
-    for (String exchange = firstUnasked(); exchange != null; exchange = firstUnasked()) {
-      if (exists(channel -> channel.exchangeDeclarePassive(exchangeName(exchange)))) {
+    for (String next = firstUnasked(); next != null; next = firstUnasked()) {
+      String exchange = next;
+      if (exists(channel -> channel.exchangeDeclarePassive(exchange))) {
         exchanges.found(exchange);
       } else {
         exchanges.missing(exchange);
@@ -201,7 +197,7 @@ final class RabbitLink {
       return true;
     } catch (IOException e) {
       if (e.getCause() instanceof ShutdownSignalException cause
-          && replyCode(cause) == AMQP.NOT_FOUND) {
+          && Blame.of(cause).isMissing()) {
         return false;
       }
       throw e;
