@@ -1,53 +1,54 @@
 package carillon.client;
 
-import java.io.IOException;
 import java.net.URI;
-import java.net.http.HttpClient;
+import java.net.URLEncoder;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.MissingNode;
 
 /**
- * A connection to a Carillon server: one call of its HTTP API a method, JSON in and out.
+ * A connection to a Carillon server: creates tasks and schedules, makes workers, and has one method
+ * for each kind of HTTP request for all else that the API can do.
  *
  * <pre>{@code
- * try (var carillon = Carillon.connect(URI.create("http://127.0.0.1:8080"), key)) {
- *   JsonNode task = carillon.post("/v1/tasks", Map.of("type", "greet", "delay", "5m"));
+ * try (var carillon = Carillon.connect("http://127.0.0.1:8080", key)) {
+ *   carillon.enqueue(NewTask.of("greet").payload(Map.of("name", "Ada")).delay(Duration.ofMinutes(5)));
  * }
  * }</pre>
  *
  * <p>Safe to share between threads. Every method throws {@link CarillonException} if the server
- * refuses the call or does not answer; a call without an answer may have taken effect, so repeat a
- * POST with the same idempotency key.
+ * refuses the call or does not answer. What creates, cancels or is otherwise named after what it
+ * does is repeated by itself for a while, without doing it twice; {@code get}, {@code post}, {@code
+ * put}, {@code patch} and {@code delete} are one request each, and one without an answer may have
+ * taken effect, so repeat a POST with the same idempotency key.
  */
 public final class Carillon implements AutoCloseable {
 
-  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration RETRY_FOR = Duration.ofSeconds(30);
 
-  /** Longer than the longest long-poll, which is 60 s. */
-  private static final Duration CALL_TIMEOUT = Duration.ofSeconds(75);
+  private final Connection connection;
+  private final Senders senders;
+  private final JsonMapper mapper;
+  private final Duration retryFor;
+  private final Gatherer gatherer;
 
-  private static final JsonMapper JSON = JsonMapper.builder().build();
-
-  private final HttpClient http;
-  private final URI url;
-  private final String key;
-  private final @Nullable String tenant;
-
-  private Carillon(HttpClient http, URI url, String key, @Nullable String tenant) {
-    this.http = http;
-    this.url = url;
-    this.key = key;
-    this.tenant = tenant;
+  private Carillon(Connection connection, Senders senders, JsonMapper mapper, Duration retryFor) {
+    this.connection = connection;
+    this.senders = senders;
+    this.mapper = mapper;
+    this.retryFor = retryFor;
+    this.gatherer = new Gatherer(senders, this::create, this::createAll);
   }
 
   /**
@@ -57,37 +58,193 @@ public final class Carillon implements AutoCloseable {
    * @param key an API key or session token
    * @throws IllegalArgumentException if the URL is not an http or https one
    */
+  public static Carillon connect(String url, String key) {
+    return connect(URI.create(url), key);
+  }
+
+  /** Prepares to call a server, like {@link #connect(String, String)}. */
   public static Carillon connect(URI url, String key) {
-    boolean web =
-        "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
-    if (!web
-        || url.getHost() == null
-        || url.getRawQuery() != null
-        || url.getRawFragment() != null) {
-      throw new IllegalArgumentException(
-          "\"" + url + "\" is not a URL such as http://127.0.0.1:8080");
-    }
-    HttpClient http =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT_TIMEOUT)
-            .build();
-    return new Carillon(http, url, key, null);
+    return new Carillon(
+        Connection.to(url, key), new Senders(), JsonMapper.builder().build(), RETRY_FOR);
   }
 
   /** The same connection acting on another tenant, which only an admin key may. */
   public Carillon withTenant(String name) {
-    return new Carillon(http, url, key, name);
+    return new Carillon(connection.withTenant(name), senders, mapper, retryFor);
+  }
+
+  /** The same connection writing and reading payloads and outputs with a mapper of yours. */
+  public Carillon withMapper(JsonMapper mapper) {
+    return new Carillon(connection, senders, mapper, retryFor);
+  }
+
+  /** The same connection repeating calls without an answer for this long; 30 s unless said. */
+  public Carillon withRetryFor(Duration span) {
+    return new Carillon(connection, senders, mapper, span);
+  }
+
+  /** What payloads and outputs are written and read with. */
+  public JsonMapper mapper() {
+    return mapper;
+  }
+
+  /** Creates a task; when this returns, it is durable. */
+  public CreatedTask enqueue(NewTask task) {
+    return create(task.json(mapper), task.idempotencyKey());
+  }
+
+  /**
+   * Creates a task, together with others that are waiting to be created; many at once are much
+   * quicker than one after the other. Waits only while 10,000 are under way.
+   */
+  public CompletableFuture<CreatedTask> enqueueAsync(NewTask task) {
+    return gatherer.add(task, task.json(mapper));
+  }
+
+  /** Creates up to 100,000 tasks, all or none; their ids in the same order. */
+  public List<UUID> enqueueAll(List<NewTask> tasks) {
+    return enqueueAll(tasks, UUID.randomUUID().toString());
+  }
+
+  /**
+   * Creates tasks, all or none, and at most once a day under this key: also if another process
+   * repeats the very same list after a crash.
+   */
+  public List<UUID> enqueueAll(List<NewTask> tasks, String idempotencyKey) {
+    for (NewTask task : tasks) {
+      if (task.idempotencyKey() != null) {
+        throw new IllegalArgumentException(
+            "in a batch, tasks have no idempotency key of their own");
+      }
+    }
+    if (tasks.isEmpty()) {
+      return List.of();
+    }
+    return createAll(
+        tasks.stream().map(task -> (JsonNode) task.json(mapper)).toList(), idempotencyKey);
+  }
+
+  private CreatedTask create(JsonNode task, @Nullable String idempotencyKey) {
+    String once = idempotencyKey == null ? UUID.randomUUID().toString() : idempotencyKey;
+    HttpResponse<String> answer =
+        retried(
+            () ->
+                connection.send(
+                    connection.request("POST", "/v1/tasks", task).header("Idempotency-Key", once),
+                    "application/json"));
+    UUID id = UUID.fromString(connection.json(answer).path("id").asString());
+    return new CreatedTask(id, answer.statusCode() != 200);
+  }
+
+  private List<UUID> createAll(List<JsonNode> tasks, String idempotencyKey) {
+    JsonNode answer =
+        retried(() -> post("/v1/tasks/batch", Map.of("tasks", tasks), idempotencyKey));
+    return answer.path("ids").valueStream().map(id -> UUID.fromString(id.asString())).toList();
+  }
+
+  private <T> T retried(Supplier<T> call) {
+    return new Retries(retryFor).run(call);
+  }
+
+  /** The task, if there is one. */
+  public Optional<TaskView> task(UUID id) {
+    return found(() -> new TaskView(get("/v1/tasks/" + id)));
+  }
+
+  /** Cancels a task: no attempt starts afterwards, and a worker that has it is told. */
+  public CancelResult cancel(UUID id) {
+    String once = UUID.randomUUID().toString();
+    try {
+      JsonNode task = retried(() -> post("/v1/tasks/" + id + "/cancel", null, once));
+      return task.path("status").asString("").equals("CANCELLED")
+          ? CancelResult.CANCELLED
+          : CancelResult.REQUESTED;
+    } catch (CarillonException e) {
+      return switch (e.status()) {
+        case 404 -> CancelResult.NOT_FOUND;
+        case 409 -> CancelResult.ENDED;
+        default -> throw e;
+      };
+    }
+  }
+
+  /** Cancels all tasks of a type with this key; how many were cancelled or asked to stop. */
+  public int cancel(String type, String key) {
+    String once = UUID.randomUUID().toString();
+    return retried(() -> post("/v1/tasks/cancel", Map.of("type", type, "key", key), once))
+        .path("cancelled")
+        .asInt();
+  }
+
+  /** Makes a schedule, or replaces the one of that name; what the server then shows of it. */
+  public JsonNode putSchedule(NewSchedule schedule) {
+    return retried(() -> put(path(schedule.name()), schedule.json(mapper)));
+  }
+
+  /** The schedule as the server shows it, if there is one. */
+  public Optional<JsonNode> schedule(String name) {
+    return found(() -> get(path(name)));
+  }
+
+  /** Removes a schedule; false if there was none. Tasks that it made stay. */
+  public boolean deleteSchedule(String name) {
+    return found(() -> delete(path(name))).isPresent();
+  }
+
+  /** Lets a schedule rest. */
+  public void pauseSchedule(String name) {
+    act(name, "pause");
+  }
+
+  /** Lets a schedule go on. */
+  public void resumeSchedule(String name) {
+    act(name, "resume");
+  }
+
+  /** Fires a schedule now, beside its rule; the id of the task that it makes. */
+  public UUID triggerSchedule(String name) {
+    JsonNode answer = act(name, "trigger");
+    return UUID.fromString(answer.path("id").asString());
+  }
+
+  private JsonNode act(String schedule, String verb) {
+    String once = UUID.randomUUID().toString();
+    return retried(() -> post(path(schedule) + "/" + verb, null, once));
+  }
+
+  private static String path(String schedule) {
+    String name = URLEncoder.encode(schedule, StandardCharsets.UTF_8).replace("+", "%20");
+    return "/v1/schedules/" + name;
+  }
+
+  private <T> Optional<T> found(Supplier<T> call) {
+    try {
+      return Optional.of(retried(call));
+    } catch (CarillonException e) {
+      if (e.status() == 404) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * Begins to describe a worker.
+   *
+   * @param name shown with the tasks that it holds; several processes may share one
+   */
+  public WorkerBuilder worker(String name) {
+    return new WorkerBuilder(this, name);
   }
 
   /** Reads something. */
   public JsonNode get(String path) {
-    return json(send(request("GET", path, null, "application/json")));
+    return connection.call(connection.request("GET", path, null));
   }
 
   /** Reads something that is not JSON, such as {@code /metrics}. */
   public String text(String path) {
-    return send(request("GET", path, null, "text/plain")).body();
+    return connection.send(connection.request("GET", path, null), "text/plain").body();
   }
 
   /**
@@ -96,7 +253,7 @@ public final class Carillon implements AutoCloseable {
    * @param body anything that Jackson writes as JSON; null sends none
    */
   public JsonNode post(String path, @Nullable Object body) {
-    return json(send(request("POST", path, body, "application/json")));
+    return connection.call(connection.request("POST", path, body));
   }
 
   /**
@@ -104,10 +261,12 @@ public final class Carillon implements AutoCloseable {
    * within a day.
    */
   public JsonNode post(String path, @Nullable Object body, String idempotencyKey) {
-    return json(
-        send(
-            request("POST", path, body, "application/json")
-                .header("Idempotency-Key", idempotencyKey)));
+    return connection.call(
+        connection.request("POST", path, body).header("Idempotency-Key", idempotencyKey));
+  }
+
+  JsonNode post(String path, Object body, Duration timeout) {
+    return connection.call(connection.request("POST", path, body).timeout(timeout));
   }
 
   /**
@@ -116,16 +275,16 @@ public final class Carillon implements AutoCloseable {
    * @param lines NDJSON: one JSON value a line
    */
   public JsonNode postLines(String path, byte[] lines) {
-    return json(
-        send(
-            request("POST", path, null, "application/json")
-                .header("Content-Type", "application/x-ndjson")
-                .POST(BodyPublishers.ofByteArray(lines))));
+    return connection.call(
+        connection
+            .request("POST", path, null)
+            .header("Content-Type", "application/x-ndjson")
+            .POST(BodyPublishers.ofByteArray(lines)));
   }
 
   /** Makes or replaces the thing at the path. */
   public JsonNode put(String path, Object body) {
-    return json(send(request("PUT", path, body, "application/json")));
+    return connection.call(connection.request("PUT", path, body));
   }
 
   /**
@@ -133,20 +292,17 @@ public final class Carillon implements AutoCloseable {
    * otherwise, and has changed nothing.
    */
   public JsonNode put(String path, Object body, int version) {
-    return json(
-        send(
-            request("PUT", path, body, "application/json")
-                .header("If-Match", "\"" + version + "\"")));
+    return connection.call(ifMatch(connection.request("PUT", path, body), version));
   }
 
   /** Changes the given fields of the thing at the path. */
   public JsonNode patch(String path, Object body) {
-    return json(send(request("PATCH", path, body, "application/json")));
+    return connection.call(connection.request("PATCH", path, body));
   }
 
   /** Removes the thing at the path. */
   public JsonNode delete(String path) {
-    return json(send(request("DELETE", path, null, "application/json")));
+    return connection.call(connection.request("DELETE", path, null));
   }
 
   /**
@@ -154,106 +310,20 @@ public final class Carillon implements AutoCloseable {
    * otherwise, and has removed nothing.
    */
   public JsonNode delete(String path, int version) {
-    return json(
-        send(
-            request("DELETE", path, null, "application/json")
-                .header("If-Match", "\"" + version + "\"")));
+    return connection.call(ifMatch(connection.request("DELETE", path, null), version));
   }
 
-  /** Ends the connection; also for those made from it by {@link #withTenant}. */
+  private static HttpRequest.Builder ifMatch(HttpRequest.Builder request, int version) {
+    return request.header("If-Match", "\"" + version + "\"");
+  }
+
+  /**
+   * Waits for what {@link #enqueueAsync} has under way and ends the connection, also for those made
+   * from it by {@code with}. Close its workers before.
+   */
   @Override
   public void close() {
-    // HttpClient can be closed from Java 21 on; before that the garbage collector does it.
-    if (http instanceof AutoCloseable closeable) {
-      try {
-        closeable.close();
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    }
-  }
-
-  private HttpRequest.Builder request(
-      String method, String path, @Nullable Object body, String accept) {
-    String base = url.toString();
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(
-                URI.create(
-                    (base.endsWith("/") ? base.substring(0, base.length() - 1) : base) + path))
-            .timeout(CALL_TIMEOUT)
-            .header("Authorization", "Bearer " + key)
-            .header("Accept", accept);
-    if (tenant != null) {
-      request.header("Carillon-Tenant", tenant);
-    }
-    if (body == null) {
-      return request.method(method, BodyPublishers.noBody());
-    }
-    return request
-        .header("Content-Type", "application/json")
-        .method(method, BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)));
-  }
-
-  private HttpResponse<String> send(HttpRequest.Builder request) {
-    HttpResponse<String> response;
-    try {
-      response = http.send(request.build(), BodyHandlers.ofString());
-    } catch (IOException e) {
-      String why = e.getMessage() == null ? "it cannot be reached" : e.getMessage();
-      throw new CarillonException(
-          CarillonException.NO_ANSWER,
-          "no-answer",
-          "no answer from " + url + ": " + why,
-          List.of(),
-          e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new CarillonException(
-          CarillonException.NO_ANSWER, "interrupted", "interrupted", List.of(), e);
-    }
-    if (response.statusCode() / 100 != 2) {
-      throw problem(response);
-    }
-    return response;
-  }
-
-  private JsonNode json(HttpResponse<String> response) {
-    if (response.body().isEmpty()) {
-      return MissingNode.getInstance();
-    }
-    try {
-      return JSON.readTree(response.body());
-    } catch (JacksonException e) {
-      throw new CarillonException(
-          response.statusCode(),
-          "not-json",
-          "the answer of " + url + " is not JSON; is it a Carillon?",
-          List.of(),
-          e);
-    }
-  }
-
-  /** Also for what a proxy in between may answer, which has no problem document. */
-  private CarillonException problem(HttpResponse<String> response) {
-    int status = response.statusCode();
-    JsonNode problem;
-    try {
-      problem = JSON.readTree(response.body());
-    } catch (JacksonException e) {
-      problem = MissingNode.getInstance();
-    }
-    String title = problem.path("title").asString("the server answered " + status);
-    List<CarillonException.Problem> errors = new ArrayList<>();
-    for (JsonNode error : problem.path("errors")) {
-      errors.add(
-          new CarillonException.Problem(
-              error.path("pointer").asString(""), error.path("message").asString("")));
-    }
-    return new CarillonException(
-        status,
-        problem.path("code").asString("http-" + status),
-        problem.path("detail").asString(title),
-        errors,
-        null);
+    senders.close();
+    connection.close();
   }
 }

@@ -1,0 +1,130 @@
+package carillon.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Creates tasks in the background: while requests are under way, what comes gathers, and goes
+ * together in the next one.
+ */
+final class Gatherer {
+
+  private static final int UNDER_WAY = 10_000;
+  private static final int BATCH_TASKS = 1_000;
+  private static final int BATCH_CHARS = 4 << 20;
+
+  /** What waits to be created. */
+  private record Waiting(
+      JsonNode task,
+      int size,
+      boolean isAlone,
+      @Nullable String idempotencyKey,
+      CompletableFuture<CreatedTask> created) {}
+
+  private final Senders senders;
+  private final BiFunction<JsonNode, @Nullable String, CreatedTask> create;
+  private final BiFunction<List<JsonNode>, String, List<UUID>> createAll;
+  private final Semaphore room = new Semaphore(UNDER_WAY);
+  private final Queue<Waiting> waiting = new ArrayDeque<>(); // guarded by this
+  private int sending; // guarded by this
+
+  Gatherer(
+      Senders senders,
+      BiFunction<JsonNode, @Nullable String, CreatedTask> create,
+      BiFunction<List<JsonNode>, String, List<UUID>> createAll) {
+    this.senders = senders;
+    this.create = create;
+    this.createAll = createAll;
+  }
+
+  CompletableFuture<CreatedTask> add(NewTask task, JsonNode json) {
+    // What is unique or has a key of its own cannot be part of a batch.
+    boolean isAlone = task.isUnique() || task.idempotencyKey() != null;
+    int size = json.toString().getBytes(StandardCharsets.UTF_8).length;
+    var one = new Waiting(json, size, isAlone, task.idempotencyKey(), new CompletableFuture<>());
+    room.acquireUninterruptibly();
+    synchronized (this) {
+      waiting.add(one);
+      if (sending == Senders.MOST) {
+        return one.created();
+      }
+      sending++;
+    }
+    try {
+      senders.run(this::sendAll);
+    } catch (RejectedExecutionException e) {
+      fail(next(), new IllegalStateException("the connection is closed", e));
+    }
+    return one.created();
+  }
+
+  private void sendAll() {
+    for (List<Waiting> batch = next(); !batch.isEmpty(); batch = next()) {
+      send(batch);
+    }
+  }
+
+  /** Empty when there is nothing more; then the sender must end. */
+  private synchronized List<Waiting> next() {
+    List<Waiting> batch = new ArrayList<>();
+    int chars = 0;
+    for (Waiting head = waiting.peek(); head != null; head = waiting.peek()) {
+      boolean fits =
+          !head.isAlone() && batch.size() < BATCH_TASKS && chars + head.size() <= BATCH_CHARS;
+      if (!batch.isEmpty() && !fits) {
+        return batch;
+      }
+      batch.add(waiting.remove());
+      chars += head.size();
+      if (head.isAlone()) {
+        return batch;
+      }
+    }
+    if (batch.isEmpty()) {
+      sending--;
+    }
+    return batch;
+  }
+
+  private void send(List<Waiting> batch) {
+    try {
+      if (batch.size() == 1) {
+        Waiting one = batch.get(0);
+        CreatedTask created = create.apply(one.task(), one.idempotencyKey());
+        room.release();
+        one.created().complete(created);
+        return;
+      }
+      List<UUID> ids =
+          createAll.apply(batch.stream().map(Waiting::task).toList(), UUID.randomUUID().toString());
+      room.release(batch.size());
+      for (int i = 0; i < batch.size(); i++) {
+        batch.get(i).created().complete(new CreatedTask(ids.get(i), true));
+      }
+    } catch (CarillonException e) {
+      if (batch.size() == 1 || e.status() < 400 || e.status() >= 500 || e.isTransient()) {
+        fail(batch, e);
+      } else {
+        // One of them is wrong and nothing was stored: the others must not pay for it.
+        batch.forEach(one -> send(List.of(one)));
+      }
+    } catch (RuntimeException e) {
+      fail(batch, e);
+    }
+  }
+
+  private void fail(List<Waiting> batch, RuntimeException why) {
+    room.release(batch.size());
+    batch.forEach(one -> one.created().completeExceptionally(why));
+  }
+}
