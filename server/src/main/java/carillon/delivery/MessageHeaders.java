@@ -22,6 +22,8 @@ public final class MessageHeaders {
   }
 
   /**
+   * The headers by their names.
+   *
    * @param body as {@link #body} gave it
    */
   public static Map<String, String> of(ClaimedTask task, byte[] body, Instant now) {

@@ -5,6 +5,7 @@ import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 
 /** Hands tasks to one broker cluster, many at once. */
@@ -26,6 +27,11 @@ public interface Publisher extends AutoCloseable {
 
   /** Asks to be told when it can be reached again or has room again. */
   void whenReady(Runnable action);
+
+  /** How many messages wait, as last seen, by the queue or consumer group that is watched. */
+  default Map<String, Long> depths() {
+    return Map.of();
+  }
 
   /** Ends whatever is in flight as {@link DeliveryResult.Interrupted}. */
   @Override
