@@ -114,6 +114,7 @@ class RoomsTest {
     "store, com.zaxxer.hikari..",
     "store, org.flywaydb..",
     "delivery, org.apache.hc..",
+    "delivery, com.rabbitmq..",
     "delivery.kafka, org.apache.kafka..",
     "api, io.helidon..",
     "api, com.networknt..",

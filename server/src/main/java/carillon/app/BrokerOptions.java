@@ -3,6 +3,7 @@ package carillon.app;
 import carillon.app.cli.CommandFailed;
 import carillon.app.cli.Text;
 import carillon.delivery.kafka.KafkaCluster;
+import carillon.delivery.rabbitmq.RabbitCluster;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -33,6 +34,20 @@ final class BrokerOptions {
         value.isFile() ? properties(value) : Map.of(KafkaCluster.SERVERS, value.text());
     try {
       return KafkaCluster.of(value.name(), settings);
+    } catch (IllegalArgumentException e) {
+      throw value.refused(String.valueOf(e.getMessage()));
+    }
+  }
+
+  List<RabbitCluster> rabbitmq(List<NamedValue> values) {
+    return values.stream().map(this::rabbitmq).toList();
+  }
+
+  private RabbitCluster rabbitmq(NamedValue value) {
+    Map<String, String> settings =
+        value.isFile() ? properties(value) : Map.of(RabbitSettings.URI, value.text());
+    try {
+      return new RabbitSettings(directory).read(value.name(), settings);
     } catch (IllegalArgumentException e) {
       throw value.refused(String.valueOf(e.getMessage()));
     }

@@ -1,6 +1,7 @@
 package carillon.app;
 
 import carillon.delivery.kafka.KafkaCluster;
+import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.store.Pooler;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -157,7 +158,7 @@ public record Config(
    * @param kafka clusters of Kafka. Default none.
    * @param rabbitmq clusters of RabbitMQ. Default none.
    */
-  public record Brokers(List<KafkaCluster> kafka, List<NamedValue> rabbitmq) {
+  public record Brokers(List<KafkaCluster> kafka, List<RabbitCluster> rabbitmq) {
     public Brokers {
       kafka = List.copyOf(kafka);
       rabbitmq = List.copyOf(rabbitmq);

@@ -283,7 +283,8 @@ final class ConfigLoader {
                 between(Duration.ofMinutes(1), Duration.ofDays(3_650))),
             archiveDir == null ? dataDir.resolve("archive") : archiveDir),
         new Config.Brokers(
-            new BrokerOptions(directory).kafka(named(Setting.KAFKA)), named(Setting.RABBITMQ)));
+            new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
+            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))));
   }
 
   private List<NamedValue> named(Setting setting) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.app.cli.CommandFailed;
 import carillon.delivery.kafka.KafkaCluster;
+import carillon.delivery.rabbitmq.RabbitCluster;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +46,7 @@ class BrokerOptionsTest {
     assertThat(brokers.kafka()).extracting(KafkaCluster::name).asString().contains("main", "other");
     assertThat(brokers.kafka().getFirst().settings())
         .containsExactly(Map.entry("bootstrap.servers", "a:9092,b:9092"));
-    assertThat(brokers.rabbitmq()).extracting(NamedValue::name).containsExactly("main");
+    assertThat(brokers.rabbitmq()).extracting(RabbitCluster::name).containsExactly("main");
   }
 
   @Test
