@@ -157,6 +157,25 @@ public final class Main {
 
     measure("http", new Delivery(), "carillon", carillon);
     measure("http", new Posts(), "raw", raw);
+    measureRabbitMq(systems);
+  }
+
+  private void measureRabbitMq(Systems systems) throws IOException, InterruptedException {
+    if (!options.wants("rabbitmq", "carillon")) {
+      return;
+    }
+    Optional<String> missing = RabbitMq.missing();
+    if (missing.isPresent()) {
+      results.missing("rabbitmq", missing.get());
+      return;
+    }
+    try (RabbitMq rabbit = RabbitMq.start(DIRECTORY)) {
+      measure(
+          "rabbitmq",
+          new RabbitMqDelivery(rabbit),
+          "carillon",
+          () -> systems.carillon(rabbit.options()));
+    }
   }
 
   private static final Map<String, String> TOO_SLOW_TO_GROW =

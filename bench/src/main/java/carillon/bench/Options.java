@@ -36,6 +36,7 @@ record Options(
           "burst",
           BigBurst.NAME,
           "http",
+          "rabbitmq",
           Nodes.NAME);
 
   static final List<String> SYSTEMS =

@@ -9,7 +9,8 @@ final class Ratios {
       """
       The ratio is of rates: drain to `sql`; growth and snapshot to a drain of the same system right before; lanes to
       Carillon's drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
-      graphile-worker's time until the last task had ended to the system's own.
+      graphile-worker's time until the last task had ended to the system's own. To RabbitMQ it is to a plain producer's rate
+      right before.
       """;
 
   private Ratios() {}

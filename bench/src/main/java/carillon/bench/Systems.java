@@ -58,6 +58,12 @@ final class Systems {
     return CarillonServer.start(postgres.database(), directory, serverOptions);
   }
 
+  CarillonServer carillon(List<String> moreOptions) throws IOException, SQLException {
+    List<String> all = new ArrayList<>(serverOptions);
+    all.addAll(moreOptions);
+    return CarillonServer.start(postgres.database(), directory, all);
+  }
+
   CarillonCluster cluster(int nodes) throws IOException, SQLException {
     Database database = postgres.database();
     database.execute(LockWaits.SETTINGS);

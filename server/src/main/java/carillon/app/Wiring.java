@@ -8,6 +8,8 @@ import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
 import carillon.delivery.Publisher;
+import carillon.delivery.rabbitmq.RabbitCluster;
+import carillon.delivery.rabbitmq.RabbitPublisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
@@ -61,6 +63,8 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -302,15 +306,21 @@ final class Wiring {
   }
 
   /** The clusters that tasks may name here, also on nodes that publish nothing themselves. */
-  @SuppressWarnings("UnusedVariable") // no kind of broker is in the configuration yet
   private static Set<BrokerName> brokers(Config config) {
-    return Set.of();
+    Set<BrokerName> names = new HashSet<>();
+    for (RabbitCluster cluster : config.brokers().rabbitmq()) {
+      names.add(new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name()));
+    }
+    return names;
   }
 
   /** One for each of them; none waits for its broker to answer. */
-  @SuppressWarnings("UnusedVariable")
   private static List<Publisher> publishers(Config config, InstantSource clock) {
-    return List.of();
+    List<Publisher> publishers = new ArrayList<>();
+    for (RabbitCluster cluster : config.brokers().rabbitmq()) {
+      publishers.add(RabbitPublisher.start(cluster, clock));
+    }
+    return publishers;
   }
 
   private record Node(URI url, Shutdown shutdown) implements Running {
