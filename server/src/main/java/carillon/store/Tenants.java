@@ -40,16 +40,16 @@ public final class Tenants {
   /** Creates or changes. */
   public Tenant put(
       String name, boolean strict, boolean paused, int weight, AlertSetting alert, String who) {
-    Tenant saved =
+    Catalog.Written written =
         db.inTransaction(
             tx -> {
               Tenant tenant =
                   tx.query(PUT, Catalog::tenant, name, strict, paused, weight, Sql.json(alert))
                       .getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
-              return tenant;
+              return catalog.written(tx, tenant);
             });
-    catalog.refresh();
-    return saved;
+    catalog.put(written);
+    return written.tenant();
   }
 }
