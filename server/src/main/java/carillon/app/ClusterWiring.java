@@ -51,6 +51,9 @@ final class ClusterWiring {
     this.beating = new Loop("heartbeat", heartbeat::beatOnce, whenFailed);
     this.electing = new Loop("election", election::electOnce, whenFailed);
     this.planning = new Loop("shard-planner", planner::planOnce, whenFailed);
+    // It is the heartbeat that looks who leads, for all nodes at the price of none.
+    election.contendWhile(() -> heartbeat.view().leader() == null);
+    heartbeat.whenChanged(electing::wake);
     election.whenWon(planning::wake);
     election.whenWon(beating::wake);
     planner.whenMoved(beating::wake);
@@ -114,7 +117,7 @@ final class ClusterWiring {
 
   /** Nodes came or went: if the leader did, there is to be another; it shares the shards out. */
   void membersChanged() {
-    electing.wake();
+    beating.wake();
     planning.wake();
   }
 

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -31,6 +32,7 @@ public final class Election {
   private final RandomGenerator random;
   private final List<Runnable> whenWon = new CopyOnWriteArrayList<>();
   private volatile Supplier<Optional<String>> harm = Optional::empty;
+  private volatile BooleanSupplier isVacant = () -> true;
   private volatile @Nullable Held held;
 
   /**
@@ -81,6 +83,14 @@ public final class Election {
     this.harm = harm;
   }
 
+  /**
+   * Contends only while nobody seems to lead, so that those who follow ask nothing. Who learns that
+   * it is so is to wake the loop.
+   */
+  public void contendWhile(BooleanSupplier isVacant) {
+    this.isVacant = isVacant;
+  }
+
   /** One pass. */
   public Duration electOnce() {
     NodeLease member = node.get();
@@ -93,7 +103,7 @@ public final class Election {
       }
       resign();
     } else if (known == null) {
-      if (isMember) {
+      if (isMember && isVacant.getAsBoolean()) {
         take(member.node());
       }
     } else if (isMember && known.term().node().equals(member.node())) {

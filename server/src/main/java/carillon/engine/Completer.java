@@ -17,6 +17,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,6 +46,8 @@ final class Completer {
 
   /** Claims that were asked for and not answered yet. Guarded by running. */
   private final Set<UUID> claiming = new HashSet<>();
+
+  private volatile @Nullable Long claimedAt;
 
   /**
    * How many tasks a claim still has, and whose seats they hold.
@@ -100,9 +103,16 @@ final class Completer {
 
   /** The claim was answered, or its answer was lost. */
   void claimed(UUID claim) {
+    claimedAt = System.nanoTime();
     synchronized (running) {
       claiming.remove(claim);
     }
+  }
+
+  /** Whether an answer to a claim came, or was lost, so lately. */
+  boolean hasClaimedWithin(Duration time) {
+    Long last = claimedAt;
+    return last != null && System.nanoTime() - last < time.toNanos();
   }
 
   /** Whether a claim that the database knows is one that we know of too. */

@@ -44,6 +44,9 @@ public final class Engine {
   /** How long a stop waits for outcomes to be written. */
   private static final Duration WRITING = Duration.ofSeconds(5);
 
+  /** A claim whose answer was lost is committed by then, or never. */
+  private static final Duration CLAIMS_SHOW = Duration.ofSeconds(30);
+
   /** Between two sweeps, however often shards come to this node. */
   private static final Duration BETWEEN_SWEEPS = Duration.ofMillis(100);
 
@@ -167,6 +170,7 @@ public final class Engine {
             completer::isKnown,
             new Verdict(store.clock(), config.poisonCrashes()),
             events);
+    lost.lookWhile(() -> completer.hasClaimedWithin(CLAIMS_SHOW));
     this.findingLost = loop("lost-claims", lost::findOnce, Duration.ZERO);
     completer.whenAdded(completing::wake);
     completer.whenMoved(completing::progress);

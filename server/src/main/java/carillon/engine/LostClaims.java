@@ -4,7 +4,9 @@ import carillon.model.NodeLease;
 import carillon.store.Claims;
 import carillon.store.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -19,12 +21,16 @@ final class LostClaims {
 
   private static final Logger log = LoggerFactory.getLogger(LostClaims.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final int QUIET_PASSES = 10;
 
   private final Claims claims;
   private final Supplier<NodeLease> node;
   private final Predicate<UUID> isKnown;
   private final Verdict verdict;
   private final Consumer<EngineEvent> events;
+  private volatile BooleanSupplier mayBeNew = () -> true;
+  private boolean isSomethingHeld; // these two of this loop's thread only
+  private int passedOver;
 
   /**
    * @param isKnown whether this node knows of a claim that it holds in the database
@@ -42,14 +48,29 @@ final class LostClaims {
     this.events = events;
   }
 
+  /**
+   * While that is not so and nothing was held at the last look, there is nothing to find; it is
+   * looked for now and then all the same.
+   */
+  void lookWhile(BooleanSupplier mayBeNew) {
+    this.mayBeNew = mayBeNew;
+  }
+
   /** One pass. */
   Duration findOnce() {
     NodeLease lease = node.get();
     if (!lease.isTrusted(System.nanoTime())) {
       return INTERVAL; // they may be somebody else's by now
     }
+    boolean isQuiet = !isSomethingHeld && !mayBeNew.getAsBoolean();
+    if (isQuiet && ++passedOver < QUIET_PASSES) {
+      return INTERVAL;
+    }
+    passedOver = 0;
+    List<Claims.Silent> held = claims.ofNode(lease.node());
+    isSomethingHeld = !held.isEmpty();
     int found = 0;
-    for (Claims.Silent claim : claims.ofNode(lease.node())) {
+    for (Claims.Silent claim : held) {
       if (!isKnown.test(claim.claim())) {
         found += giveBack(claim);
       }

@@ -18,6 +18,7 @@ final class Reaper {
   private static final Logger log = LoggerFactory.getLogger(Reaper.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
   private static final Duration NODE_SHOWN_FOR = Duration.ofMinutes(10);
+  private static final int PASSES_PER_FORGETTING = 30;
   private static final int MAX_CLAIMS = 200;
 
   /** How long others may take to come back after the database was away from all of us. */
@@ -28,7 +29,8 @@ final class Reaper {
   private final Supplier<NodeLease> node;
   private final Verdict verdict;
   private final Consumer<EngineEvent> events;
-  private @Nullable String knownAs; // these two of this loop's thread only
+  private long passes; // these three of this loop's thread only
+  private @Nullable String knownAs;
   private long patientUntil;
 
   Reaper(
@@ -67,7 +69,9 @@ final class Reaper {
       log.info("took back tasks={} claims={}", reaped, silent.size());
       events.accept(new EngineEvent.Reaped(reaped));
     }
-    nodes.forgetLapsed(NODE_SHOWN_FOR);
+    if (passes++ % PASSES_PER_FORGETTING == 0) {
+      nodes.forgetLapsed(NODE_SHOWN_FOR);
+    }
     return silent.size() >= MAX_CLAIMS && failed == 0 ? Duration.ZERO : INTERVAL;
   }
 

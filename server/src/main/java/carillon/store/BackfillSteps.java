@@ -63,7 +63,7 @@ public final class BackfillSteps {
 
   /** Those first that have had no step for the longest time, so that each has its turn. */
   public List<UUID> open(int limit) {
-    return db.inTransaction(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
+    return db.ask(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
   }
 
   private static final String POSTPONE =

@@ -16,9 +16,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +36,7 @@ public final class Catalog {
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
   private final Lanes lanes = new Lanes();
   private volatile int history; // how often all was forgotten
+  private long newest; // version of a tenant that was added to the snapshot; guarded by this
   private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
 
   public Catalog(Db db) {
@@ -64,6 +67,14 @@ public final class Catalog {
       Map<Integer, Tenant> tenants,
       Map<String, Tenant> tenantsByName,
       Map<TypeName, TaskType> types) {
+
+    Snapshot with(Tenant tenant) {
+      Map<Integer, Tenant> byId = new HashMap<>(tenants);
+      byId.put(tenant.id().value(), tenant);
+      Map<String, Tenant> byName = new HashMap<>(tenantsByName);
+      byName.put(tenant.name(), tenant);
+      return new Snapshot(version, byId, byName, types);
+    }
 
     Snapshot with(TypeName name, TaskType type) {
       Map<TypeName, TaskType> more = new HashMap<>(types);
@@ -252,6 +263,35 @@ public final class Catalog {
     lanes.add(made.lane());
   }
 
+  /** A tenant as it was written, before that is committed. */
+  record Written(Tenant tenant, int history, long version) {}
+
+  Written written(Tx tx, Tenant tenant) {
+    return new Written(tenant, history, version(tx));
+  }
+
+  /**
+   * A tenant was made or changed here. Only it is new: to read all types of all tenants for that
+   * would cost a thousand of them what they are worth. Whatever else is new the next refresh reads.
+   */
+  void put(Written written) {
+    if (!isPut(written)) {
+      refresh();
+    }
+  }
+
+  private synchronized boolean isPut(Written written) {
+    if (written.history() != history || written.version() < newest) {
+      return false; // nobody knows what became of it since
+    }
+    if (snapshot.version() < written.version()) {
+      newest = written.version();
+      snapshot = snapshot.with(written.tenant());
+      whenChanged.forEach(Runnable::run);
+    }
+    return true;
+  }
+
   private static final String VERSION =
       """
       /* Catalog.version */
@@ -324,18 +364,45 @@ public final class Catalog {
         AND route = ?
       """;
 
-  /** Reads everything again if anything has changed since. */
+  private static final String LANES_AFTER =
+      """
+      /* Catalog.lanesAfter */
+      SELECT id, tenant, type, priority, slice, route
+      FROM carillon.lane
+      WHERE id > ?
+      """;
+
+  private static final String LANE_COUNT =
+      """
+      /* Catalog.laneCount */
+      SELECT count(*) AS lanes
+      FROM carillon.lane
+      """;
+
+  /** Reads tenants and types again, and what lanes are new, if anything has changed since. */
   public void refresh() {
-    db.inTransaction(
-        tx -> {
-          // Both first: what changes while we read the rest only makes us read it once more.
-          int before = history;
-          long version = version(tx);
-          if (version > snapshot.version()) {
-            publish(before, read(tx, version), tx.query(LANES, Catalog::lane));
-          }
-          return version;
-        });
+    if (db.ask(Catalog::version) > snapshot.version()) {
+      while (!db.inTransaction(this::readOnce)) {
+        // A tenant was put meanwhile that is not among what was read.
+      }
+    }
+  }
+
+  private boolean readOnce(Tx tx) {
+    // Both first: what changes while we read the rest only makes us read it once more.
+    int before = history;
+    long version = version(tx);
+    return version <= snapshot.version() || publish(before, read(tx, version), unknownLanes(tx));
+  }
+
+  /** Those that have come last, or all if others are missing: they need not come in their order. */
+  private List<Lane> unknownLanes(Tx tx) {
+    Set<Integer> known = new HashSet<>(lanes.byId.keySet());
+    int last = known.stream().mapToInt(Integer::intValue).max().orElse(0);
+    List<Lane> more = tx.query(LANES_AFTER, Catalog::lane, last);
+    more.forEach(lane -> known.add(lane.id()));
+    int count = tx.query(LANE_COUNT, row -> row.getInt("lanes")).getFirst();
+    return known.size() == count ? more : tx.query(LANES, Catalog::lane);
   }
 
   /**
@@ -346,6 +413,7 @@ public final class Catalog {
   @SuppressWarnings("NonAtomicVolatileUpdate") // only who holds the lock writes it
   public synchronized void forget() {
     history++;
+    newest = 0;
     snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
     lanes.byId.clear();
     lanes.byName.clear();
@@ -355,13 +423,20 @@ public final class Catalog {
     return tx.query(VERSION, row -> row.getLong("version")).getFirst();
   }
 
-  /** Of two who read at the same time the slower one must not undo what the faster one saw. */
-  private synchronized void publish(int before, Snapshot read, List<Lane> known) {
+  /**
+   * Of two who read at the same time the slower one must not undo what the faster one saw. False if
+   * it has to be read again.
+   */
+  private synchronized boolean publish(int before, Snapshot read, List<Lane> known) {
+    if (before == history && read.version() < newest) {
+      return false;
+    }
     if (before == history && read.version() > snapshot.version()) {
       snapshot = read; // before its lanes: none must be seen without the settings of its type
       known.forEach(lanes::add);
       whenChanged.forEach(Runnable::run);
     }
+    return true;
   }
 
   /** Asks to be told when something is new: a resumed type may have tasks that are due. */

@@ -146,11 +146,27 @@ public final class Db implements AutoCloseable {
     return inTransaction(1, work);
   }
 
+  /**
+   * Asks one thing, as a statement alone: around one that reads, a transaction would be two more
+   * statements that do nothing. It may run several times, and a leader's says nothing of its term,
+   * so it must not write anything that is not as well written twice, or by anybody.
+   */
+  public <T> T ask(Function<Tx, T> question) {
+    // Behind a pooler it is the transaction that has the settings.
+    return settings == null
+        ? untilDone(MAX_TRIES, () -> onceAlone(question))
+        : inTransaction(MAX_TRIES, question);
+  }
+
   private <T> T inTransaction(int maxTries, Function<Tx, T> work) {
+    return untilDone(maxTries, () -> once(work));
+  }
+
+  private static <T> T untilDone(int maxTries, Supplier<Committed<T>> work) {
     long start = System.nanoTime();
     for (int tries = 1; ; tries++) {
       try {
-        Committed<T> done = once(work);
+        Committed<T> done = work.get();
         done.tx().committed();
         return done.value();
       } catch (NotCommitted e) {
@@ -205,9 +221,34 @@ public final class Db implements AutoCloseable {
       refuseUnreplicated(connection.getWarnings());
       return new Committed<>(tx, value);
     } catch (SQLException e) {
-      SQLException why = source.failure() == null ? e : source.failure();
-      throw new StoreException("transaction failed: " + why.getMessage(), stateOf(e), e);
+      throw unreachable(e);
     }
+  }
+
+  private <T> Committed<T> onceAlone(Function<Tx, T> question) {
+    if (leading != null && leading.get().isEmpty()) {
+      staleTerms.increment();
+      throw StoreException.staleTerm(Optional.empty());
+    }
+    try (Connection connection = pool.getConnection()) {
+      connection.setAutoCommit(true); // sends nothing; the pool takes it back
+      Tx tx = Tx.alone(connection);
+      try {
+        return new Committed<>(tx, question.apply(tx));
+      } catch (StoreException e) {
+        if (e.isReadOnly()) {
+          leaveStandby(connection);
+        }
+        throw new NotCommitted(e);
+      }
+    } catch (SQLException e) {
+      throw unreachable(e);
+    }
+  }
+
+  private StoreException unreachable(SQLException e) {
+    SQLException why = source.failure() == null ? e : source.failure();
+    return new StoreException("transaction failed: " + why.getMessage(), stateOf(e), e);
   }
 
   /** What was the primary is a standby now: all of its connections are worth nothing. */
@@ -220,7 +261,7 @@ public final class Db implements AutoCloseable {
    * A commit whose wait for a synchronous standby was cancelled is reported as one, with a warning.
    * Whether it would outlive the primary is not known, so neither is that it is done.
    */
-  private static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
+  static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
     if (warning != null) {
       throw new SQLException(
           "committed, but perhaps on no standby: " + warning.getMessage(), "08007");

@@ -54,7 +54,7 @@ public final class DbClock implements InstantSource {
 
   /** Asks the database; half of the time that the question took is the error. */
   public void measure(Db db) {
-    db.inTransaction(
+    db.ask(
         tx -> {
           tx.query(NOW, row -> true); // the first answer also pays for the connection
           long asked = System.nanoTime();

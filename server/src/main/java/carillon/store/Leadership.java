@@ -34,7 +34,7 @@ public final class Leadership {
 
   /** Who leads now; nobody while a lease has lapsed and nobody has taken over. */
   public Optional<Led> current() {
-    return db.inTransaction(Leadership::current);
+    return db.ask(Leadership::current);
   }
 
   static Optional<Led> current(Tx tx) {
@@ -87,7 +87,7 @@ public final class Leadership {
       return Optional.empty();
     }
     tx.query(AWAIT_WRITES, row -> true);
-    return tx.queryOne(TAKE, Leadership::term, node, lease.toMillis() / 1000.0);
+    return tx.queryOne(TAKE, Leadership::term, node, Sql.seconds(lease));
   }
 
   private static final String RENEW =
@@ -102,11 +102,11 @@ public final class Leadership {
 
   /** False if the term is over; it stays so. */
   public boolean renew(Term term, Duration lease) {
-    return db.inTransaction(tx -> renew(tx, term, lease));
+    return db.ask(tx -> renew(tx, term, lease));
   }
 
   static boolean renew(Tx tx, Term term, Duration lease) {
-    return tx.update(RENEW, lease.toMillis() / 1000.0, term.number(), term.node()) == 1;
+    return tx.update(RENEW, Sql.seconds(lease), term.number(), term.node()) == 1;
   }
 
   private static final String RESIGN =

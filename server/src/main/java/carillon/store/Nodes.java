@@ -39,12 +39,7 @@ public final class Nodes {
     db.inTransaction(
         tx ->
             tx.update(
-                JOIN,
-                id,
-                label,
-                Column.texts(roles, role -> role),
-                version,
-                lease.toMillis() / 1000.0));
+                JOIN, id, label, Column.texts(roles, role -> role), version, Sql.seconds(lease)));
   }
 
   /**
@@ -61,45 +56,66 @@ public final class Nodes {
       @Nullable String address,
       boolean isDraining) {}
 
+  private static final String VIEW =
+      """
+      SELECT l.term, l.node, s.own, s.given, o.others, o.engines
+      FROM (SELECT array_agg(id) FILTER (WHERE node = ?) AS own, count(node) AS given
+            FROM carillon.shard) AS s
+      CROSS JOIN (SELECT count(*) AS others,
+                         count(*) FILTER (WHERE %s) AS engines
+                  FROM carillon.node
+                  WHERE lease_until > clock_timestamp()
+                    AND id <> ?) AS o
+      LEFT JOIN carillon.leadership l ON l.node IS NOT NULL AND l.lease_until > clock_timestamp()
+      """
+          .formatted(RUNS_TASKS);
+
+  // One statement, and of other rows than it writes it shows what is committed.
   private static final String RENEW =
       """
       /* Nodes.renew */
-      UPDATE carillon.node
-      SET lease_until = clock_timestamp() + make_interval(secs => ?),
-          renewed_at = clock_timestamp(),
-          in_flight = ?,
-          seats = ?,
-          lag_ms = ?,
-          claimed = ?,
-          ended = ?,
-          clock_offset_us = ?,
-          address = ?,
-          draining = draining OR ?
-      WHERE id = ?
-        AND lease_until > clock_timestamp() -- lapsed is lapsed: its tasks may already be given back
-      """;
+      WITH renewed AS (
+          UPDATE carillon.node
+          SET lease_until = clock_timestamp() + make_interval(secs => ?),
+              renewed_at = clock_timestamp(),
+              in_flight = ?,
+              seats = ?,
+              lag_ms = ?,
+              claimed = ?,
+              ended = ?,
+              clock_offset_us = ?,
+              address = ?,
+              draining = draining OR ?
+          WHERE id = ?
+            AND lease_until > clock_timestamp() -- lapsed is lapsed: its tasks may already be given back
+          RETURNING id
+      )
+      SELECT looks.*
+      FROM renewed
+      CROSS JOIN (%s) AS looks
+      """
+          .formatted(VIEW);
 
-  /** What the cluster looks like after it; nothing if the lease had lapsed, which stays so. */
+  /** What the cluster looks like beside it; nothing if the lease had lapsed, which stays so. */
   public Optional<ClusterView> renew(String id, Beat beat) {
-    return db.inTransaction(
-        tx -> renew(tx, id, beat) ? Optional.of(view(tx, id)) : Optional.empty());
-  }
-
-  private static boolean renew(Tx tx, String id, Beat beat) {
     Vitals vitals = beat.vitals();
-    return tx.update(
-            RENEW,
-            beat.lease().toMillis() / 1000.0,
-            vitals.inFlight(),
-            vitals.seats(),
-            vitals.lag(),
-            vitals.claimed(),
-            vitals.ended(),
-            TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
-            beat.address(),
-            beat.isDraining(),
-            id)
-        == 1;
+    return db.ask(
+        tx ->
+            tx.queryOne(
+                RENEW,
+                Nodes::view,
+                Sql.seconds(beat.lease()),
+                vitals.inFlight(),
+                vitals.seats(),
+                vitals.lag(),
+                vitals.claimed(),
+                vitals.ended(),
+                TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
+                beat.address(),
+                beat.isDraining(),
+                id,
+                id,
+                id));
   }
 
   private static final String DRAIN =
@@ -115,28 +131,11 @@ public final class Nodes {
     db.inTransaction(tx -> tx.update(DRAIN, id));
   }
 
-  private static final String VIEW =
-      """
-      /* Nodes.view */
-      SELECT l.term, l.node, s.own, s.given, o.others, o.engines
-      FROM (SELECT array_agg(id) FILTER (WHERE node = ?) AS own, count(node) AS given
-            FROM carillon.shard) AS s
-      CROSS JOIN (SELECT count(*) AS others,
-                         count(*) FILTER (WHERE %s) AS engines
-                  FROM carillon.node
-                  WHERE lease_until > clock_timestamp()
-                    AND id <> ?) AS o
-      LEFT JOIN carillon.leadership l ON l.node IS NOT NULL AND l.lease_until > clock_timestamp()
-      """
-          .formatted(RUNS_TASKS);
+  private static final String LOOK = "/* Nodes.view */\n" + VIEW;
 
   /** The cluster as it looks from a node that runs tasks. */
   public ClusterView view(String id) {
-    return db.inTransaction(tx -> view(tx, id));
-  }
-
-  private static ClusterView view(Tx tx, String id) {
-    return tx.query(VIEW, Nodes::view, id, id).getFirst();
+    return db.ask(tx -> tx.query(LOOK, Nodes::view, id, id)).getFirst();
   }
 
   private static ClusterView view(ResultSet row) throws SQLException {
@@ -278,6 +277,6 @@ public final class Nodes {
 
   /** Removes nodes that lapsed that long ago and hold nothing. */
   public int forgetLapsed(Duration after) {
-    return db.inTransaction(tx -> tx.update(FORGET, after.toMillis() / 1000.0));
+    return db.inTransaction(tx -> tx.update(FORGET, Sql.seconds(after)));
   }
 }

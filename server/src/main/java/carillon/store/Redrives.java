@@ -260,7 +260,7 @@ public final class Redrives {
 
   /** Those first that have had no step for the longest time, so that each has its turn. */
   public List<Open> open(int limit) {
-    return db.inTransaction(
+    return db.ask(
         tx ->
             tx.query(
                 OPEN,

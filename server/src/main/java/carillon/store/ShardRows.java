@@ -1,6 +1,7 @@
 package carillon.store;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -40,25 +41,24 @@ public final class ShardRows {
 
   /** Who looks after each; null where it is nobody. */
   public Map<Integer, @Nullable String> owners() {
-    return db.inTransaction(ShardRows::owners);
-  }
-
-  private static Map<Integer, @Nullable String> owners(Tx tx) {
     Map<Integer, @Nullable String> owners = new TreeMap<>();
-    tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node")))
+    db.ask(tx -> tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node"))))
         .forEach(owned -> owners.put(owned.shard(), owned.node()));
     return owners;
   }
 
   private record Owned(int shard, @Nullable String node) {}
 
-  private static final String TAKERS =
+  private static final String SHARED =
       """
-      /* ShardRows.takers */
-      SELECT id
-      FROM carillon.node
-      WHERE %s
-      ORDER BY id
+      /* ShardRows.shared */
+      SELECT id AS shard, node
+      FROM carillon.shard
+      UNION ALL
+      (SELECT NULL, id
+       FROM carillon.node
+       WHERE %s
+       ORDER BY id)
       """
           .formatted(Nodes.RUNS_TASKS);
 
@@ -75,24 +75,47 @@ public final class ShardRows {
 
   /**
    * Has it decided how shards are to be shared out, and writes what changes by that, in one
-   * transaction. Returns the moves; without any, nothing is written.
+   * transaction. Returns the moves; without any, nothing is written. It is decided again for what
+   * is written: most looks are the only one.
    */
   public List<Move> assign(Function<Shared, Map<Integer, String>> decide) {
+    if (moves(db.ask(ShardRows::shared), decide).isEmpty()) {
+      return List.of();
+    }
     return db.inTransaction(
         tx -> {
-          Map<Integer, @Nullable String> before = owners(tx);
-          List<String> takers = tx.query(TAKERS, row -> row.getString("id"));
-          Map<Integer, String> after = decide.apply(new Shared(before, takers));
-          List<Move> moves =
-              before.entrySet().stream()
-                  .map(e -> new Move(e.getKey(), e.getValue(), after.get(e.getKey())))
-                  .filter(move -> !Objects.equals(move.from(), move.to()))
-                  .toList();
+          List<Move> moves = moves(shared(tx), decide);
           if (!moves.isEmpty()) {
             tx.update(ASSIGN, Column.ints(moves, Move::shard), Column.texts(moves, Move::to));
           }
           return moves;
         });
+  }
+
+  private static Shared shared(Tx tx) {
+    Map<Integer, @Nullable String> owners = new TreeMap<>();
+    List<String> takers = new ArrayList<>();
+    tx.query(
+        SHARED,
+        row -> {
+          Integer shard = Sql.integer(row, "shard");
+          String node = row.getString("node");
+          if (shard == null) {
+            takers.add(node);
+          } else {
+            owners.put(shard, node);
+          }
+          return true;
+        });
+    return new Shared(owners, takers);
+  }
+
+  private static List<Move> moves(Shared shared, Function<Shared, Map<Integer, String>> decide) {
+    Map<Integer, String> after = decide.apply(shared);
+    return shared.owners().entrySet().stream()
+        .map(e -> new Move(e.getKey(), e.getValue(), after.get(e.getKey())))
+        .filter(move -> !Objects.equals(move.from(), move.to()))
+        .toList();
   }
 
   /**

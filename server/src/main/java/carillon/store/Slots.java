@@ -102,8 +102,7 @@ public final class Slots {
 
   /** The slots in which something may be due by then. */
   public List<Slot> open(Instant by) {
-    return db.inTransaction(
-        tx -> tx.query(OPEN, row -> new Slot(row.getObject("day", LocalDate.class)), by));
+    return db.ask(tx -> tx.query(OPEN, row -> new Slot(row.getObject("day", LocalDate.class)), by));
   }
 
   private static final String OPEN_EARLIER =

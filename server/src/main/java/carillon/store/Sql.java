@@ -70,6 +70,11 @@ final class Sql {
     }
   }
 
+  /** As make_interval wants them. */
+  static double seconds(Duration duration) {
+    return duration.toMillis() / 1000.0;
+  }
+
   static @Nullable String json(@Nullable Target target) {
     return target == null ? null : Json.of(target).toString();
   }

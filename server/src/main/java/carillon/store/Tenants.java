@@ -54,7 +54,7 @@ public final class Tenants {
 
   /** Creates or changes. */
   public Tenant put(String name, Settings settings, String who) {
-    Tenant saved =
+    Catalog.Written written =
         db.inTransaction(
             tx -> {
               Tenant tenant =
@@ -69,9 +69,9 @@ public final class Tenants {
                           Sql.texts(settings.publish()))
                       .getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
-              return tenant;
+              return catalog.written(tx, tenant);
             });
-    catalog.refresh();
-    return saved;
+    catalog.put(written);
+    return written.tenant();
   }
 }

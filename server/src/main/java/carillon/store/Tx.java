@@ -19,10 +19,21 @@ public final class Tx {
   private static final Logger log = LoggerFactory.getLogger(Tx.class);
 
   private final Connection connection;
+  private final boolean isAlone;
   private final List<Runnable> afterCommit = new ArrayList<>();
 
   Tx(Connection connection) {
+    this(connection, false);
+  }
+
+  private Tx(Connection connection, boolean isAlone) {
     this.connection = connection;
+    this.isAlone = isAlone;
+  }
+
+  /** Where every statement is committed by itself. */
+  static Tx alone(Connection connection) {
+    return new Tx(connection, true);
   }
 
   /** Makes a value of one row. */
@@ -53,6 +64,7 @@ public final class Tx {
       while (rows.next()) {
         values.add(row.of(rows));
       }
+      refuseIfUnreplicated(statement);
       return values;
     } catch (SQLException e) {
       throw failed(sql, e);
@@ -67,9 +79,17 @@ public final class Tx {
   /** Runs a statement that returns no rows and says how many it changed. */
   int update(String sql, @Nullable Object... arguments) {
     try (PreparedStatement statement = prepare(sql, arguments)) {
-      return statement.executeUpdate();
+      int changed = statement.executeUpdate();
+      refuseIfUnreplicated(statement);
+      return changed;
     } catch (SQLException e) {
       throw failed(sql, e);
+    }
+  }
+
+  private void refuseIfUnreplicated(PreparedStatement statement) throws SQLException {
+    if (isAlone) {
+      Db.refuseUnreplicated(statement.getWarnings());
     }
   }
 

@@ -129,7 +129,7 @@ public final class WorkQueue {
   private void sweepSlot(Slot slot) {
     agenda.swept(
         slot,
-        db.inTransaction(
+        db.ask(
             tx ->
                 tx.query(
                     Sql.forSlot(SWEEP, slot),
@@ -432,8 +432,7 @@ public final class WorkQueue {
   /** Ends tasks that were not started in time, also where nobody claims; says how many. */
   public int expireDue(int limit) {
     List<Slot> late =
-        db.inTransaction(
-            tx -> tx.query(LATE_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
+        db.ask(tx -> tx.query(LATE_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
     int expired = 0;
     for (Slot slot : late) {
       expired += db.inTransaction(tx -> tx.update(Sql.forSlot(EXPIRE, slot), limit));

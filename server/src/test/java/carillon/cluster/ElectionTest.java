@@ -12,6 +12,7 @@ import carillon.testkit.World;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -195,5 +196,24 @@ class ElectionTest {
 
     assertThat(election.term()).isEmpty();
     assertThat(new Leadership(world.db).current()).isEmpty();
+  }
+
+  @Test
+  void who_believes_that_another_leads_does_not_contend() {
+    Election election = election(world.db);
+    AtomicBoolean isVacant = new AtomicBoolean();
+    election.contendWhile(isVacant::get);
+
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
+
+    isVacant.set(true);
+    election.electOnce();
+    assertThat(election.term()).contains(new Term(1, "a"));
+
+    isVacant.set(false); // by its own doing: who leads renews
+    lapse();
+    election.electOnce();
+    assertThat(election.term()).isEmpty();
   }
 }

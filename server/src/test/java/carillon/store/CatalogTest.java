@@ -2,6 +2,7 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.AlertSetting;
 import carillon.model.Lane;
 import carillon.model.Target;
 import carillon.testkit.Overlapping;
@@ -52,5 +53,48 @@ class CatalogTest {
     assertThat(known).as("what was read before").isEmpty();
     world.catalog.refresh();
     assertThat(world.catalog.lanes()).isNotEmpty();
+  }
+
+  @Test
+  void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
+    world.sql("UPDATE carillon.task_type SET paused = true");
+
+    world.tenants.put("acme", false, true, 1, new AlertSetting.AsInstallation(), "test");
+
+    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
+    world.catalog.refresh();
+    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after it").isTrue();
+  }
+
+  @Test
+  void what_was_read_before_a_tenant_was_put_does_not_undo_it() throws Exception {
+    world.tenants.put("acme", false, false, 1, new AlertSetting.AsInstallation(), "test");
+
+    overlapping.runWaiting(
+        tx -> tx.update(HOLD_LANES),
+        () -> { // it has read the tenants when it comes to the lanes
+          world.catalog.refresh();
+          return true;
+        },
+        () -> world.tenants.put("acme", false, true, 1, new AlertSetting.AsInstallation(), "test"));
+
+    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+  }
+
+  @Test
+  void a_lane_with_a_smaller_number_that_is_committed_later_is_found() {
+    world.sql(
+        "INSERT INTO carillon.lane (id, tenant, type, priority, slice, route) OVERRIDING SYSTEM"
+            + " VALUE SELECT 1000, tenant, type, priority, 7, route FROM carillon.lane");
+    world.catalog.refresh();
+    world.sql(
+        "INSERT INTO carillon.lane (id, tenant, type, priority, slice, route) OVERRIDING SYSTEM"
+            + " VALUE SELECT 999, tenant, type, priority, 8, route FROM carillon.lane WHERE id ="
+            + " 1000");
+
+    world.catalog.refresh();
+
+    assertThat(world.catalog.lanes()).extracting(Lane::id).contains(999, 1000);
   }
 }

@@ -1,0 +1,71 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.NodeLease;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class LostClaimsTest {
+
+  private final Set<UUID> known = new HashSet<>();
+  private World world;
+  private LostClaims lostClaims;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+    lostClaims =
+        new LostClaims(
+            world.claims,
+            () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1)),
+            known::contains,
+            new Verdict(world.clock, 3),
+            _ -> {});
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  @Test
+  void a_node_that_has_claimed_nothing_for_long_looks_only_now_and_then() {
+    lostClaims.lookWhile(() -> false);
+    TaskId id = world.create(World.task("t", new Target.Discard()));
+    world.claimOne("node");
+
+    for (int pass = 1; pass < 10; pass++) {
+      lostClaims.findOnce();
+      assertThat(world.state(id)).as("after pass %d", pass).isEqualTo(TaskState.RUNNING);
+    }
+    lostClaims.findOnce();
+
+    assertThat(world.state(id)).isNotEqualTo(TaskState.RUNNING);
+  }
+
+  @Test
+  void while_something_is_held_every_pass_looks() {
+    TaskId id = world.create(World.task("t", new Target.Discard()));
+    UUID claim = world.claimOne("node").lease().claim();
+    known.add(claim);
+    lostClaims.findOnce();
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+
+    lostClaims.lookWhile(() -> false);
+    known.clear();
+    lostClaims.findOnce();
+
+    assertThat(world.state(id)).isNotEqualTo(TaskState.RUNNING);
+  }
+}
