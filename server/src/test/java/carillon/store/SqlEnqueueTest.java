@@ -32,8 +32,7 @@ class SqlEnqueueTest {
     world = World.create();
     world.node("node");
     for (int day = 0; day < 3; day++) {
-      world.slots.ensure(
-          Slot.of(world.clock.instant().plus(Duration.ofDays(day))));
+      world.slots.ensure(Slot.of(world.clock.instant().plus(Duration.ofDays(day))));
     }
     user = SqlUser.owner(world.address);
   }
@@ -123,8 +122,7 @@ class SqlEnqueueTest {
   void a_due_time_is_kept_to_the_microsecond_whatever_the_session_is_set_to() throws SQLException {
     user.sql("SET TimeZone = 'Pacific/Kiritimati'");
     user.sql("SET DateStyle = 'German, DMY'");
-    Instant due =
-        world.clock.instant().truncatedTo(ChronoUnit.DAYS).plus(Duration.ofHours(47));
+    Instant due = world.clock.instant().truncatedTo(ChronoUnit.DAYS).plus(Duration.ofHours(47));
 
     TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
 
@@ -150,8 +148,7 @@ class SqlEnqueueTest {
     TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
 
     assertThat(task.dueAt()).isEqualTo(due);
-    assertThat(task.id().slot())
-        .isEqualTo(Slot.of(world.clock.instant().plus(Duration.ofDays(2))));
+    assertThat(task.id().slot()).isEqualTo(Slot.of(world.clock.instant().plus(Duration.ofDays(2))));
     assertThat(world.value("SELECT slot FROM carillon.task WHERE id = '" + task.id() + "'"))
         .isEqualTo(task.id().slot().day().toString());
   }
@@ -217,10 +214,12 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by()
-      throws SQLException {
+  void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by() throws SQLException {
     world.create(World.task("known", null));
-    world.tenants.put("default", true, false, 1, new AlertSetting.AsInstallation(), "test");
+    world.tenants.put(
+        "default",
+        new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+        "test");
 
     assertThat(user.enqueue("'known'")).isNotEmpty();
     assertThatThrownBy(() -> user.enqueue("'new'")).hasMessageContaining("strict");
