@@ -11,7 +11,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -83,8 +82,11 @@ public final class CarillonAutoConfiguration {
 
   /** Health, where the application shows it. */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
-  @ConditionalOnEnabledHealthIndicator("carillon")
+  @ConditionalOnClass(HealthIndicator.class)
+  @ConditionalOnProperty(
+      name = "management.health.carillon.enabled",
+      havingValue = "true",
+      matchIfMissing = true)
   static class Healthy {
 
     @Bean
