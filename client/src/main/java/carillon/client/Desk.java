@@ -242,8 +242,9 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
 
   @Override
   public void lost(HeldTask one) {
+    boolean isFirst = one.settle(); // before its handler hears of it, and returns
     one.lose();
-    if (one.settle()) {
+    if (isFirst) {
       listener.ended(one.task(), WorkerListener.Result.STALE, Duration.ZERO);
       listener.stale(one.task());
       over(one, TaskSource.Ending.STALE);

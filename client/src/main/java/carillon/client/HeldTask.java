@@ -66,7 +66,7 @@ final class HeldTask implements TaskContext {
 
   @Override
   public synchronized void progress(String text) {
-    progress = Texts.clean(text);
+    progress = Texts.line(text);
     renewAt = earlier(renewAt, System.nanoTime() + PROGRESS_AFTER.toNanos());
   }
 

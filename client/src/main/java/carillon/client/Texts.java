@@ -21,6 +21,11 @@ final class Texts {
     return clean.toString();
   }
 
+  /** The same in one line. */
+  static String line(String text) {
+    return clean(text).replaceAll("\\p{Cntrl}", " ").replaceAll("[\\x80-\\x9f]", " ");
+  }
+
   /** What to report about something thrown. */
   static String of(Throwable what) {
     String message = what.getMessage();

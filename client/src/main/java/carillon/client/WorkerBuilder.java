@@ -25,6 +25,9 @@ public final class WorkerBuilder {
   private WorkerListener listener = new LoggingListener();
 
   WorkerBuilder(Carillon carillon, String name) {
+    if (name.isBlank() || name.length() > 200 || !name.equals(Texts.line(name))) {
+      throw new IllegalArgumentException("a worker's name has 1 to 200 printable characters");
+    }
     this.carillon = carillon;
     this.name = name;
   }

@@ -3,6 +3,7 @@ package carillon.api;
 import carillon.model.ClaimedTask;
 import carillon.model.Lease;
 import carillon.model.TaskId;
+import carillon.model.TenantId;
 import carillon.store.PullQueue;
 import carillon.store.WorkReport;
 import java.nio.charset.StandardCharsets;
@@ -11,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
@@ -27,6 +30,7 @@ final class WorkRoutes {
   private final PullQueue queue;
   private final Once once;
   private final BooleanSupplier stopping;
+  private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
 
   /**
    * @param stopping ends waiting for work early
@@ -41,15 +45,45 @@ final class WorkRoutes {
     return List.of(
         Endpoint.post("/v1/work/claim", Permission.WORK, this::claim),
         Endpoint.post("/v1/work/report", Permission.WORK, this::report),
-        Endpoint.post("/v1/work/renew", Permission.WORK, this::renew));
+        Endpoint.post("/v1/work/renew", Permission.WORK, this::renew),
+        Endpoint.post("/v1/work/hang-up", Permission.WORK, this::hangUp));
   }
 
   /** What a worker asks for. */
   private record Claim(
       List<String> types, int max, Duration patience, String worker, @Nullable Duration lease) {}
 
+  /** A claim that waits on this node. Each is its own: a worker may have several. */
+  private static final class Waiting {
+
+    private final TenantId tenant;
+    private final String who;
+    private final String worker;
+    private volatile boolean isOver;
+
+    Waiting(Call call, Claim claim) {
+      this.tenant = call.tenant();
+      this.who = call.caller().who();
+      this.worker = claim.worker();
+    }
+
+    boolean isOf(Call call, String name) {
+      return tenant.equals(call.tenant()) && who.equals(call.caller().who()) && worker.equals(name);
+    }
+  }
+
   private Answer claim(Call call) throws InterruptedException {
     Claim claim = readClaim(call);
+    Waiting mine = new Waiting(call, claim);
+    waiting.add(mine);
+    try {
+      return claim(call, claim, mine);
+    } finally {
+      waiting.remove(mine);
+    }
+  }
+
+  private Answer claim(Call call, Claim claim, Waiting mine) throws InterruptedException {
     long deadline = System.nanoTime() + claim.patience().toNanos();
     while (true) {
       Optional<Answer> answer =
@@ -67,11 +101,31 @@ final class WorkRoutes {
                 return tasks.isEmpty() ? Optional.empty() : Optional.of(claimed(tasks));
               });
       Duration left = Duration.ofNanos(deadline - System.nanoTime());
-      if (answer.isPresent() || !left.isPositive() || stopping.getAsBoolean()) {
+      if (answer.isPresent() || !left.isPositive() || stopping.getAsBoolean() || mine.isOver) {
         return answer.orElseGet(() -> claimed(List.of()));
       }
-      queue.awaitWork(call.tenant(), claim.types(), left);
+      queue.awaitWork(call.tenant(), claim.types(), left, () -> mine.isOver);
     }
+  }
+
+  /**
+   * Lets claims of a worker that wait on this node answer at once. A worker that stops cannot just
+   * go away: its claim would go on waiting and take tasks that nobody works on.
+   */
+  private Answer hangUp(Call call) {
+    Fields fields = call.fields();
+    String worker = fields.required("worker", fields.text("worker", MAX_NAME));
+    fields.done();
+    fields.mistakes().refuse();
+    int ended = 0;
+    for (Waiting each : waiting) {
+      if (worker != null && each.isOf(call, worker)) {
+        each.isOver = true;
+        ended++;
+      }
+    }
+    queue.wake();
+    return Answer.json(200, JsonNodeFactory.instance.objectNode().put("ended", ended));
   }
 
   private static Claim readClaim(Call call) {
@@ -181,9 +235,10 @@ final class WorkRoutes {
     for (Fields each : some(fields, "leases")) {
       TaskId id = id(each);
       Lease lease = lease(each);
+      String progress = each.text("progress", KEPT_ERROR_CHARS);
       each.done();
       if (id != null && lease != null) {
-        renewals.add(new PullQueue.Renewal(id, lease));
+        renewals.add(new PullQueue.Renewal(id, lease, progress));
       }
     }
     Duration length = fields.duration("lease", Limits.LEASE_MIN, Limits.LEASE_MAX);

@@ -26,6 +26,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -63,7 +64,8 @@ public final class PullQueue {
     catalog.whenChanged(this::wake);
   }
 
-  private synchronized void wake() {
+  /** Lets all who wait for work look again. */
+  public synchronized void wake() {
     notifyAll();
   }
 
@@ -137,8 +139,11 @@ public final class PullQueue {
   /**
    * Waits until a claim for these types is worth trying again: something new, something become due,
    * or at the latest after a second, because tasks also come from other nodes.
+   *
+   * @param enough ends the wait too; who changes its answer calls {@link #wake}
    */
-  public void awaitWork(TenantId tenant, List<String> types, Duration atMost)
+  public void awaitWork(
+      TenantId tenant, List<String> types, Duration atMost, BooleanSupplier enough)
       throws InterruptedException {
     queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
     Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
@@ -150,7 +155,7 @@ public final class PullQueue {
         Instant earliest = agenda.earliest(lanes(tenant, types)::containsKey);
         long untilDue =
             earliest == null ? left : Duration.between(clock.instant(), earliest).toNanos();
-        if (untilDue <= 0) {
+        if (untilDue <= 0 || enough.getAsBoolean()) {
           return;
         }
         TimeUnit.NANOSECONDS.timedWait(this, Math.min(left, untilDue));
@@ -293,8 +298,17 @@ public final class PullQueue {
             ThreadLocalRandom.current());
   }
 
-  /** One lease to renew. */
-  public record Renewal(TaskId id, Lease lease) {}
+  /**
+   * One lease to renew.
+   *
+   * @param progress free text shown with the task; null leaves what there is
+   */
+  public record Renewal(TaskId id, Lease lease, @Nullable String progress) {
+
+    public Renewal(TaskId id, Lease lease) {
+      this(id, lease, null);
+    }
+  }
 
   /** What became of a renewal. */
   public enum Renewed {
@@ -317,8 +331,9 @@ public final class PullQueue {
                FROM carillon.lane l
                JOIN carillon.task_type tt ON tt.tenant = l.tenant AND tt.name = l.type
                WHERE l.id = t.lane),
-              ?::bigint) / 1000.0)
-      FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
+              ?::bigint) / 1000.0),
+          progress = coalesce(held.progress, t.progress)
+      FROM unnest(?::uuid[], ?::int[], ?::uuid[], ?::text[]) AS held (id, fence, claim, progress)
       WHERE t.tenant = ?
         AND t.id = held.id
         AND t.state = 'RUNNING'
@@ -390,6 +405,7 @@ public final class PullQueue {
         Column.uuids(ordered, renewal -> renewal.id().value()),
         Column.ints(ordered, renewal -> renewal.lease().fence()),
         Column.uuids(ordered, renewal -> renewal.lease().claim()),
+        Column.texts(ordered, Renewal::progress),
         tenant,
         Column.ints(lanes, lane -> lane));
     renewed.values().stream()

@@ -1,7 +1,10 @@
 package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -73,6 +76,42 @@ class WorkApiTest {
     api.post("/v1/tasks/" + task.get("id").asString() + "/cancel")
         .send()
         .expect(ErrorCode.ALREADY_TERMINAL);
+  }
+
+  @Test
+  void progress_is_shown_while_the_task_runs() {
+    api.task("{\"type\":\"long\"}");
+    JsonNode task = claim("long").get(0);
+    String renew =
+        "{\"leases\":[{\"id\":\"%s\",\"token\":\"%s\",\"progress\":%s}]}"
+            .formatted(task.get("id").asString(), task.get("token").asString(), "\"half\"");
+
+    api.post("/v1/work/renew").json(renew).send().expect(200);
+    api.post("/v1/work/renew").json(renew.replace("\"half\"", "null")).send().expect(200);
+
+    assertThat(show(task).text("status")).isEqualTo("RUNNING");
+    assertThat(show(task).text("progress")).isEqualTo("half");
+  }
+
+  @Test
+  void a_waiting_claim_answers_at_once_when_its_worker_hangs_up() {
+    var claim =
+        CompletableFuture.supplyAsync(
+            () ->
+                api.post("/v1/work/claim")
+                    .json("{\"types\":[\"none\"],\"wait\":\"25s\",\"worker\":\"leaver\"}")
+                    .send());
+    long asked = System.nanoTime();
+
+    await().until(() -> hangUp("stranger") == 0 && hangUp("leaver") == 1);
+
+    assertThat(claim.join().expect(200).json().get("tasks")).isEmpty();
+    assertThat(Duration.ofNanos(System.nanoTime() - asked)).isLessThan(Duration.ofSeconds(20));
+  }
+
+  private static int hangUp(String worker) {
+    String body = "{\"worker\":\"%s\"}".formatted(worker);
+    return api.post("/v1/work/hang-up").json(body).send().expect(200).json().get("ended").asInt();
   }
 
   @Test

@@ -1,0 +1,120 @@
+package carillon.testkit;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/** Stands between a client and a server and loses what a test wants lost. */
+public final class FaultyProxy implements AutoCloseable {
+
+  /** What happens to a request. */
+  public enum Fault {
+    /** The server does it, but its answer is lost. */
+    ANSWER_LOST,
+    /** The server never hears of it. */
+    REQUEST_REFUSED
+  }
+
+  private static final List<String> PASSED =
+      List.of("Authorization", "Content-Type", "Idempotency-Key", "Accept");
+
+  private final URI server;
+  private final HttpServer proxy;
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final Map<String, Fault> faults = new ConcurrentHashMap<>();
+  private final Map<String, Integer> hits = new ConcurrentHashMap<>();
+
+  private FaultyProxy(URI server) {
+    this.server = server;
+    try {
+      proxy = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    proxy.createContext("/", this::handle);
+    proxy.setExecutor(threads);
+    proxy.start();
+  }
+
+  public static FaultyProxy before(URI server) {
+    return new FaultyProxy(server);
+  }
+
+  public URI url() {
+    return URI.create("http://127.0.0.1:" + proxy.getAddress().getPort());
+  }
+
+  /** Every request to this path suffers so until it is healed. */
+  public void breakPath(String path, Fault fault) {
+    faults.put(path, fault);
+  }
+
+  public void heal() {
+    faults.clear();
+  }
+
+  /** How many requests to this path suffered. */
+  public int hits(String path) {
+    return hits.getOrDefault(path, 0);
+  }
+
+  private void handle(HttpExchange exchange) throws IOException {
+    String path = exchange.getRequestURI().getPath();
+    Fault fault = faults.get(path);
+    byte[] body = exchange.getRequestBody().readAllBytes();
+    if (fault == Fault.REQUEST_REFUSED) {
+      hits.merge(path, 1, Integer::sum);
+      exchange.sendResponseHeaders(503, -1);
+      exchange.close();
+      return;
+    }
+    HttpResponse<byte[]> answer = forward(exchange, body);
+    if (fault == Fault.ANSWER_LOST) {
+      hits.merge(path, 1, Integer::sum);
+      exchange.close(); // without a byte of an answer
+      return;
+    }
+    exchange.sendResponseHeaders(
+        answer.statusCode(), answer.body().length == 0 ? -1 : answer.body().length);
+    exchange.getResponseBody().write(answer.body());
+    exchange.close();
+  }
+
+  private HttpResponse<byte[]> forward(HttpExchange exchange, byte[] body) throws IOException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(server.resolve(exchange.getRequestURI()))
+            .method(exchange.getRequestMethod(), HttpRequest.BodyPublishers.ofByteArray(body));
+    for (String name : PASSED) {
+      String value = exchange.getRequestHeaders().getFirst(name);
+      if (value != null) {
+        request.header(name, value);
+      }
+    }
+    try {
+      return client.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    proxy.stop(0);
+    threads.shutdownNow();
+    client.shutdownNow();
+  }
+}
