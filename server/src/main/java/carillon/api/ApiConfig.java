@@ -1,6 +1,8 @@
 package carillon.api;
 
+import carillon.model.BrokerName;
 import java.time.Duration;
+import java.util.Set;
 import javax.crypto.SecretKey;
 
 /**
@@ -15,6 +17,7 @@ import javax.crypto.SecretKey;
  * @param databaseRequests requests that use the database at once; no more than the pool has
  *     connections
  * @param stopGrace how long running requests may finish when stopped. Default 5 s.
+ * @param brokers the clusters that the operator has registered. Default none.
  */
 public record ApiConfig(
     String bind,
@@ -23,9 +26,11 @@ public record ApiConfig(
     String adminKeyHash,
     SecretKey secret,
     int databaseRequests,
-    Duration stopGrace) {
+    Duration stopGrace,
+    Set<BrokerName> brokers) {
 
   public ApiConfig {
+    brokers = Set.copyOf(brokers);
     if (databaseRequests < 1) {
       throw new IllegalArgumentException(
           "databaseRequests must be above zero, was " + databaseRequests);

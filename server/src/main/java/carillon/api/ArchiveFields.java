@@ -49,11 +49,11 @@ final class ArchiveFields {
   }
 
   /** The task, or null if mistakes were found. */
-  @Nullable ArchivedTask read(Fields fields, String tenant) {
+  @Nullable ArchivedTask read(Fields fields, Caller caller) {
     int before = fields.mistakes().count();
     Instant horizon = clock.instant().plus(Limits.HORIZON);
     checkFormat(fields);
-    checkTenant(fields, tenant);
+    checkTenant(fields, caller.tenant().name());
     checkState(fields);
     TaskId id = id(fields, horizon);
     String type = fields.required("type", fields.typeName("type"));
@@ -64,7 +64,7 @@ final class ArchiveFields {
     Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MOST));
     Integer fence = fields.required("fence", fields.integer("fence", 0, MOST));
     Integer version = fields.required("version", fields.integer("version", 1, MOST));
-    Target target = targets.read(fields);
+    Target target = targets.read(fields, caller.grants());
     RetryPolicy retry = RetryFields.read(fields);
     Map<String, String> metadata =
         fields.pairs(
@@ -101,7 +101,7 @@ final class ArchiveFields {
       return null;
     }
     return new ArchivedTask(
-        tenant,
+        caller.tenant().name(),
         id,
         type,
         priority,

@@ -96,7 +96,7 @@ final class BatchRoutes {
             new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
       }
       Fields fields = new Fields(object, pointer, mistakes);
-      NewTask task = reader.read(fields);
+      NewTask task = reader.read(fields, caller.grants());
       if (task.uniqueFor() != null) {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
       }

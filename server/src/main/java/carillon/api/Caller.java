@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Echo;
+import carillon.model.Grants;
 import carillon.model.TenantId;
 import carillon.store.Tenant;
 import java.util.List;
@@ -19,6 +20,11 @@ record Caller(String who, Role role, List<String> types, Tenant tenant) {
 
   TenantId tenantId() {
     return tenant.id();
+  }
+
+  /** To where it may have tasks published. */
+  Grants grants() {
+    return tenant.grants();
   }
 
   boolean mayTouch(String type) {

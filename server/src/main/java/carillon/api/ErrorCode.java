@@ -87,7 +87,6 @@ public enum ErrorCode {
   KEY_REQUIRED(422, "Key required", "A unique task needs a key."),
   FILTER_REQUIRED(422, "Filter required", "At least one field must say which tasks."),
   UNKNOWN_TYPE(422, "Unknown type", "The tenant is strict and this type is not configured."),
-  TARGET_NOT_SUPPORTED(422, "Target not supported", "This kind of target is not in this release."),
   TARGET_NOT_ALLOWED(422, "Target not allowed", "The target breaks a rule; the errors say which."),
   SCHEME_OR_HOST(
       422, "Scheme or host", "A target's URL starts with http:// or https:// and a host."),

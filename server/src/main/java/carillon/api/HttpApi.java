@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.BrokerTargetRules;
 import carillon.model.HttpTargetRules;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.encoding.ContentEncodingContext;
@@ -71,7 +72,8 @@ public final class HttpApi implements AutoCloseable {
       AtomicBoolean stopping) {
     Once once = new Once(database, stores.replies());
     Lists lists = new Lists(new Cursors(config.secret()));
-    TargetFields targets = new TargetFields(targetRules);
+    TargetFields targets =
+        new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);
     PayloadSchemas schemas = new PayloadSchemas(stores.types());
     List<Endpoint> all = new ArrayList<>(new OperateRoutes(health, metrics).endpoints());

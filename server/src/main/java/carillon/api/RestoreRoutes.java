@@ -47,7 +47,7 @@ final class RestoreRoutes {
   }
 
   private List<ArchivedTask> read(Call call) {
-    Lines lines = new Lines(call.caller().tenant().name());
+    Lines lines = new Lines(call.caller());
     RequestBody body = call.body();
     if (!body.isPresent()) {
       throw new ApiException(
@@ -61,13 +61,13 @@ final class RestoreRoutes {
   /** The tasks read so far, and what is wrong with them. */
   private final class Lines {
 
-    private final String tenant;
+    private final Caller caller;
     private final List<ArchivedTask> tasks = new ArrayList<>();
     private final Mistakes mistakes = new Mistakes();
     private int lines;
 
-    Lines(String tenant) {
-      this.tenant = tenant;
+    Lines(Caller caller) {
+      this.caller = caller;
     }
 
     void add(String text) {
@@ -81,7 +81,7 @@ final class RestoreRoutes {
                 "one request restores " + Limits.RESTORE_TASKS + " tasks; send the rest in another")
             .closing();
       }
-      ArchivedTask task = reader.read(fields(text, line), tenant);
+      ArchivedTask task = reader.read(fields(text, line), caller);
       if (task != null) {
         tasks.add(task);
       }

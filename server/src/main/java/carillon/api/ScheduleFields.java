@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.CatchUp;
+import carillon.model.Grants;
 import carillon.model.NominalTime;
 import carillon.model.OverlapRule;
 import carillon.model.Recurrence;
@@ -42,7 +43,7 @@ final class ScheduleFields {
   }
 
   /** Meaningful only if no mistakes were found. */
-  Schedules.Wanted read(Fields fields, String name) {
+  Schedules.Wanted read(Fields fields, String name, Grants grants) {
     RuleFields.Rule rule = RuleFields.read(fields, name);
     mustFire(fields, rule);
     OverlapRule overlap = fields.choice("overlap", OverlapRule.class, OverlapRule::label);
@@ -62,7 +63,7 @@ final class ScheduleFields {
             rule.endAt(),
             fields.integer("maxRuns", 1, Integer.MAX_VALUE),
             fields.integer("pauseAfterFailures", 1, Limits.PAUSE_AFTER_FAILURES),
-            made(fields));
+            made(fields, grants));
     Boolean paused = fields.bool("paused");
     fields.done(READ_ONLY);
     return new Schedules.Wanted(schedule, paused);
@@ -95,12 +96,12 @@ final class ScheduleFields {
         window == null ? usual.window() : RuleFields.kept(window));
   }
 
-  private Schedule.Made made(Fields fields) {
+  private Schedule.Made made(Fields fields, Grants grants) {
     String type = TaskFields.type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
     Integer priority = fields.integer("priority", 0, 9);
     String payload = TaskFields.payload(fields);
-    Target target = targets.read(fields);
+    Target target = targets.read(fields, grants);
     RetryPolicy retry = RetryFields.read(fields);
     return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
   }

@@ -100,7 +100,7 @@ final class ScheduleRoutes {
     String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
-    Schedules.Wanted wanted = reader.read(fields, name);
+    Schedules.Wanted wanted = reader.read(fields, name, call.caller().grants());
     fields.mistakes().refuse();
     schemas.mustFit(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());

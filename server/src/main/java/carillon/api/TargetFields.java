@@ -1,6 +1,8 @@
 package carillon.api;
 
+import carillon.model.BrokerName;
 import carillon.model.Callbacks;
+import carillon.model.Grants;
 import carillon.model.HttpTargetRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
@@ -10,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads targets: exactly one kind, and HTTP ones by the rules for what may be reached. */
+/**
+ * Reads targets: exactly one kind, HTTP ones by the rules for what may be reached, and brokers by
+ * what the tenant may use.
+ */
 final class TargetFields {
 
   private static final List<String> KINDS = List.of("http", "pull", "discard", "kafka", "rabbitmq");
@@ -18,13 +23,21 @@ final class TargetFields {
   private static final int MAX_HEADER_CHARS = 8192;
 
   private final HttpTargetRules rules;
+  private final BrokerFields brokers;
 
-  TargetFields(HttpTargetRules rules) {
+  TargetFields(HttpTargetRules rules, BrokerFields brokers) {
     this.rules = rules;
+    this.brokers = brokers;
   }
 
-  @Nullable Target read(Fields parent) {
-    return read(parent, "target");
+  /** Of a task, or of what makes tasks. */
+  @Nullable Target read(Fields parent, Grants grants) {
+    return read(parent, "target", (fields, kind) -> brokers.own(fields, kind, grants));
+  }
+
+  /** Of a type, where the depth of its queue may have a limit. */
+  @Nullable Target ofType(Fields parent, Grants grants) {
+    return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
   }
 
   /** Who is told how tasks of this type end. */
@@ -45,15 +58,23 @@ final class TargetFields {
 
   /** For those who only listen: who pulls can as well look at what it wants to know. */
   @Nullable Target http(Fields parent, String name) {
-    Target target = read(parent, name);
-    if (target == null || target instanceof Target.Http) {
+    int before = parent.mistakes().count();
+    Target target = read(parent, name, (_, _) -> null);
+    if (target instanceof Target.Http) {
       return target;
     }
-    parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
+    if (parent.has(name) && parent.mistakes().count() == before) {
+      parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
+    }
     return null;
   }
 
-  private @Nullable Target read(Fields parent, String name) {
+  /** Reads a target of this kind, which a broker is. */
+  private interface ReadBroker {
+    @Nullable Target read(Fields fields, BrokerName.Kind kind);
+  }
+
+  private @Nullable Target read(Fields parent, String name, ReadBroker broker) {
     Fields fields = parent.object(name);
     if (fields == null) {
       return null;
@@ -63,17 +84,14 @@ final class TargetFields {
     fields.done();
     if (given.size() != 1) {
       parent.wrong(
-          name, ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of http, pull, discard");
+          name, ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of " + String.join(", ", KINDS));
       return null;
     }
     return switch (given.getFirst()) {
       case "http" -> http(fields);
       case "pull" -> plain(fields, "pull", new Target.Pull());
       case "discard" -> plain(fields, "discard", new Target.Discard());
-      default -> {
-        fields.wrong(given.getFirst(), ErrorCode.TARGET_NOT_SUPPORTED, "is not in this release");
-        yield null;
-      }
+      default -> broker.read(fields, BrokerName.Kind.parse(given.getFirst()).orElseThrow());
     };
   }
 

@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.model.Callbacks;
 import carillon.model.Durations;
+import carillon.model.Grants;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
@@ -53,7 +54,7 @@ final class TaskFields {
   }
 
   /** The task, meaningful only if no mistakes were found. */
-  NewTask read(Fields fields) {
+  NewTask read(Fields fields, Grants grants) {
     Instant horizon = clock.instant().plus(Limits.HORIZON);
     String type = type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
@@ -62,7 +63,7 @@ final class TaskFields {
     Duration delay = delay(fields);
     Integer priority = fields.integer("priority", 0, 9);
     String payload = payload(fields);
-    Target target = targets.read(fields);
+    Target target = targets.read(fields, grants);
     RetryPolicy retry = RetryFields.read(fields);
     fields.exclusive("expiresAt", "ttl");
     Instant expiresAt = fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON));
@@ -106,7 +107,7 @@ final class TaskFields {
     return type;
   }
 
-  TaskPatch patch(Fields fields) {
+  TaskPatch patch(Fields fields, Grants grants) {
     for (String name : Set.of("dueAt", "priority", "retry", "key", "target")) {
       fields.notNull(name);
     }
@@ -117,7 +118,7 @@ final class TaskFields {
             payload(fields),
             RetryFields.read(fields),
             fields.text("key", Limits.KEY_CHARS),
-            targets.read(fields));
+            targets.read(fields, grants));
     fields.done(READ_ONLY);
     return patch;
   }

@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Callbacks;
+import carillon.model.ClaimToken;
 import carillon.model.ClaimedTask;
 import carillon.model.FailureKind;
 import carillon.model.Target;
@@ -164,7 +165,7 @@ final class TaskJson {
     node.put("dueAt", Times.format(task.dueAt()));
     node.put("attempt", task.attempt());
     node.put("maxAttempts", task.retry().maxAttempts());
-    node.put("token", WorkToken.of(task.lease()));
+    node.put("token", ClaimToken.of(task.lease()));
     node.put("fence", task.lease().fence());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
     node.put("timeout", task.timeout().toString());

@@ -63,7 +63,7 @@ final class TaskRoutes {
 
   private Answer create(Call call) {
     Fields fields = call.fields();
-    NewTask task = reader.read(fields);
+    NewTask task = reader.read(fields, call.caller().grants());
     fields.mistakes().refuse();
     call.caller().mustBeAllowed(task.type());
     if (call.idempotencyKey() == null && task.uniqueFor() == null) {
@@ -187,7 +187,7 @@ final class TaskRoutes {
     TaskId id = call.taskId();
     Call.IfMatch ifMatch = call.ifMatch();
     Fields fields = call.fields();
-    TaskPatch patch = reader.patch(fields);
+    TaskPatch patch = reader.patch(fields, call.caller().grants());
     fields.mistakes().refuse();
     Caller caller = call.caller();
     ChangeResult result =

@@ -3,13 +3,18 @@ package carillon.api;
 import carillon.model.AlertRule;
 import carillon.model.AlertSetting;
 import carillon.model.Echo;
+import carillon.model.Grants;
 import carillon.model.Target;
 import carillon.store.Json;
 import carillon.store.Tenant;
 import carillon.store.Tenants;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -57,6 +62,7 @@ final class TenantRoutes {
     Boolean paused = fields.bool("paused");
     Integer weight = fields.integer("weight", 1, MAX_WEIGHT);
     AlertSetting alert = alert(fields);
+    Grants publish = publish(fields);
     fields.done(Set.of("name"));
     fields.mistakes().refuse();
     Tenant tenant =
@@ -64,12 +70,33 @@ final class TenantRoutes {
             () ->
                 tenants.put(
                     name,
-                    strict != null && strict,
-                    paused != null && paused,
-                    weight == null ? 1 : weight,
-                    alert,
+                    new Tenants.Settings(
+                        strict != null && strict,
+                        paused != null && paused,
+                        weight == null ? 1 : weight,
+                        alert,
+                        publish),
                     call.caller().who()));
     return Answer.json(200, json(tenant));
+  }
+
+  /** Left out or null, as if it had never been set. */
+  private static @Nullable Grants publish(Fields fields) {
+    if (!fields.has("publish")) {
+      return null;
+    }
+    List<Grants.Grant> grants = new ArrayList<>();
+    List<String> texts = fields.strings("publish", Grants.MOST);
+    for (int i = 0; i < texts.size(); i++) {
+      Optional<Grants.Grant> grant = Grants.Grant.parse(texts.get(i));
+      grant.ifPresent(grants::add);
+      if (grant.isEmpty()) {
+        fields
+            .mistakes()
+            .add(fields.at("publish") + "/" + i, ErrorCode.INVALID_VALUE, "must be " + Grants.RULE);
+      }
+    }
+    return new Grants(grants);
   }
 
   /** Left out, the installation's; null is none. */
@@ -115,6 +142,11 @@ final class TenantRoutes {
       case AlertSetting.AsInstallation() -> {} // as it was put: left out
       case AlertSetting.Off() -> node.putNull("alert");
       case AlertSetting.Own(var rule) -> node.set("alert", Json.of(rule));
+    }
+    Grants publish = tenant.publish();
+    if (publish != null && publish.all() != null) {
+      ArrayNode list = node.putArray("publish");
+      publish.all().forEach(grant -> list.add(grant.text()));
     }
     return node;
   }

@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Echo;
+import carillon.model.Grants;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
 import carillon.model.TaskType;
@@ -80,7 +81,7 @@ final class TypeRoutes {
     String name = name(call);
     Call.IfMatch ifMatch = call.ifMatch();
     Fields fields = call.fields();
-    Types.Settings settings = settings(fields, name);
+    Types.Settings settings = settings(fields, name, call.caller().grants());
     fields.mistakes().refuse();
     return database.use(
         () -> {
@@ -94,12 +95,12 @@ final class TypeRoutes {
         });
   }
 
-  private Types.Settings settings(Fields fields, String name) {
+  private Types.Settings settings(Fields fields, String name, Grants grants) {
     RetryPolicy retry = RetryFields.read(fields);
     Boolean paused = fields.bool("paused");
     Types.Settings settings =
         new Types.Settings(
-            targets.read(fields),
+            targets.ofType(fields, grants),
             retry,
             fields.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX),
             fields.duration("leaseTimeout", Limits.LEASE_MIN, Limits.LEASE_MAX),

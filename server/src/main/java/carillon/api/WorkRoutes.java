@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.ClaimToken;
 import carillon.model.ClaimedTask;
 import carillon.model.Lease;
 import carillon.model.TaskId;
@@ -288,7 +289,7 @@ final class WorkRoutes {
 
   private static @Nullable Lease lease(Fields fields) {
     String text = fields.required("token", fields.string("token"));
-    Lease lease = text == null ? null : WorkToken.parse(text).orElse(null);
+    Lease lease = text == null ? null : ClaimToken.parse(text).orElse(null);
     if (text != null && lease == null) {
       fields.wrong("token", ErrorCode.INVALID_TOKEN, "is not a token that a claim gave out");
     }

@@ -1,5 +1,7 @@
 package carillon.app;
 
+import carillon.delivery.kafka.KafkaCluster;
+import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.store.Pooler;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param log what it writes to stderr
  * @param alert who hears of dead letters that grow
  * @param archive what becomes of dead letters that nobody wants
+ * @param brokers whom tasks may be published to
  */
 public record Config(
     Node node,
@@ -28,7 +31,8 @@ public record Config(
     Access access,
     Log log,
     Alert alert,
-    Archive archive) {
+    Archive archive,
+    Brokers brokers) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {
@@ -147,4 +151,17 @@ public record Config(
    * @param directory where they are written to then. Default {@code archive} in the data directory.
    */
   public record Archive(Duration ttl, Path directory) {}
+
+  /**
+   * Whom tasks may be published to.
+   *
+   * @param kafka clusters of Kafka. Default none.
+   * @param rabbitmq clusters of RabbitMQ. Default none.
+   */
+  public record Brokers(List<KafkaCluster> kafka, List<RabbitCluster> rabbitmq) {
+    public Brokers {
+      kafka = List.copyOf(kafka);
+      rabbitmq = List.copyOf(rabbitmq);
+    }
+  }
 }

@@ -120,7 +120,8 @@ final class ConfigLoader {
                 + Setting.nearest(key)
                 + "?");
       }
-      values.put(key, scalar(file, key, field.getValue()));
+      String separator = setting.get().isNamedList() ? " " : ",";
+      values.put(key, scalar(file, key, field.getValue(), separator));
     }
     readSource(key -> file.getFileName() + ": " + key, values::get);
   }
@@ -150,9 +151,9 @@ final class ConfigLoader {
     }
   }
 
-  private static String scalar(Path file, String key, JsonNode value) {
+  private static String scalar(Path file, String key, JsonNode value, String separator) {
     if (value.isArray() && value.valueStream().allMatch(JsonNode::isValueNode)) {
-      return value.valueStream().map(JsonNode::asString).collect(Collectors.joining(","));
+      return value.valueStream().map(JsonNode::asString).collect(Collectors.joining(separator));
     }
     if (value.isNull() || !value.isValueNode()) {
       throw new CommandFailed(
@@ -280,7 +281,15 @@ final class ConfigLoader {
                 Setting.DEAD_LETTER_TTL,
                 "a duration from 1m to 3650d",
                 between(Duration.ofMinutes(1), Duration.ofDays(3_650))),
-            archiveDir == null ? dataDir.resolve("archive") : archiveDir));
+            archiveDir == null ? dataDir.resolve("archive") : archiveDir),
+        new Config.Brokers(
+            new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
+            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))));
+  }
+
+  private List<NamedValue> named(Setting setting) {
+    Given found = given.get(setting);
+    return found == null ? List.of() : NamedValue.list(found.text(), found.origin());
   }
 
   /** By the rules that every target keeps to. */

@@ -2,7 +2,9 @@ package carillon.app;
 
 import carillon.app.cli.Console;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -21,11 +23,25 @@ final class ConfigOptions {
         "the configuration file. Default " + ConfigLoader.DEFAULT_FILE,
         null);
     for (Setting setting : settings) {
-      add(spec, setting.key, setting.label, setting.meaning, setting.defaultText);
+      add(spec, setting);
       if (setting.isSecret()) {
         add(spec, setting.key + Setting.FILE_SUFFIX, "FILE", "a file that holds it", null);
       }
     }
+  }
+
+  private static void add(CommandSpec spec, Setting setting) {
+    if (!setting.isNamedList()) {
+      add(spec, setting.key, setting.label, setting.meaning, setting.defaultText);
+      return;
+    }
+    spec.addOption(
+        OptionSpec.builder(setting.flag())
+            .paramLabel(setting.label)
+            .type(List.class)
+            .auxiliaryTypes(String.class)
+            .description(setting.meaning)
+            .build());
   }
 
   private static void add(
@@ -46,6 +62,10 @@ final class ConfigOptions {
     for (OptionSpec option : parsed.matchedOptions()) {
       if (option.getValue() instanceof String value) {
         flags.put(option.longestName().substring(2), value);
+      } else if (option.getValue() instanceof List<?> values) {
+        flags.put(
+            option.longestName().substring(2),
+            values.stream().map(String::valueOf).collect(Collectors.joining(" ")));
       }
     }
     return new ConfigLoader(console.environment(), console.directory()).load(flags);

@@ -31,7 +31,7 @@ final class Metrics implements Consumer<EngineEvent> {
   private static final String OUTCOMES = "how tasks that were claimed, or not in time, ended";
 
   private static final List<String> RESULTS =
-      List.of("accepted", "failed", "refused", "gone", "interrupted");
+      List.of("accepted", "failed", "refused", "gone", "unreached", "interrupted");
 
   private static final Duration[] LATENESS_BUCKETS =
       LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
@@ -224,6 +224,7 @@ final class Metrics implements Consumer<EngineEvent> {
       case DeliveryResult.Failed _ -> "failed";
       case DeliveryResult.Refused _ -> "refused";
       case DeliveryResult.Gone _ -> "gone";
+      case DeliveryResult.Unreached _ -> "unreached";
       case DeliveryResult.Interrupted _ -> "interrupted";
     };
   }

@@ -38,6 +38,16 @@ enum Setting {
       "LIST",
       "CIDRs and host names that HTTP targets may reach beyond public addresses; by default"
           + " loopback while the database is embedded"),
+  KAFKA(
+      "kafka",
+      null,
+      "NAME=HOST:PORT,...|NAME=@FILE",
+      "a Kafka cluster that tasks may be published to; FILE has its client settings. Repeatable"),
+  RABBITMQ(
+      "rabbitmq",
+      null,
+      "NAME=amqp[s]://USER:PASSWORD@HOST/VHOST|NAME=@FILE",
+      "a RabbitMQ cluster that tasks may be published to. Repeatable"),
   CONCURRENCY("concurrency", "512", "N", "deliveries that may run at once on this node"),
   DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long deliveries may finish on shutdown"),
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
@@ -87,7 +97,12 @@ enum Setting {
   /** Secrets are never shown, and may be given by the name of a file that holds them. */
   boolean isSecret() {
     // A webhook's URL is often all that one needs to use it.
-    return this == DATABASE_URL || this == ADMIN_KEY || this == ALERT_URL;
+    return this == DATABASE_URL || this == ADMIN_KEY || this == ALERT_URL || isNamedList();
+  }
+
+  /** Several values, each {@code NAME=...}, with spaces between them; see {@link NamedValue}. */
+  boolean isNamedList() {
+    return this == KAFKA || this == RABBITMQ;
   }
 
   String flag() {

@@ -7,6 +7,7 @@ import carillon.api.Stores;
 import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
+import carillon.delivery.Publisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
@@ -14,6 +15,7 @@ import carillon.engine.Loop;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
+import carillon.model.BrokerName;
 import carillon.model.ClusterView;
 import carillon.model.Hint;
 import carillon.model.HttpTargetRules;
@@ -60,9 +62,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.crypto.spec.SecretKeySpec;
@@ -78,7 +82,7 @@ final class Wiring {
 
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
-  /** Seven loops of the engine, seven of the upkeep, and who asks in between. */
+  /** Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. */
   private static final int ENGINE_CONNECTIONS = 15;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
@@ -109,9 +113,10 @@ final class Wiring {
     Metrics metrics = new Metrics();
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
+    Set<BrokerName> brokers = brokers(config);
     Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
     Db apiDb = pools.open(new Db.Pool("api", apiConnections));
-    Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS));
+    Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS + brokers.size()));
     // Apart from the others: both are needed by transactions that hold a connection already.
     Db catalogDb = pools.open(new Db.Pool("catalog", 2));
     // And this one so that nothing can keep a live node from saying so.
@@ -241,7 +246,7 @@ final class Wiring {
             new ClusterReader(apiDb));
     HttpApi api =
         HttpApi.start(
-            api(config, catalog, apiConnections),
+            api(config, catalog, apiConnections, brokers),
             stores,
             targetRules,
             health(heartbeat, () -> engine.flatMap(Engine::stuck).or(standstill)),
@@ -268,10 +273,12 @@ final class Wiring {
       Shutdown shutdown) {
     var deliverer = new HttpDeliverer(targetRules, store.clock(), Main.version());
     shutdown.add(deliverer);
+    List<Publisher> publishers = publishers(config, store.clock());
+    publishers.forEach(shutdown::add); // if the engine never starts; closed twice is closed
     Engine engine =
         Engine.start(
             store,
-            deliverer,
+            new Engine.Ways(deliverer, publishers),
             new Engine.Membership(heartbeat::lease, heartbeat::view),
             new EngineConfig(
                 config.engine().concurrency(),
@@ -282,7 +289,28 @@ final class Wiring {
     shutdown.add(engine::stop);
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
     metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
+    if (!publishers.isEmpty()) {
+      var gauges = BrokerGauges.register(engine.brokers(), metrics.registry());
+      shutdown.add(
+          new Loop(
+                  "broker-gauges",
+                  gauges::refreshOnce,
+                  loop -> metrics.accept(new EngineEvent.PassFailed(loop)))
+              .start());
+    }
     return engine;
+  }
+
+  /** The clusters that tasks may name here, also on nodes that publish nothing themselves. */
+  @SuppressWarnings("UnusedVariable") // no kind of broker is in the configuration yet
+  private static Set<BrokerName> brokers(Config config) {
+    return Set.of();
+  }
+
+  /** One for each of them; none waits for its broker to answer. */
+  @SuppressWarnings("UnusedVariable")
+  private static List<Publisher> publishers(Config config, InstantSource clock) {
+    return List.of();
   }
 
   private record Node(URI url, Shutdown shutdown) implements Running {
@@ -339,7 +367,8 @@ final class Wiring {
     return waited.isNegative() ? Duration.ZERO : waited;
   }
 
-  private static ApiConfig api(Config config, Catalog catalog, int connections) {
+  private static ApiConfig api(
+      Config config, Catalog catalog, int connections, Set<BrokerName> brokers) {
     return new ApiConfig(
         config.http().bind(),
         config.http().port(),
@@ -347,7 +376,8 @@ final class Wiring {
         HexFormat.of().formatHex(KeyText.sha256(AdminKey.of(config).value())),
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
-        Duration.ofSeconds(5));
+        Duration.ofSeconds(5),
+        brokers);
   }
 
   private static @Nullable AlertRule alertRule(Config.Alert alert) {

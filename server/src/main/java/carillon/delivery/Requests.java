@@ -105,19 +105,23 @@ final class Requests {
     request.setHeader("Carillon-Task-Type", task.type());
     request.setHeader("Carillon-Attempt", task.attempt());
     request.setHeader("Carillon-Fence", task.lease().fence());
-    request.setHeader("Carillon-Due-At", MILLIS.format(task.dueAt()));
+    request.setHeader("Carillon-Due-At", millis(task.dueAt()));
     if (task.scheduleName() != null) {
       request.setHeader("Carillon-Schedule", task.scheduleName());
     }
     if (task.fireAt() != null) {
-      request.setHeader("Carillon-Fire-At", MILLIS.format(task.fireAt()));
+      request.setHeader("Carillon-Fire-At", millis(task.fireAt()));
     }
     request.setHeader("traceparent", traceparent(task));
     request.setHeader("Accept-Encoding", "identity");
   }
 
+  static String millis(Instant time) {
+    return MILLIS.format(time);
+  }
+
   /** All attempts of a task are one trace, and each is a span of it. */
-  private static String traceparent(ClaimedTask task) {
+  static String traceparent(ClaimedTask task) {
     var hex = HexFormat.of();
     // A span of only zeros is invalid.
     long span = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.ClaimedTask;
+import carillon.model.Lane;
 import carillon.model.NodeLease;
 import carillon.model.Quotas;
 import carillon.model.Slot;
@@ -65,6 +66,45 @@ final class Claimer {
     default int roomForSuspects() {
       return Integer.MAX_VALUE;
     }
+
+    /** Whether anything can be started at the moment; who says no wakes us later. */
+    default boolean isReady() {
+      return true;
+    }
+
+    /** For one pass: what its lanes may release beside what the seats allow. */
+    default Limit limit() {
+      return (_, share) -> share;
+    }
+
+    /** How long each task of a lane is held for somebody who reports; null if by this node. */
+    default @Nullable Duration leaseOf(Lane lane) {
+      return null;
+    }
+
+    /** Who holds what somebody else will report. */
+    default String holder(String node) {
+      return node;
+    }
+  }
+
+  /** How much of its share of the seats a lane may have. */
+  interface Limit {
+    int of(Lane lane, int share);
+  }
+
+  /**
+   * What is claimed with one statement.
+   *
+   * @param reported held for somebody who reports, and not by this node
+   */
+  private record Part(Slot slot, boolean reported) implements Comparable<Part> {
+
+    @Override
+    public int compareTo(Part other) {
+      int bySlot = slot.compareTo(other.slot);
+      return bySlot == 0 ? Boolean.compare(reported, other.reported) : bySlot;
+    }
   }
 
   /**
@@ -113,7 +153,7 @@ final class Claimer {
   Duration claimOnce() {
     NodeLease lease = node.get();
     int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0 || !lease.isTrusted(System.nanoTime())) {
+    if (free == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
       // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
       // could be taken back at once.
       return IDLE;
@@ -141,10 +181,10 @@ final class Claimer {
 
   private void claim(List<Agenda.Entry> entries, int free, NodeLease lease) {
     StoreException failure = null;
-    for (Map.Entry<Slot, List<WorkQueue.Quota>> slot : quotas(entries, free).entrySet()) {
+    for (Map.Entry<Part, List<WorkQueue.Quota>> part : quotas(entries, free).entrySet()) {
       whenMoved.run();
       try {
-        claim(slot.getKey(), slot.getValue(), lease);
+        claim(part.getKey(), part.getValue(), lease);
       } catch (StoreException e) {
         failure = e; // one slot that cannot be claimed from must not stop the others
       }
@@ -155,20 +195,22 @@ final class Claimer {
   }
 
   /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Slot, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries, int free) {
+  private Map<Part, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries, int free) {
     Instant now = clock.instant();
     List<Quotas.Line> due = new ArrayList<>(entries.size());
     for (Agenda.Entry entry : entries) {
       due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
     Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
-    Map<Slot, List<WorkQueue.Quota>> quotas = new TreeMap<>();
+    Map<Part, List<WorkQueue.Quota>> quotas = new TreeMap<>();
+    Limit limit = start.limit();
     for (Quotas.Line line : due) {
-      int share = shares.getOrDefault(line, 0);
+      int share = limit.of(line.lane(), shares.getOrDefault(line, 0));
       if (share > 0) {
+        Duration held = start.leaseOf(line.lane());
         quotas
-            .computeIfAbsent(line.slot(), _ -> new ArrayList<>())
-            .add(new WorkQueue.Quota(line.lane(), share, line.from(), null));
+            .computeIfAbsent(new Part(line.slot(), held != null), _ -> new ArrayList<>())
+            .add(new WorkQueue.Quota(line.lane(), share, line.from(), held));
       } else {
         agenda.found(line.slot(), line.lane().id(), line.from()); // next time
       }
@@ -176,13 +218,16 @@ final class Claimer {
     return quotas;
   }
 
-  private void claim(Slot slot, List<WorkQueue.Quota> quotas, NodeLease lease) {
+  private void claim(Part part, List<WorkQueue.Quota> quotas, NodeLease lease) {
+    Slot slot = part.slot();
     claimedAt = System.nanoTime();
     UUID id = UUID.randomUUID();
     completer.claiming(id);
     try {
       WorkQueue.Claim claim =
-          queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
+          part.reported()
+              ? queue.claimToReport(slot, quotas, start.holder(lease.node()), id)
+              : queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
       claim.next().forEach((lane, at) -> agenda.found(slot, lane, at));
       remember(quotas, claim.tasks());
       if (!claim.tasks().isEmpty()) {

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
 import carillon.model.NodeLease;
 import carillon.store.Endings;
 import carillon.store.StoreException;
@@ -48,8 +49,8 @@ final class Completer {
   /**
    * How many tasks a claim still has, and whose seats they hold.
    *
-   * @param spoiled the outcome of one of them was dropped: that task is still RUNNING, so the claim
-   *     must stay in its table, where the reaper finds that we know nothing of it
+   * @param spoiled one of them ended here without a write, be it that it was handed over or that
+   *     its outcome was dropped: it is still RUNNING, so the claim must stay in its table
    */
   private record Running(int tasks, Seats seats, boolean spoiled) {
 
@@ -114,6 +115,14 @@ final class Completer {
   void add(Attempted attempted) {
     ended.add(attempted);
     whenAdded.run();
+  }
+
+  /**
+   * The task is out of our hands, and whoever has it will say how it ended: nothing is written. Its
+   * claim stays in its table, for whoever reports or for the reaper.
+   */
+  void handedOver(ClaimedTask task) {
+    forget(Map.of(task.lease().claim(), 1), true);
   }
 
   /** One pass. A batch that could not be written is tried again by the next one. */

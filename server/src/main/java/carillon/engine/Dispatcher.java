@@ -56,7 +56,7 @@ final class Dispatcher {
       switch (task.target()) {
         case Target.Discard() -> kept(task);
         case Target.Http _ -> attempts.execute(() -> attempt(task, node));
-        case Target.Pull() -> release(task);
+        case Target.Pull(), Target.Broker _ -> release(task);
       }
     }
   }
@@ -66,7 +66,7 @@ final class Dispatcher {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
         case Target.Discard() -> kept(task);
-        case Target.Http _, Target.Pull() -> release(task);
+        case Target.Http _, Target.Pull(), Target.Broker _ -> release(task);
       }
     }
   }
@@ -93,7 +93,7 @@ final class Dispatcher {
   }
 
   /** A node that was paused past its lease must not send what others have been given meanwhile. */
-  private boolean isStillOurs(String claimedBy, long now) {
+  boolean isStillOurs(String claimedBy, long now) {
     NodeLease lease = node.get();
     return lease.node().equals(claimedBy) && lease.isTrusted(now);
   }
@@ -109,14 +109,18 @@ final class Dispatcher {
     }
   }
 
-  private void ended(ClaimedTask task, Delivery delivery, Duration took) {
+  void ended(ClaimedTask task, Delivery delivery, Duration took) {
     DeliveryResult result = delivery.result();
-    events.accept(new EngineEvent.Delivered(result, took));
+    delivered(result, took);
     completer.add(
         new Attempted(
             task,
             task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current()),
             delivery.request()));
+  }
+
+  void delivered(DeliveryResult result, Duration took) {
+    events.accept(new EngineEvent.Delivered(result, took));
   }
 
   /** Interrupts what runs; each attempt ends as released. */

@@ -1,6 +1,8 @@
 package carillon.engine;
 
 import carillon.delivery.Deliverer;
+import carillon.delivery.Publisher;
+import carillon.model.BrokerName;
 import carillon.model.ClusterView;
 import carillon.model.NodeLease;
 import carillon.model.Shards;
@@ -14,6 +16,7 @@ import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -29,8 +32,8 @@ public final class Engine {
    */
   private static final int KEEPERS = 2;
 
-  /** One that is being claimed, one that is being written, and one between them. */
-  private static final int KEPT_BATCHES = 3;
+  /** One that is being claimed, one that is being written or sent, and one between them. */
+  private static final int BATCHES = 3;
 
   /** While most of the seats for deliveries are taken, this part of them is worth a claim. */
   private static final int WORTHWHILE_PART = 4;
@@ -55,6 +58,7 @@ public final class Engine {
   private final Suspects suspects;
   private final Seats sent;
   private final List<Seats> kept = new ArrayList<>();
+  private final List<Outlet> outlets = new ArrayList<>();
   private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
   private final Loop completing;
@@ -79,9 +83,65 @@ public final class Engine {
    */
   public record Membership(Supplier<NodeLease> lease, Supplier<ClusterView> view) {}
 
+  /**
+   * The ways out of this node.
+   *
+   * @param publishers one for each broker cluster; closed when the engine stops
+   */
+  public record Ways(Deliverer deliverer, List<Publisher> publishers) {
+
+    public Ways {
+      publishers = List.copyOf(publishers);
+    }
+  }
+
+  /** A broker cluster that this node publishes to, as it is now. */
+  public interface Broker {
+    BrokerName name();
+
+    boolean isReachable();
+
+    int inFlight();
+
+    /** Messages that it has confirmed. */
+    long published();
+
+    /** Messages that wait, by the queue or consumer group that is watched. */
+    Map<String, Long> depths();
+  }
+
+  /** It has seats of its own, so that it neither waits for the others nor they for it. */
+  private record Outlet(Publisher publisher, Publishing publishing, Seats seats) implements Broker {
+
+    @Override
+    public BrokerName name() {
+      return publisher.name();
+    }
+
+    @Override
+    public boolean isReachable() {
+      return publisher.isReachable();
+    }
+
+    @Override
+    public int inFlight() {
+      return seats.taken();
+    }
+
+    @Override
+    public long published() {
+      return publishing.published();
+    }
+
+    @Override
+    public Map<String, Long> depths() {
+      return publisher.depths();
+    }
+  }
+
   private Engine(
       Store store,
-      Deliverer deliverer,
+      Ways ways,
       Membership membership,
       EngineConfig config,
       Consumer<EngineEvent> events) {
@@ -92,7 +152,7 @@ public final class Engine {
     this.events = events;
     this.config = config;
     this.completer = new Completer(store.endings(), node, events);
-    this.dispatcher = new Dispatcher(deliverer, node, completer, store.clock(), events);
+    this.dispatcher = new Dispatcher(ways.deliverer(), node, completer, store.clock(), events);
     this.suspects = new Suspects(store.nodes(), dispatcher, config.poisonCrashes());
     this.startingSuspects = loop("suspects", suspects::startOnce, Duration.ZERO);
     suspects.whenChanged(startingSuspects::wake);
@@ -114,31 +174,36 @@ public final class Engine {
     this.sent =
         new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
     addClaimers();
+    ways.publishers().forEach(this::addOutlet);
     store.agenda().whenEarlier(this::wakeClaimers);
     store.catalog().whenChanged(this::wakeClaimers);
   }
 
   private void addClaimers() {
     Catalog catalog = store.catalog();
-    addClaimer(
-        "claimer",
-        sent,
-        new Claimer.Lanes(
-            lane -> view.get().isOurs(lane) && !catalog.isKeptNow(lane),
-            lane -> !view.get().isOurs(lane) && !catalog.isKeptNow(lane)),
-        suspects);
+    var _ =
+        addClaimer(
+            "claimer",
+            sent,
+            new Claimer.Lanes(
+                lane -> view.get().isOurs(lane) && catalog.isSentNow(lane),
+                lane -> !view.get().isOurs(lane) && catalog.isSentNow(lane)),
+            suspects);
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
-      Seats seats = new Seats(KEPT_BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
+      Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
       kept.add(seats);
-      addClaimer(
-          "claimer-kept-" + i,
-          seats,
-          new Claimer.Lanes(
-              lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
-              lane ->
-                  !view.get().isOurs(lane) && lane % KEEPERS == part && catalog.isKeptNow(lane)),
-          (tasks, _) -> dispatcher.keep(tasks));
+      var _ =
+          addClaimer(
+              "claimer-kept-" + i,
+              seats,
+              new Claimer.Lanes(
+                  lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
+                  lane ->
+                      !view.get().isOurs(lane)
+                          && lane % KEEPERS == part
+                          && catalog.isKeptNow(lane)),
+              (tasks, _) -> dispatcher.keep(tasks));
     }
   }
 
@@ -148,7 +213,24 @@ public final class Engine {
     return view.isOurs(lane) && Long.bitCount(before) % KEEPERS == part;
   }
 
-  private void addClaimer(String name, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
+  /** A lost broker, or a full queue, is nobody's trouble but that of its own lanes. */
+  private void addOutlet(Publisher publisher) {
+    BrokerName name = publisher.name();
+    var publishing = new Publishing(publisher, store.catalog(), dispatcher, completer);
+    Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
+    Loop loop =
+        addClaimer(
+            "claimer-" + name.kind().text() + "-" + name.cluster(),
+            seats,
+            new Claimer.Lanes(
+                lane -> view.get().isOurs(lane) && publishing.takes(lane),
+                lane -> !view.get().isOurs(lane) && publishing.takes(lane)),
+            publishing);
+    publisher.whenReady(loop::wake);
+    outlets.add(new Outlet(publisher, publishing, seats));
+  }
+
+  private Loop addClaimer(String name, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -165,6 +247,7 @@ public final class Engine {
     claimer.whenMoved(loop::progress);
     seats.whenFreed(loop::wake);
     claiming.add(loop);
+    return loop;
   }
 
   private Loop loop(String name, Supplier<Duration> pass, Duration rest) {
@@ -177,11 +260,11 @@ public final class Engine {
 
   public static Engine start(
       Store store,
-      Deliverer deliverer,
+      Ways ways,
       Membership membership,
       EngineConfig config,
       Consumer<EngineEvent> events) {
-    Engine engine = new Engine(store, deliverer, membership, config, events);
+    Engine engine = new Engine(store, ways, membership, config, events);
     engine.completing.start();
     engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
@@ -192,12 +275,16 @@ public final class Engine {
 
   /** Deliveries that were claimed here and whose outcome is not written yet. */
   public int inFlight() {
-    return sent.taken();
+    return sent.taken() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
   }
 
   /** How many deliveries may run at once. */
   public int seats() {
-    return sent.all();
+    return sent.all() + outlets.stream().mapToInt(outlet -> outlet.seats().all()).sum();
+  }
+
+  public List<Broker> brokers() {
+    return List.copyOf(outlets);
   }
 
   /** The cluster has changed: looks for what waits in lanes that were another's until now. */
@@ -237,11 +324,19 @@ public final class Engine {
     sweeping.close();
     claiming.forEach(Loop::close);
     startingSuspects.close();
+    long end = System.nanoTime() + config.drainTimeout().toNanos();
     if (!sent.awaitEmpty(config.drainTimeout())) {
       dispatcher.interrupt();
     }
+    for (Outlet outlet : outlets) {
+      boolean _ = outlet.seats().awaitEmpty(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      outlet.publisher().close();
+    }
     dispatcher.close();
     boolean _ = sent.awaitEmpty(WRITING);
+    for (Outlet outlet : outlets) {
+      boolean _ = outlet.seats().awaitEmpty(WRITING);
+    }
     for (Seats seats : kept) {
       boolean _ = seats.awaitEmpty(WRITING);
     }

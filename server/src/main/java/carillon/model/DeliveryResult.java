@@ -25,6 +25,12 @@ public sealed interface DeliveryResult {
   /** The target is gone for good: nothing of this type should be sent there any more. */
   record Gone(Failure failure) implements DeliveryResult {}
 
+  /**
+   * Nobody answered, and it is not the task's fault: the attempt does not count. It may have
+   * arrived all the same; the next one then carries the same id and a higher fence.
+   */
+  record Unreached(Failure failure) implements DeliveryResult {}
+
   /** We gave up on it ourselves, because the node is stopping or no longer owns the task. */
   record Interrupted() implements DeliveryResult {}
 }

@@ -22,6 +22,12 @@ public enum FailureKind {
   PROTOCOL(Cause.TARGET_FAILED),
   /** The target, or what its name resolves to, is not an address that deliveries may reach. */
   ADDRESS_NOT_ALLOWED(Cause.NOT_REACHED),
+  /** The broker has no such topic, exchange or queue. */
+  UNROUTABLE(Cause.TARGET_FAILED),
+  /** The broker would not take the message. */
+  BROKER_REFUSED(Cause.TARGET_FAILED),
+  /** No answer of the broker; costs no attempt. */
+  BROKER_LOST(Cause.NOT_REACHED),
   /** A worker reported the failure. */
   WORKER(Cause.TARGET_FAILED),
   /** The worker that ran it went silent, or its node lost the database for too long. */

@@ -61,6 +61,7 @@ public record RetryPolicy(
       case DeliveryResult.Interrupted() ->
           new Outcome.Released(
               Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
+      case DeliveryResult.Unreached(var failure) -> new Outcome.Released(failure);
       case DeliveryResult.Refused(var failure) -> new Outcome.Dead(failure, false);
       case DeliveryResult.Gone(var failure) -> new Outcome.Dead(failure, task.targetIsOfType());
       case DeliveryResult.Failed(var failure, var retryAfter) ->

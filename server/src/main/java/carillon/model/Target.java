@@ -1,7 +1,9 @@
 package carillon.model;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Where the attempts of a task go. */
@@ -31,4 +33,89 @@ public sealed interface Target {
 
   /** Completes at once: for trying out and for measuring. */
   record Discard() implements Target {}
+
+  /** A message to a broker that the operator has registered. */
+  sealed interface Broker extends Target {
+
+    BrokerName broker();
+
+    Complete complete();
+
+    /** When nothing more is sent for a while; null means never. */
+    @Nullable DepthLimit depth();
+
+    /**
+     * What tenants are granted: the topic, the exchange, or with the default exchange the queue.
+     */
+    String place();
+  }
+
+  /** A record in a topic of Kafka. */
+  record Kafka(String cluster, String topic, Complete complete, @Nullable DepthLimit depth)
+      implements Broker {
+
+    @Override
+    public BrokerName broker() {
+      return new BrokerName(BrokerName.Kind.KAFKA, cluster);
+    }
+
+    @Override
+    public String place() {
+      return topic;
+    }
+  }
+
+  /**
+   * A message to RabbitMQ.
+   *
+   * @param exchange empty means the default exchange, where the routing key is the queue
+   */
+  record RabbitMq(
+      String cluster,
+      String exchange,
+      String routingKey,
+      Complete complete,
+      @Nullable DepthLimit depth)
+      implements Broker {
+
+    @Override
+    public BrokerName broker() {
+      return new BrokerName(BrokerName.Kind.RABBITMQ, cluster);
+    }
+
+    @Override
+    public String place() {
+      return exchange.isEmpty() ? routingKey : exchange;
+    }
+  }
+
+  /** What ends a task that was given to a broker. */
+  enum Complete {
+    /** That the broker has confirmed it. */
+    ON_PUBLISH("onPublish"),
+    /** That a consumer reports it; a lease runs from the claim on. */
+    ON_REPORT("onReport");
+
+    private final String text;
+
+    Complete(String text) {
+      this.text = text;
+    }
+
+    /** As everybody outside writes it. */
+    public String text() {
+      return text;
+    }
+
+    public static Optional<Complete> parse(String text) {
+      return Arrays.stream(values()).filter(one -> one.text.equals(text)).findFirst();
+    }
+  }
+
+  /**
+   * How many messages may wait in a queue before nothing more is sent to it.
+   *
+   * @param of whose: the queue of RabbitMQ, the consumer group of Kafka
+   */
+  record DepthLimit(int most, String of) {}
 }

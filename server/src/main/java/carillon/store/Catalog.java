@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.BrokerName;
 import carillon.model.Callbacks;
 import carillon.model.Lane;
 import carillon.model.RetryPolicy;
@@ -143,10 +144,42 @@ public final class Catalog {
 
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
   public boolean isKeptNow(int lane) {
+    return targetNow(lane) instanceof Target.Discard;
+  }
+
+  /** Whether the lane's tasks are for engines, but neither kept nor published to a broker. */
+  public boolean isSentNow(int lane) {
     Lane known = lanes.byId.get(lane);
     return known != null
-        && known.route() == Route.TYPE
-        && type(known.tenant(), known.type()).target() instanceof Target.Discard;
+        && switch (known.route().kind()) {
+          case TYPE -> type(known.tenant(), known.type()).target() instanceof Target.Http;
+          case PUSH -> true;
+          case PULL, PUBLISH, REPORT -> false;
+        };
+  }
+
+  /** The broker to which the lane's tasks are published. */
+  public Optional<BrokerName> brokerNow(int lane) {
+    Lane known = lanes.byId.get(lane);
+    return known == null ? Optional.empty() : Optional.ofNullable(routeNow(known).broker());
+  }
+
+  /** Whether the lane's tasks end by what their consumers report, and not by a confirm. */
+  public boolean isReportedNow(int lane) {
+    Lane known = lanes.byId.get(lane);
+    return known != null && routeNow(known).kind() == Route.Kind.REPORT;
+  }
+
+  private Route routeNow(Lane lane) {
+    return lane.route().given(type(lane.tenant(), lane.type()).target());
+  }
+
+  /** The target of the type, where the lane's tasks follow it. */
+  public @Nullable Target targetNow(int lane) {
+    Lane known = lanes.byId.get(lane);
+    return known == null || known.route().kind() != Route.Kind.TYPE
+        ? null
+        : type(known.tenant(), known.type()).target();
   }
 
   /** Whether workers may claim from the lane now. */
@@ -191,12 +224,12 @@ public final class Catalog {
             tx -> {
               int before = history;
               tx.update(ADD_TYPE, tenant, type);
-              tx.update(ADD_LANE, tenant, type, priority, slice, route.name());
+              tx.update(ADD_LANE, tenant, type, priority, slice, route.text());
               return new Made(
                   before,
                   version(tx),
                   tx.query(TYPE, Catalog::type, tenant, type).getFirst(),
-                  tx.query(LANE, Catalog::lane, tenant, type, priority, slice, route.name())
+                  tx.query(LANE, Catalog::lane, tenant, type, priority, slice, route.text())
                       .getFirst());
             });
     add(new TypeName(tenant.value(), type), made);
@@ -241,7 +274,7 @@ public final class Catalog {
   private static final String TENANTS =
       """
       /* Catalog.tenants */
-      SELECT id, name, strict, paused, weight, alert
+      SELECT id, name, strict, paused, weight, alert, publish
       FROM carillon.tenant
       ORDER BY name
       """;
@@ -358,7 +391,8 @@ public final class Catalog {
         row.getBoolean("strict"),
         row.getBoolean("paused"),
         row.getInt("weight"),
-        Json.alert(row.getString("alert")));
+        Json.alert(row.getString("alert")),
+        Sql.grants(row, "publish"));
   }
 
   static TaskType type(ResultSet row) throws SQLException {
@@ -409,6 +443,6 @@ public final class Catalog {
         row.getString("type"),
         row.getInt("priority"),
         row.getInt("slice"),
-        Route.valueOf(row.getString("route")));
+        Route.parse(row.getString("route")).orElseThrow());
   }
 }

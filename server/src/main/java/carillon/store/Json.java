@@ -58,6 +58,7 @@ public final class Json {
       }
       case Target.Pull() -> NODES.objectNode().set("pull", NODES.objectNode());
       case Target.Discard() -> NODES.objectNode().set("discard", NODES.objectNode());
+      case Target.Broker broker -> BrokerJson.of(broker);
     };
   }
 
@@ -149,6 +150,9 @@ public final class Json {
       return new Target.Discard();
     }
     JsonNode http = node.get("http");
+    if (http == null) {
+      return BrokerJson.target(node);
+    }
     return new Target.Http(
         http.get("url").asString(),
         http.get("method").asString(),

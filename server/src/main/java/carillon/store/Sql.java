@@ -1,6 +1,7 @@
 package carillon.store;
 
 import carillon.model.AlertSetting;
+import carillon.model.Grants;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
 import carillon.model.StatusRules;
@@ -119,6 +120,23 @@ final class Sql {
   static Integer[] integers(ResultSet row, String column) throws SQLException {
     Array array = row.getArray(column);
     return (Integer[]) array.getArray();
+  }
+
+  /** Null where nothing is set. */
+  static @Nullable Grants grants(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return array == null
+        ? null
+        : new Grants(
+            Arrays.stream((String[]) array.getArray())
+                .flatMap(text -> Grants.Grant.parse(text).stream())
+                .toList());
+  }
+
+  static @Nullable Column texts(@Nullable Grants grants) {
+    return grants == null || grants.all() == null
+        ? null
+        : Column.texts(grants.all(), Grants.Grant::text);
   }
 
   /** Of PostgreSQL's smallint, which the driver may give as either. */

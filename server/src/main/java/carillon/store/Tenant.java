@@ -1,8 +1,29 @@
 package carillon.store;
 
 import carillon.model.AlertSetting;
+import carillon.model.Grants;
 import carillon.model.TenantId;
+import org.jspecify.annotations.Nullable;
 
-/** One user of the installation, kept apart from all others. */
+/**
+ * One user of the installation, kept apart from all others.
+ *
+ * @param publish null means not set
+ */
 public record Tenant(
-    TenantId id, String name, boolean strict, boolean paused, int weight, AlertSetting alert) {}
+    TenantId id,
+    String name,
+    boolean strict,
+    boolean paused,
+    int weight,
+    AlertSetting alert,
+    @Nullable Grants publish) {
+
+  /** To where it may publish: the tenant default anywhere, the others nowhere, unless set. */
+  public Grants grants() {
+    if (publish != null) {
+      return publish;
+    }
+    return id.equals(TenantId.DEFAULT) ? Grants.EVERYWHERE : Grants.NOWHERE;
+  }
+}

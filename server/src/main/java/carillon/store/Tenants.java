@@ -1,8 +1,10 @@
 package carillon.store;
 
 import carillon.model.AlertSetting;
+import carillon.model.Grants;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The tenants of the installation. */
 public final class Tenants {
@@ -30,21 +32,41 @@ public final class Tenants {
   private static final String PUT =
       """
       /* Tenants.put */
-      INSERT INTO carillon.tenant (name, strict, paused, weight, alert)
-      VALUES (?, ?, ?, ?, ?::jsonb)
+      INSERT INTO carillon.tenant (name, strict, paused, weight, alert, publish)
+      VALUES (?, ?, ?, ?, ?::jsonb, ?)
       ON CONFLICT (name) DO UPDATE
-      SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight, alert = excluded.alert
-      RETURNING id, name, strict, paused, weight, alert
+      SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight, alert = excluded.alert,
+          publish = excluded.publish
+      RETURNING id, name, strict, paused, weight, alert, publish
       """;
 
+  /**
+   * What of a tenant can be set.
+   *
+   * @param publish null means not set
+   */
+  public record Settings(
+      boolean strict, boolean paused, int weight, AlertSetting alert, @Nullable Grants publish) {
+
+    public static final Settings DEFAULT =
+        new Settings(false, false, 1, new AlertSetting.AsInstallation(), null);
+  }
+
   /** Creates or changes. */
-  public Tenant put(
-      String name, boolean strict, boolean paused, int weight, AlertSetting alert, String who) {
+  public Tenant put(String name, Settings settings, String who) {
     Tenant saved =
         db.inTransaction(
             tx -> {
               Tenant tenant =
-                  tx.query(PUT, Catalog::tenant, name, strict, paused, weight, Sql.json(alert))
+                  tx.query(
+                          PUT,
+                          Catalog::tenant,
+                          name,
+                          settings.strict(),
+                          settings.paused(),
+                          settings.weight(),
+                          Sql.json(settings.alert()),
+                          Sql.texts(settings.publish()))
                       .getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
               return tenant;

@@ -254,6 +254,17 @@ public final class WorkQueue {
     return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node, claim, suspects));
   }
 
+  /**
+   * Claims for whoever will be sent the tasks and report them: each has a lease, as a worker's has,
+   * and no node holds them.
+   *
+   * @param holder who is said to hold them until then
+   */
+  public Claim claimToReport(Slot slot, List<Quota> quotas, String holder, UUID claim) {
+    return db.inTransaction(
+        tx -> claimDue(tx, slot, quotas, null, holder, claim, Integer.MAX_VALUE));
+  }
+
   /** Claims for a worker, which holds a lease for each task. */
   Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
     UUID claim = UUID.randomUUID();

@@ -102,7 +102,7 @@ class BadInputTest {
         "PUT    | /v1/types/t              | {'target':{'http':{'url':'http://169.254.169.254/'}}}"
             + " | ADDRESS_NOT_ALLOWED",
         "PUT    | /v1/types/t              | {'target':{'kafka':{'topic':'t'}}}  |"
-            + " TARGET_NOT_SUPPORTED",
+            + " TARGET_NOT_ALLOWED",
         "POST   | /v1/types/nowhere/pause  | {}                                  | NOT_FOUND",
         "POST   | /v1/work/claim           | {}                                  | REQUIRED_FIELD",
         "POST   | /v1/work/claim           | {'types':[]}                        | REQUIRED_FIELD",

@@ -177,8 +177,8 @@ class BadScheduleTest {
         "{'type':'a b','every':'1h'} | INVALID_VALUE | /type | must match",
         "{'type':'carillon.alert','every':'1h'} | INVALID_VALUE | /type | own",
         "{'type':'t','every':'1h','target':{}} | EXCLUSIVE_FIELDS | /target | exactly one",
-        "{'type':'t','every':'1h','target':{'kafka':{'topic':'t'}}} | TARGET_NOT_SUPPORTED |"
-            + " /target/kafka | not in this release",
+        "{'type':'t','every':'1h','target':{'kafka':{'topic':'t'}}} | TARGET_NOT_ALLOWED |"
+            + " /target/kafka/cluster | none is registered",
         "{'type':'t','every':'1h','target':{'http':{'url':'http://169.254.169.254/'}}} |"
             + " ADDRESS_NOT_ALLOWED | /target/http/url | 169.254",
         "{'type':'t','every':'1h','retry':{'maxAttempts':0}} | OUT_OF_RANGE | /retry/maxAttempts |"

@@ -72,7 +72,7 @@ class CallbackApiTest {
       value = {
         "{\"pull\": {}}                                  | /onDead          | invalid_value",
         "{\"discard\": {}}                               | /onDead          | invalid_value",
-        "{\"kafka\": {}}                                 | /onDead/kafka    | target_not_supported",
+        "{\"kafka\": {}}                                 | /onDead          | invalid_value",
         "{}                                              | /onDead          | exclusive_fields",
         "\"https://example.com/\"                        | /onDead          | invalid_type",
         "{\"http\": {}}                                  | /onDead/http/url | required_field",

@@ -3,6 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.ClaimToken;
 import carillon.model.KeyText;
 import carillon.model.Lease;
 import java.util.EnumMap;
@@ -36,9 +37,9 @@ class CredentialsTest {
   @Test
   void a_token_names_one_lease_in_one_way() {
     Lease lease = new Lease(42, new UUID(random.nextLong(), random.nextLong()));
-    String token = WorkToken.of(lease);
+    String token = ClaimToken.of(lease);
 
-    assertThat(WorkToken.parse(token)).contains(lease);
+    assertThat(ClaimToken.parse(token)).contains(lease);
     for (String other :
         Set.of(
             "",
@@ -47,7 +48,7 @@ class CredentialsTest {
             token.substring(1),
             "!".repeat(27),
             token.substring(0, 26) + "_")) {
-      assertThat(WorkToken.parse(other)).isEmpty();
+      assertThat(ClaimToken.parse(other)).isEmpty();
     }
   }
 

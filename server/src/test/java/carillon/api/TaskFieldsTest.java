@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import carillon.model.AddressRules;
+import carillon.model.BrokerTargetRules;
+import carillon.model.Grants;
 import carillon.model.HttpTargetRules;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
@@ -22,12 +24,14 @@ class TaskFieldsTest {
 
   private final TaskFields reader =
       new TaskFields(
-          new TargetFields(new HttpTargetRules(AddressRules.PUBLIC_ONLY)),
+          new TargetFields(
+              new HttpTargetRules(AddressRules.PUBLIC_ONLY),
+              new BrokerFields(BrokerTargetRules.NO_BROKERS)),
           InstantSource.fixed(NOW));
 
   private NewTask read(String json) {
     Fields fields = Fields.of(JsonText.object(json));
-    NewTask task = reader.read(fields);
+    NewTask task = reader.read(fields, Grants.EVERYWHERE);
     fields.mistakes().refuse();
     return task;
   }
@@ -153,10 +157,10 @@ class TaskFieldsTest {
         "{'type':'t','metadata':{'':'x'}}                    | /metadata/       | TOO_LONG",
         "{'type':'t','target':{}}                            | /target          | EXCLUSIVE_FIELDS",
         "{'type':'t','target':{'pull':{},'discard':{}}}      | /target          | EXCLUSIVE_FIELDS",
-        "{'type':'t','target':{'kafka':{'topic':'x'}}}       | /target/kafka    |"
-            + " TARGET_NOT_SUPPORTED",
-        "{'type':'t','target':{'rabbitmq':{'exchange':'x'}}} | /target/rabbitmq |"
-            + " TARGET_NOT_SUPPORTED",
+        "{'type':'t','target':{'kafka':{'topic':'x'}}}       | /target/kafka/cluster |"
+            + " TARGET_NOT_ALLOWED",
+        "{'type':'t','target':{'rabbitmq':{'routingKey':'x'}}} | /target/rabbitmq/cluster |"
+            + " TARGET_NOT_ALLOWED",
         "{'type':'t','target':{'pull':{'x':1}}}              | /target/pull/x   | UNKNOWN_FIELD",
         "{'type':'t','target':{'http':{}}}                   | /target/http/url | REQUIRED_FIELD",
         "{'type':'t','target':{'http':{'url':'ftp://x.com'}}} | /target/http/url | SCHEME_OR_HOST",

@@ -3,6 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.AddressRules;
+import carillon.model.BrokerName;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Timetable;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import javax.crypto.spec.SecretKeySpec;
@@ -44,10 +46,13 @@ final class TestApi implements AutoCloseable {
   private final HttpClient client =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
-  private TestApi(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
+  private TestApi(
+      int databaseRequests,
+      Function<StoredSchedule, Timetable> timetables,
+      Set<BrokerName> brokers) {
     this.api =
         HttpApi.start(
-            config(0, databaseRequests),
+            config(0, databaseRequests, brokers),
             stores(world, new Backfills(world.db, timetables, Duration.ofDays(30))),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             health(),
@@ -79,10 +84,19 @@ final class TestApi implements AutoCloseable {
 
   /** With other nominal times for backfills. */
   static TestApi start(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
-    return new TestApi(databaseRequests, timetables);
+    return new TestApi(databaseRequests, timetables, Set.of());
+  }
+
+  /** Of an operator who has registered these. */
+  static TestApi withBrokers(BrokerName... brokers) {
+    return new TestApi(8, StoredSchedule::timetable, Set.of(brokers));
   }
 
   static ApiConfig config(int port, int databaseRequests) {
+    return config(port, databaseRequests, Set.of());
+  }
+
+  private static ApiConfig config(int port, int databaseRequests, Set<BrokerName> brokers) {
     return new ApiConfig(
         "127.0.0.1",
         port,
@@ -90,7 +104,8 @@ final class TestApi implements AutoCloseable {
         HexFormat.of().formatHex(KeyText.sha256(ADMIN_KEY)),
         new SecretKeySpec(new byte[32], "HmacSHA256"),
         databaseRequests,
-        Duration.ofSeconds(2));
+        Duration.ofSeconds(2),
+        brokers);
   }
 
   static Stores stores(World world) {

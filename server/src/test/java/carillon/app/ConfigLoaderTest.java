@@ -53,6 +53,8 @@ class ConfigLoaderTest {
             "node-lease = 10s",
             "admin-key = null",
             "allow-targets = null",
+            "kafka = null",
+            "rabbitmq = null",
             "concurrency = 512",
             "drain-timeout = 10s",
             "retention = 30d",
@@ -88,7 +90,8 @@ class ConfigLoaderTest {
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),
                 new Config.Alert(null, 10, Duration.ofMinutes(5)),
-                new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive"))));
+                new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive")),
+                new Config.Brokers(List.of(), List.of())));
   }
 
   @Test

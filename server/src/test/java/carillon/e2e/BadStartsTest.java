@@ -25,6 +25,9 @@ class BadStartsTest {
   void a_wrong_option_or_value_is_named() {
     assertThat(refusal("--prot", "8080")).contains("--prot").contains("--port");
     assertThat(refusal("--drain-timeout", "soon")).contains("drain-timeout");
+    assertThat(refusal("--kafka", "main=127.0.0.1:9092", "--kafka", "main=127.0.0.1:9093"))
+        .contains("--kafka main")
+        .contains("twice");
   }
 
   @Test

@@ -13,6 +13,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import javax.sql.DataSource;
+import org.postgresql.ds.PGSimpleDataSource;
 
 /** What the tables say, asked beside the program. */
 record Database(Db.Address address) {
@@ -34,6 +36,15 @@ record Database(Db.Address address) {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** For programs of users that share it, or stand for those that have one of their own. */
+  DataSource dataSource() {
+    PGSimpleDataSource dataSource = new PGSimpleDataSource();
+    dataSource.setUrl(address.url());
+    dataSource.setUser(address.user());
+    dataSource.setPassword(address.password());
+    return dataSource;
   }
 
   /** The first column of a query. */

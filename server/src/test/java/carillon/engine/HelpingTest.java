@@ -63,7 +63,7 @@ class HelpingTest {
                   store.clock,
                   store.nodes,
                   store.claims),
-              deliverer,
+              new Engine.Ways(deliverer, List.of()),
               new Engine.Membership(
                   () -> NodeLease.renewed(name, System.nanoTime(), A_MINUTE), () -> this.view),
               new EngineConfig(SEATS, Duration.ZERO, 3, A_MINUTE),

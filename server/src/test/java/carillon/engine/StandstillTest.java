@@ -9,6 +9,7 @@ import carillon.model.Target;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -39,7 +40,7 @@ class StandstillTest {
                   world.clock,
                   world.nodes,
                   world.claims),
-              new FakeDeliverer(),
+              new Engine.Ways(new FakeDeliverer(), List.of()),
               new Engine.Membership(
                   () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
                   () -> ClusterView.ALONE),

@@ -57,7 +57,10 @@ class AlertsTest {
   }
 
   private TenantId alert(AlertSetting setting) {
-    return world.tenants.put("default", false, false, 1, setting, "test").id();
+    return world
+        .tenants
+        .put("default", new Tenants.Settings(false, false, 1, setting, null), "test")
+        .id();
   }
 
   private List<ClaimedTask> claim(TenantId tenant, String type, int tasks) {
@@ -239,7 +242,13 @@ class AlertsTest {
   @Test
   void who_says_nothing_leaves_it_to_the_operators_and_does_not_see_where_they_listen() {
     TenantId quiet =
-        world.tenants.put("quiet", true, false, 1, new AlertSetting.AsInstallation(), "test").id();
+        world
+            .tenants
+            .put(
+                "quiet",
+                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                "test")
+            .id();
     world.types.put(
         quiet,
         "t",
@@ -277,7 +286,13 @@ class AlertsTest {
   @Test
   void a_strict_tenant_gets_its_own() {
     TenantId strict =
-        world.tenants.put("strict", true, false, 1, new AlertSetting.Own(RULE), "test").id();
+        world
+            .tenants
+            .put(
+                "strict",
+                new Tenants.Settings(true, false, 1, new AlertSetting.Own(RULE), null),
+                "test")
+            .id();
     world.types.put(
         strict,
         "t",

@@ -332,7 +332,10 @@ class CallbackTasksTest {
   @Test
   void also_a_strict_tenant_is_told() {
     Tenant strict =
-        world.tenants.put("strict", true, false, 1, new AlertSetting.AsInstallation(), "test");
+        world.tenants.put(
+            "strict",
+            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
     configure(strict.id(), "t", BOTH);
     world.tasks.create(strict.id(), task(new Target.Discard()));
 

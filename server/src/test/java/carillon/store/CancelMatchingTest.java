@@ -99,7 +99,10 @@ class CancelMatchingTest {
   void never_across_tenants() {
     TaskId mine = create("a", "k", null, "red");
     Tenant other =
-        world.tenants.put("other", false, false, 1, new AlertSetting.AsInstallation(), "test");
+        world.tenants.put(
+            "other",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 
     int cancelled =

@@ -276,7 +276,10 @@ class CreatingTest {
   @Test
   void a_strict_tenant_takes_only_types_that_it_knows() {
     Tenant strict =
-        world.tenants.put("strict", true, false, 1, new AlertSetting.AsInstallation(), "test");
+        world.tenants.put(
+            "strict",
+            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
         .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
@@ -304,7 +307,10 @@ class CreatingTest {
   @Test
   void a_task_of_one_tenant_does_not_exist_for_another() {
     Tenant stranger =
-        world.tenants.put("stranger", false, false, 1, new AlertSetting.AsInstallation(), "test");
+        world.tenants.put(
+            "stranger",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
     TaskId id = world.create(World.task("mine", new Target.Pull()));
 
     assertThat(world.tasks.find(stranger.id(), id)).isEmpty();
@@ -347,7 +353,10 @@ class CreatingTest {
   @Test
   void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
     world.catalog.refresh();
-    other.tenants.put("elsewhere", false, false, 1, new AlertSetting.AsInstallation(), "test");
+    other.tenants.put(
+        "elsewhere",
+        new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+        "test");
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
 

@@ -2,13 +2,17 @@ package carillon.testkit;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.security.Key;
 import java.security.KeyStore;
+import java.security.cert.Certificate;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -17,7 +21,7 @@ import javax.net.ssl.TrustManagerFactory;
 /** Makes TLS settings for a receiver that has a certificate of its own, and for who trusts it. */
 public final class TestCertificates {
 
-  private static final String PASSWORD = "changeit";
+  public static final String PASSWORD = "changeit";
 
   private TestCertificates() {}
 
@@ -43,6 +47,37 @@ public final class TestCertificates {
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /**
+   * Writes a fresh certificate for the given host for a program that reads PEM: {@code
+   * HOST-cert.pem}, {@code HOST-key.pem}, and for Java {@code HOST-trust.p12}, which trusts it.
+   */
+  public static void pemFor(Path directory, String host) throws IOException {
+    Path file = directory.resolve(host + ".p12");
+    makeKey(file, host);
+    try (InputStream in = Files.newInputStream(file)) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(in, PASSWORD.toCharArray());
+      Certificate certificate = store.getCertificate("it");
+      Key key = store.getKey("it", PASSWORD.toCharArray());
+      writePem(directory.resolve(host + "-cert.pem"), "CERTIFICATE", certificate.getEncoded());
+      writePem(directory.resolve(host + "-key.pem"), "PRIVATE KEY", key.getEncoded());
+      KeyStore trusted = KeyStore.getInstance("PKCS12");
+      trusted.load(null, null);
+      trusted.setCertificateEntry("it", certificate);
+      try (OutputStream out = Files.newOutputStream(directory.resolve(host + "-trust.p12"))) {
+        trusted.store(out, PASSWORD.toCharArray());
+      }
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static void writePem(Path file, String kind, byte[] content) throws IOException {
+    String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content);
+    Files.writeString(
+        file, "-----BEGIN %1$s-----\n%2$s\n-----END %1$s-----\n".formatted(kind, text));
   }
 
   private static void makeKey(Path file, String host) {

@@ -28,10 +28,29 @@ final class TargetOptions {
       description = "with --http: deadline of one attempt")
   private @Nullable String timeout;
 
+  @Option(
+      names = "--cluster",
+      paramLabel = "NAME",
+      description = "with --kafka-topic or --rabbitmq-queue: which of the registered ones")
+  private @Nullable String cluster;
+
+  @Option(
+      names = "--complete",
+      paramLabel = "WHEN",
+      description =
+          "with --kafka-topic or --rabbitmq-queue: onPublish or onReport. Default onReport")
+  private @Nullable String complete;
+
   /** One of them. */
   static final class Where {
     @Option(names = "--http", paramLabel = "URL", description = "call this URL")
     private @Nullable String http;
+
+    @Option(names = "--kafka-topic", paramLabel = "TOPIC", description = "publish to this topic")
+    private @Nullable String topic;
+
+    @Option(names = "--rabbitmq-queue", paramLabel = "QUEUE", description = "publish to this queue")
+    private @Nullable String queue;
 
     @Option(names = "--discard", description = "complete at once")
     private boolean discard;
@@ -45,9 +64,16 @@ final class TargetOptions {
   /** As the API takes it; null if nothing was given. */
   @Nullable ObjectNode json() {
     String url = where == null ? null : where.http;
+    ObjectNode broker = broker();
+    if (broker == null && (cluster != null || complete != null)) {
+      throw new CommandFailed("--cluster and --complete need --kafka-topic or --rabbitmq-queue");
+    }
     if (url == null) {
       if (method != null || timeout != null || !headers.isEmpty()) {
         throw new CommandFailed("--method, --header and --timeout need --http");
+      }
+      if (broker != null) {
+        return broker;
       }
       return where == null ? null : empty(where.discard ? "discard" : "pull");
     }
@@ -57,6 +83,19 @@ final class TargetOptions {
     ApiCommand.set(http, "timeout", timeout);
     ObjectNode target = ApiCommand.JSON.createObjectNode();
     target.set("http", http);
+    return target;
+  }
+
+  private @Nullable ObjectNode broker() {
+    if (where == null || (where.topic == null && where.queue == null)) {
+      return null;
+    }
+    ObjectNode target = ApiCommand.JSON.createObjectNode();
+    ObjectNode broker = target.putObject(where.topic != null ? "kafka" : "rabbitmq");
+    ApiCommand.set(broker, "topic", where.topic);
+    ApiCommand.set(broker, "routingKey", where.queue);
+    ApiCommand.set(broker, "cluster", cluster);
+    ApiCommand.set(broker, "complete", complete);
     return target;
   }
 

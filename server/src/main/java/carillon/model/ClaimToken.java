@@ -1,6 +1,5 @@
-package carillon.api;
+package carillon.model;
 
-import carillon.model.Lease;
 import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.Optional;
@@ -10,14 +9,14 @@ import java.util.UUID;
  * The opaque name of one claim. It needs no signature: it holds a random UUID that only the claimer
  * was told.
  */
-final class WorkToken {
+public final class ClaimToken {
 
   private static final int BYTES = Integer.BYTES + 2 * Long.BYTES;
   private static final int CHARS = 27;
 
-  private WorkToken() {}
+  private ClaimToken() {}
 
-  static String of(Lease lease) {
+  public static String of(Lease lease) {
     ByteBuffer bytes = ByteBuffer.allocate(BYTES);
     bytes.putInt(lease.fence());
     bytes.putLong(lease.claim().getMostSignificantBits());
@@ -25,7 +24,7 @@ final class WorkToken {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
   }
 
-  static Optional<Lease> parse(String token) {
+  public static Optional<Lease> parse(String token) {
     if (token.length() != CHARS) {
       return Optional.empty();
     }

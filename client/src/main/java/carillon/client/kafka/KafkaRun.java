@@ -1,0 +1,305 @@
+package carillon.client.kafka;
+
+import carillon.client.ClaimedTask;
+import carillon.client.TaskSource.Ending;
+import carillon.client.TaskSource.Sink;
+import carillon.client.broker.InHand;
+import carillon.client.broker.TaskMessage;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.header.Header;
+
+/**
+ * One life of a consumer: fetches, hands over, and commits what has ended. All on the thread of
+ * {@link #consume}; others only leave what has ended in a queue.
+ */
+final class KafkaRun {
+
+  /** How long a turn waits for records while there is room. */
+  private static final Duration TURN = Duration.ofMillis(200);
+
+  /** How long partitions that go to another member wait for their tasks in hand. */
+  private static final Duration HANDOVER = Duration.ofSeconds(5);
+
+  private static final Duration COMMITS_APART = Duration.ofMillis(50);
+  private static final Duration COMMIT_PATIENCE = Duration.ofSeconds(5);
+
+  private final KafkaConsumer<byte[], byte[]> consumer;
+  private final Sink sink;
+  private final InHand inHand;
+  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange;
+
+  private final Map<TopicPartition, PartitionProgress> partitions = new HashMap<>();
+  private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, and no room yet
+  private final LinkedBlockingQueue<Ended> ended = new LinkedBlockingQueue<>();
+  private final CountDownLatch gone = new CountDownLatch(1);
+  private long lastCommit = System.nanoTime();
+  private volatile boolean isFull; // nothing is fetched, so that who ends a task must wake us
+  private volatile boolean isStopped;
+  private volatile boolean isClosed;
+
+  /** A record, and the assignment of its partition under which it came. */
+  private record Fetched(
+      ConsumerRecord<byte[], byte[]> message, PartitionProgress progress, ClaimedTask task) {}
+
+  private record Ended(Fetched fetched, Ending how) {}
+
+  KafkaRun(
+      KafkaConsumer<byte[], byte[]> consumer,
+      Sink sink,
+      InHand inHand,
+      BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange) {
+    this.consumer = consumer;
+    this.sink = sink;
+    this.inHand = inHand;
+    this.strange = strange;
+  }
+
+  /** Returns when closed. */
+  void consume(Collection<String> topics) {
+    consumer.subscribe(topics, new Rebalance());
+    while (!isClosed) {
+      handOver();
+      try {
+        consumer.poll(TURN).forEach(this::fetched);
+      } catch (WakeupException e) {
+        // Something ended, or we shall.
+      }
+      settle();
+      commit();
+    }
+  }
+
+  private void fetched(ConsumerRecord<byte[], byte[]> message) {
+    sink.connected();
+    PartitionProgress progress =
+        partitions.computeIfAbsent(partition(message), partition -> new PartitionProgress());
+    progress.fetched(message.offset());
+    TaskMessage read = read(message);
+    if (read instanceof TaskMessage.Of of) {
+      waiting.add(new Fetched(message, progress, of.task()));
+    } else {
+      tell(message, read);
+      progress.ended(message.offset());
+    }
+  }
+
+  /** What its hook throws is not the worker's trouble. */
+  private void tell(ConsumerRecord<byte[], byte[]> message, TaskMessage read) {
+    String why =
+        read instanceof TaskMessage.Late late
+            ? late.why()
+            : read instanceof TaskMessage.Strange of ? of.why() : "";
+    try {
+      strange.accept(message, why);
+    } catch (RuntimeException e) {
+      sink.failed(e);
+    }
+  }
+
+  private TaskMessage read(ConsumerRecord<byte[], byte[]> message) {
+    Map<String, String> headers = new HashMap<>();
+    for (Header header : message.headers()) {
+      if (header.value() != null) {
+        headers.put(header.key(), new String(header.value(), StandardCharsets.UTF_8));
+      }
+    }
+    return TaskMessage.read(headers, message.value(), sink.types(), Instant.now());
+  }
+
+  private static TopicPartition partition(ConsumerRecord<byte[], byte[]> message) {
+    return new TopicPartition(message.topic(), message.partition());
+  }
+
+  /** Gives the worker what it has room for; fetches no more while something is left. */
+  private void handOver() {
+    for (int room = sink.room(); room > 0 && !isStopped && !waiting.isEmpty(); room--) {
+      Fetched next = waiting.remove();
+      next.progress().started();
+      inHand.accept(sink, next.task(), false, how -> ended(next, how));
+    }
+    isFull = isStopped || !waiting.isEmpty() || sink.room() <= 0;
+    if (isFull) {
+      consumer.pause(consumer.assignment());
+      if (!isStopped && sink.room() > 0) {
+        consumer.wakeup(); // it ended before it could know that we wait
+      }
+    } else {
+      consumer.resume(consumer.paused());
+    }
+  }
+
+  private void ended(Fetched fetched, Ending how) {
+    ended.add(new Ended(fetched, how));
+    if (isFull) {
+      consumer.wakeup();
+    }
+  }
+
+  private void settle() {
+    for (Ended each = ended.poll(); each != null; each = ended.poll()) {
+      settle(each);
+    }
+  }
+
+  private void settle(Ended each) {
+    Fetched fetched = each.fetched();
+    fetched.progress().stopped();
+    boolean isUnknownToServer = each.how() == Ending.RELEASED && fetched.task().token() == null;
+    if (!isUnknownToServer) {
+      fetched.progress().ended(fetched.message().offset());
+    } else if (!isStopped && partitions.containsValue(fetched.progress())) {
+      waiting.add(fetched); // nobody else would send it again
+    }
+  }
+
+  private void commit() {
+    if (System.nanoTime() - lastCommit < COMMITS_APART.toNanos()) {
+      return;
+    }
+    Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(partitions);
+    if (!offsets.isEmpty()) {
+      lastCommit = System.nanoTime();
+      consumer.commitAsync(
+          offsets,
+          (done, failure) -> {
+            if (failure != null) {
+              partitions.values().forEach(PartitionProgress::forgetCommit);
+              sink.failed(failure);
+            }
+          });
+    }
+  }
+
+  /** Commits now, for the last time that it can be done. */
+  private void commitAtOnce(Map<TopicPartition, PartitionProgress> last) {
+    last.values().forEach(PartitionProgress::forgetCommit);
+    Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(last);
+    if (offsets.isEmpty()) {
+      return;
+    }
+    try {
+      try {
+        consumer.commitSync(offsets, COMMIT_PATIENCE);
+      } catch (WakeupException e) {
+        consumer.commitSync(offsets, COMMIT_PATIENCE); // it was meant for a poll
+      }
+    } catch (KafkaException e) {
+      sink.failed(e); // what was not committed comes again, here or elsewhere
+    }
+  }
+
+  /** What is new since it was asked last. */
+  private static Map<TopicPartition, OffsetAndMetadata> toCommit(
+      Map<TopicPartition, PartitionProgress> partitions) {
+    Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+    partitions.forEach(
+        (partition, progress) -> {
+          Long offset = progress.toCommit();
+          if (offset != null) {
+            offsets.put(partition, new OffsetAndMetadata(offset));
+            progress.committed(offset);
+          }
+        });
+    return offsets;
+  }
+
+  /** Lets go of partitions, after a while for the tasks of them that run. */
+  private void letGo(Collection<TopicPartition> revoked, boolean isLost) {
+    isFull = false; // no wake-up is needed, nor would it be of use, in a callback
+    Map<TopicPartition, PartitionProgress> last = new HashMap<>();
+    for (TopicPartition partition : revoked) {
+      PartitionProgress progress = partitions.remove(partition);
+      if (progress != null) {
+        last.put(partition, progress);
+        waiting.removeIf(fetched -> fetched.progress() == progress);
+      }
+    }
+    if (!isLost) {
+      awaitEnds(last.values());
+      commitAtOnce(last);
+    }
+  }
+
+  private void awaitEnds(Collection<PartitionProgress> last) {
+    long deadline = System.nanoTime() + HANDOVER.toNanos();
+    try {
+      while (last.stream().anyMatch(PartitionProgress::isRunning)) {
+        Ended each = ended.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        if (each == null) {
+          return;
+        }
+        settle(each);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Commits and leaves the group, on the thread of {@link #consume}. */
+  void end() {
+    try {
+      settle();
+      commitAtOnce(partitions);
+      consumer.close(CloseOptions.timeout(COMMIT_PATIENCE));
+    } catch (KafkaException e) {
+      sink.failed(e);
+    } finally {
+      gone.countDown();
+    }
+  }
+
+  /** Hears which partitions come and go. */
+  private final class Rebalance implements ConsumerRebalanceListener {
+
+    @Override
+    public void onPartitionsAssigned(Collection<TopicPartition> added) {
+      sink.connected();
+    }
+
+    @Override
+    public void onPartitionsRevoked(Collection<TopicPartition> revoked) {
+      letGo(revoked, false);
+    }
+
+    @Override
+    public void onPartitionsLost(Collection<TopicPartition> lost) {
+      letGo(lost, true);
+    }
+  }
+
+  void stop() {
+    isStopped = true;
+    consumer.wakeup();
+  }
+
+  /** From another thread: has it commit and leave, and waits for that. */
+  void close(Duration patience) {
+    isStopped = true;
+    isClosed = true;
+    consumer.wakeup();
+    try {
+      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package carillon.client.rabbitmq;
+
+import carillon.client.ClaimedTask;
+import carillon.client.TaskSource.Ending;
+import carillon.client.TaskSource.Sink;
+import carillon.client.broker.InHand;
+import carillon.client.broker.TaskMessage;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection: hands over what comes and settles what has ended. Only the thread of {@link
+ * #consume} speaks on the channel; others leave what is to be said in a queue.
+ */
+final class RabbitRun {
+
+  private static final int CLOSE_MILLIS = 3_000;
+
+  private final Sink sink;
+  private final InHand inHand;
+  private final BiConsumer<Delivery, String> strange;
+  private final LinkedBlockingQueue<Step> steps = new LinkedBlockingQueue<>();
+  private boolean isCancelled; // known to the channel's thread only
+  private final CountDownLatch gone = new CountDownLatch(1);
+
+  /** Something for the channel's thread to do; false to end. */
+  @FunctionalInterface
+  private interface Step {
+    boolean take(Channel channel, String consumer) throws IOException;
+  }
+
+  RabbitRun(Sink sink, InHand inHand, BiConsumer<Delivery, String> strange) {
+    this.sink = sink;
+    this.inHand = inHand;
+    this.strange = strange;
+  }
+
+  /** Returns when closed; throws when the connection is lost. */
+  void consume(ConnectionFactory broker, String queue, @Nullable QueueSpec spec)
+      throws IOException, TimeoutException, InterruptedException {
+    try (Connection connection = broker.newConnection("carillon " + sink.worker())) {
+      Channel channel = connection.createChannel();
+      if (spec != null) {
+        spec.declare(channel);
+      }
+      channel.basicQos(sink.prefetch());
+      channel.addShutdownListener(this::lost);
+      String consumer =
+          channel.basicConsume(
+              queue,
+              false,
+              (tag, message) -> arrived(message),
+              tag ->
+                  steps.add(
+                      (c, t) -> {
+                        throw new IOException("the queue is gone");
+                      }));
+      sink.connected();
+      while (steps.take().take(channel, consumer)) {
+        // each step does all
+      }
+      channel.close(); // after the acknowledgements, which the broker reads first
+      connection.close(CLOSE_MILLIS);
+    } finally {
+      gone.countDown();
+    }
+  }
+
+  private void lost(ShutdownSignalException why) {
+    steps.add(
+        (channel, consumer) -> {
+          throw new IOException("the connection to RabbitMQ is lost", why);
+        });
+  }
+
+  private void arrived(Delivery message) {
+    long tag = message.getEnvelope().getDeliveryTag();
+    TaskMessage read = read(message);
+    if (read instanceof TaskMessage.Of of) {
+      inHand.accept(
+          sink,
+          of.task(),
+          message.getEnvelope().isRedeliver(),
+          how -> steps.add((channel, consumer) -> settle(channel, tag, of.task(), how)));
+    } else if (read instanceof TaskMessage.Late late) {
+      tell(message, late.why());
+      steps.add((channel, consumer) -> acknowledge(channel, tag));
+    } else if (read instanceof TaskMessage.Strange odd) {
+      tell(message, odd.why());
+      steps.add((channel, consumer) -> reject(channel, tag, false));
+    }
+  }
+
+  private TaskMessage read(Delivery message) {
+    Map<String, String> headers = new HashMap<>();
+    Map<String, Object> all = message.getProperties().getHeaders();
+    if (all != null) {
+      all.forEach((name, value) -> headers.put(name, String.valueOf(value)));
+    }
+    return TaskMessage.read(headers, message.getBody(), sink.types(), Instant.now());
+  }
+
+  /** What its hook throws is not the worker's trouble. */
+  private void tell(Delivery message, String why) {
+    try {
+      strange.accept(message, why);
+    } catch (RuntimeException e) {
+      sink.failed(e);
+    }
+  }
+
+  private static boolean settle(Channel channel, long tag, ClaimedTask task, Ending how)
+      throws IOException {
+    if (how == Ending.FAILED) {
+      return reject(channel, tag, false);
+    }
+    // With a token the server publishes it again by itself.
+    boolean isUnknownToServer = how == Ending.RELEASED && task.token() == null;
+    return isUnknownToServer ? reject(channel, tag, true) : acknowledge(channel, tag);
+  }
+
+  private static boolean acknowledge(Channel channel, long tag) throws IOException {
+    channel.basicAck(tag, false);
+    return true;
+  }
+
+  private static boolean reject(Channel channel, long tag, boolean again) throws IOException {
+    channel.basicReject(tag, again);
+    return true;
+  }
+
+  /** Has no more messages sent; those on their way go back to the queue when we leave. */
+  void stop() {
+    steps.add(
+        (channel, consumer) -> {
+          if (!isCancelled) {
+            isCancelled = true;
+            channel.basicCancel(consumer);
+          }
+          return true;
+        });
+  }
+
+  /** From another thread: has it say what is left to say, and waits for that. */
+  void close(Duration patience) {
+    steps.add((channel, consumer) -> false);
+    try {
+      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

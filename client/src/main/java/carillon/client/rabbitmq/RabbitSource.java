@@ -1,0 +1,156 @@
+package carillon.client.rabbitmq;
+
+import carillon.client.TaskSource;
+import carillon.client.broker.InHand;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.Delivery;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.URISyntaxException;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has a worker's tasks come from a RabbitMQ queue.
+ *
+ * <pre>{@code
+ * carillon.worker("biller")
+ *     .handle("invoice.pay", Invoice.class, biller)
+ *     .source(RabbitSource.of("amqp://user:password@rabbit/", "invoices"))
+ *     .start();
+ * }</pre>
+ *
+ * <p>A message is acknowledged once its task has ended and been reported, so a worker that dies
+ * loses none: what it had in hand comes again, to it or to another. The broker sends no more than
+ * the worker's prefetch ahead. A connection that is lost is made again; meanwhile, what is in hand
+ * goes on.
+ *
+ * <p>A message without a token is handled and not reported: Carillon took it as completed when it
+ * was published. If its handler throws, the message is rejected, and goes to the dead letter
+ * exchange of the queue if it has one. So does one that is not Carillon's.
+ */
+public final class RabbitSource implements TaskSource {
+
+  private static final Logger LOG = System.getLogger(RabbitSource.class.getName());
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final int HEARTBEAT_SECONDS = 5;
+  private static final int CONNECT_MILLIS = 3_000;
+
+  private final ConnectionFactory broker;
+  private final String queue;
+  private final @Nullable QueueSpec spec;
+  private final BiConsumer<Delivery, String> strange;
+  private final InHand inHand = new InHand();
+  private @Nullable RabbitRun current;
+  private boolean isStopped;
+
+  private RabbitSource(
+      ConnectionFactory broker,
+      String queue,
+      @Nullable QueueSpec spec,
+      BiConsumer<Delivery, String> strange) {
+    this.broker = broker;
+    this.queue = queue;
+    this.spec = spec;
+    this.strange = strange;
+  }
+
+  /**
+   * Consumes from a queue that exists.
+   *
+   * @param uri where the broker is: {@code amqp://user:password@host:port/vhost}; amqps checks its
+   *     certificate and its name
+   * @throws IllegalArgumentException if it is not such a URI
+   */
+  public static RabbitSource of(String uri, String queue) {
+    return of(factory(uri), queue);
+  }
+
+  /** The same, with what you set on the factory; its recovery is ours. */
+  public static RabbitSource of(ConnectionFactory broker, String queue) {
+    ConnectionFactory own = broker.clone();
+    own.setAutomaticRecoveryEnabled(false);
+    own.setTopologyRecoveryEnabled(false);
+    return new RabbitSource(own, queue, null, RabbitSource::log);
+  }
+
+  /** Consumes from a queue, which is declared where it is missing. */
+  public static RabbitSource of(String uri, QueueSpec queue) {
+    return of(uri, queue.name()).declaring(queue);
+  }
+
+  private RabbitSource declaring(QueueSpec each) {
+    return new RabbitSource(broker, queue, each, strange);
+  }
+
+  /**
+   * The same, telling this of messages that are not Carillon's, have no handler here or come too
+   * late, and why; by default they are logged. They are not handled in any case.
+   */
+  public RabbitSource onStrange(BiConsumer<Delivery, String> action) {
+    return new RabbitSource(broker, queue, spec, action);
+  }
+
+  private static ConnectionFactory factory(String uri) {
+    ConnectionFactory factory = new ConnectionFactory();
+    try {
+      factory.setUri(uri);
+      if (factory.isSSL()) {
+        factory.useSslProtocol(javax.net.ssl.SSLContext.getDefault());
+        factory.enableHostnameVerification();
+      }
+    } catch (URISyntaxException | GeneralSecurityException | IllegalArgumentException e) {
+      // Without the cause, which would show the password.
+      throw new IllegalArgumentException("not a URI such as amqp://user:password@host/vhost");
+    }
+    factory.setRequestedHeartbeat(HEARTBEAT_SECONDS);
+    factory.setConnectionTimeout(CONNECT_MILLIS);
+    return factory;
+  }
+
+  private static void log(Delivery message, String why) {
+    LOG.log(
+        Level.WARNING,
+        "skipped a message of exchange \"{0}\": {1}",
+        message.getEnvelope().getExchange(),
+        why);
+  }
+
+  @Override
+  public void run(Sink sink) throws IOException, TimeoutException, InterruptedException {
+    RabbitRun run;
+    synchronized (this) {
+      if (isStopped) {
+        return;
+      }
+      run = new RabbitRun(sink, inHand, strange);
+      current = run;
+    }
+    run.consume(broker, queue, spec);
+  }
+
+  @Override
+  public synchronized void stop() {
+    isStopped = true;
+    if (current != null) {
+      current.stop();
+    }
+  }
+
+  /** Acknowledges what has ended and leaves. */
+  @Override
+  public void close() {
+    stop();
+    RabbitRun run;
+    synchronized (this) {
+      run = current;
+    }
+    if (run != null) {
+      run.close(PATIENCE);
+    }
+  }
+}

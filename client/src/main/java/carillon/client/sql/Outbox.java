@@ -1,0 +1,260 @@
+package carillon.client.sql;
+
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import carillon.client.NewTask;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.sql.DataSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.databind.util.RawValue;
+
+/**
+ * Tasks that are written in the user's own transaction, into a table of the user's own PostgreSQL
+ * database, and forwarded to Carillon once it has committed.
+ *
+ * <pre>{@code
+ * Outbox outbox = Outbox.of(dataSource, carillon);
+ * outbox.createTable();
+ * try (OutboxRelay relay = outbox.start()) {
+ *   ...
+ *   outbox.add(connection, NewTask.of("order.confirm").payload(order));
+ *   connection.commit();
+ * }
+ * }</pre>
+ *
+ * <p>A committed row becomes one task, a rolled back one none. Rows are sent in batches whose
+ * number is written down first and is the call's idempotency key: whoever comes after a crash
+ * repeats the very same call, which Carillon recognises for 24 hours. Any number of relays may run.
+ * Safe to share between threads.
+ */
+public final class Outbox {
+
+  /** The answers that are about what was sent, not about when or by whom. */
+  private static final Set<Integer> REFUSALS = Set.of(400, 403, 413, 415, 422);
+
+  private static final Duration PUT_OFF = Duration.ofSeconds(30);
+
+  private final Carillon carillon;
+  private final DataSource database;
+  private final Table table;
+  private final OutboxBatches batches;
+  private final Map<UUID, Long> putOff = new ConcurrentHashMap<>();
+
+  /**
+   * A row that Carillon refused.
+   *
+   * @param task what was sent
+   * @param error what Carillon answered
+   */
+  public record Refused(UUID id, String task, String error, Instant createdAt) {}
+
+  private Outbox(DataSource database, Carillon carillon, Table table) {
+    this.database = database;
+    this.carillon = carillon;
+    this.table = table;
+    this.batches = new OutboxBatches(table);
+  }
+
+  /** An outbox in the table {@code carillon_outbox} of this database. */
+  public static Outbox of(DataSource database, Carillon carillon) {
+    return new Outbox(database, carillon, new Table("carillon_outbox"));
+  }
+
+  /** The same in another table, such as {@code app.carillon_outbox}. */
+  public Outbox inTable(String name) {
+    return new Outbox(database, carillon, new Table(name));
+  }
+
+  private static final String CREATE =
+      """
+      /* Outbox.createTable */
+      CREATE TABLE IF NOT EXISTS :table (
+          id uuid PRIMARY KEY,
+          task text NOT NULL,
+          created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+          batch uuid,
+          place int,
+          error text
+      );
+      CREATE INDEX IF NOT EXISTS :index_waiting
+      ON :table (created_at)
+      WHERE batch IS NULL AND error IS NULL;
+      CREATE INDEX IF NOT EXISTS :index_batch
+      ON :table (batch, place)
+      WHERE batch IS NOT NULL;
+      """;
+
+  /** Makes the table where it is missing; a migration of your own may do the same. */
+  public void createTable() throws SQLException {
+    table.create(database, CREATE);
+  }
+
+  private static final String ADD =
+      """
+      /* Outbox.add */
+      INSERT INTO :table (id, task)
+      VALUES (?, ?)
+      """;
+
+  /**
+   * Adds a task in the transaction that is open on the connection. With a delay, it is due that
+   * long after now, however late it is forwarded.
+   *
+   * @throws IllegalStateException if the connection commits by itself, so that the task would not
+   *     be part of anything
+   */
+  public void add(Connection connection, NewTask task) throws SQLException {
+    if (connection.getAutoCommit()) {
+      throw new IllegalStateException(
+          "the connection commits each statement: call setAutoCommit(false) first, and commit the"
+              + " task with your own work");
+    }
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(ADD))) {
+      statement.setObject(1, UUID.randomUUID());
+      statement.setString(2, json(task).toString());
+      statement.executeUpdate();
+    }
+  }
+
+  private ObjectNode json(NewTask task) {
+    if (task.idempotencyKey() != null) {
+      throw new IllegalArgumentException(
+          "a task in an outbox has no idempotency key of its own: its row is sent once");
+    }
+    ObjectNode json = task.json(carillon.mapper());
+    JsonNode delay = json.path("delay");
+    if (delay.isString()) {
+      Instant dueAt = Instant.now().plus(Duration.parse(delay.asString()));
+      json.remove("delay");
+      json.put("dueAt", dueAt.truncatedTo(ChronoUnit.MILLIS).toString());
+    }
+    return json;
+  }
+
+  /** Starts a thread that forwards what is committed, until it is closed. */
+  public OutboxRelay start() {
+    return OutboxRelay.start(this);
+  }
+
+  /**
+   * Forwards one batch, for programs that have a schedule of their own.
+   *
+   * @return whether anything was done; then there may be more
+   * @throws CarillonException if Carillon cannot be reached or takes nothing now: call again later,
+   *     nothing is lost
+   */
+  public boolean relayOnce() throws SQLException {
+    try (Connection connection = database.getConnection()) {
+      return sendOne(connection)
+          || (Transaction.run(connection, () -> batches.gather(connection)) && sendOne(connection));
+    }
+  }
+
+  /**
+   * The lock on the batch is held over the call: it has one sender at a time, and a sender that
+   * dies lets go of it.
+   */
+  private boolean sendOne(Connection connection) throws SQLException {
+    return Transaction.run(
+        connection,
+        () -> {
+          UUID batch = batches.lockOne(connection, putOff());
+          if (batch != null) {
+            send(connection, batch);
+          }
+          return batch != null;
+        });
+  }
+
+  private void send(Connection connection, UUID batch) throws SQLException {
+    List<String> tasks = batches.tasks(connection, batch);
+    try {
+      carillon.post(
+          "/v1/tasks/batch",
+          new RawValue("{\"tasks\":[" + String.join(",", tasks) + "]}"),
+          batch.toString());
+    } catch (CarillonException e) {
+      if (!REFUSALS.contains(e.status())) {
+        if (e.status() == 500) {
+          // Its own fault, perhaps: let the others pass. It may have arrived, so it stays whole.
+          putOff.put(batch, System.nanoTime());
+        }
+        throw e;
+      }
+      if (tasks.size() == 1 || e.code().equals("idempotency_mismatch")) {
+        batches.refuse(connection, batch, String.valueOf(e.getMessage()));
+      } else {
+        batches.split(connection, batch, tasks.size() / 2);
+      }
+      return;
+    }
+    batches.delete(connection, batch);
+  }
+
+  private Collection<UUID> putOff() {
+    long now = System.nanoTime();
+    putOff.values().removeIf(since -> now - since > PUT_OFF.toNanos());
+    return putOff.keySet();
+  }
+
+  private static final String REFUSED =
+      """
+      /* Outbox.refused */
+      SELECT id, task, error, created_at
+      FROM :table
+      WHERE error IS NOT NULL
+      ORDER BY created_at
+      LIMIT ?
+      """;
+
+  /** The oldest rows that Carillon refused; they wait for somebody to look at them. */
+  public List<Refused> refused(int most) throws SQLException {
+    try (Connection connection = database.getConnection();
+        PreparedStatement statement = connection.prepareStatement(table.sql(REFUSED))) {
+      statement.setInt(1, most);
+      try (ResultSet rows = statement.executeQuery()) {
+        List<Refused> refused = new ArrayList<>();
+        while (rows.next()) {
+          refused.add(
+              new Refused(
+                  rows.getObject("id", UUID.class),
+                  rows.getString("task"),
+                  rows.getString("error"),
+                  rows.getObject("created_at", OffsetDateTime.class).toInstant()));
+        }
+        return refused;
+      }
+    }
+  }
+
+  private static final String RETRY_REFUSED =
+      """
+      /* Outbox.retryRefused */
+      UPDATE :table
+      SET error = NULL
+      WHERE error IS NOT NULL
+      """;
+
+  /** Has all refused rows sent again, once what was wrong is mended; says how many. */
+  public int retryRefused() throws SQLException {
+    try (Connection connection = database.getConnection();
+        PreparedStatement statement = connection.prepareStatement(table.sql(RETRY_REFUSED))) {
+      return Transaction.run(connection, statement::executeUpdate);
+    }
+  }
+}

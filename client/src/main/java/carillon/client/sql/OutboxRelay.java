@@ -1,0 +1,89 @@
+package carillon.client.sql;
+
+import carillon.client.CarillonException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The thread that forwards an outbox until it is closed, whatever is lost meanwhile. */
+public final class OutboxRelay implements AutoCloseable {
+
+  private static final Logger LOG = System.getLogger(OutboxRelay.class.getName());
+  private static final Duration IDLE = Duration.ofMillis(200);
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final Outbox outbox;
+  private final Thread thread;
+  private final CountDownLatch closed = new CountDownLatch(1);
+
+  private OutboxRelay(Outbox outbox) {
+    this.outbox = outbox;
+    this.thread = new Thread(this::run, "carillon-outbox");
+    thread.setDaemon(true); // it may end anywhere: what it did not finish, the next one does
+  }
+
+  static OutboxRelay start(Outbox outbox) {
+    OutboxRelay relay = new OutboxRelay(outbox);
+    relay.thread.start();
+    return relay;
+  }
+
+  private void run() {
+    int failures = 0;
+    boolean isClosed = false;
+    while (!isClosed) {
+      Duration wait;
+      try {
+        wait = outbox.relayOnce() ? Duration.ZERO : IDLE;
+        if (failures > 0) {
+          LOG.log(Level.INFO, "the outbox is forwarded again");
+        }
+        failures = 0;
+      } catch (SQLException | RuntimeException e) {
+        // Also what is nobody's fault but ours: without this thread nothing would be sent at all.
+        wait = backoff(failures++);
+        if (failures == 1 && closed.getCount() > 0) {
+          LOG.log(Level.WARNING, "the outbox cannot be forwarded now: " + e.getMessage(), cause(e));
+        }
+      }
+      isClosed = await(wait);
+    }
+  }
+
+  /** Without its stack where the message says all. */
+  private static @Nullable Throwable cause(Exception e) {
+    return e instanceof CarillonException ? null : e;
+  }
+
+  private static Duration backoff(int failures) {
+    long most = Math.min(LONGEST_WAIT.toMillis(), 100L << Math.min(failures, 10));
+    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most / 2, most + 1));
+  }
+
+  private boolean await(Duration wait) {
+    try {
+      return closed.await(wait.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      return true; // close() has lost its patience
+    }
+  }
+
+  /** Lets the batch under way end, for some seconds; what is left waits in the table. */
+  @Override
+  public void close() {
+    closed.countDown();
+    try {
+      thread.join(PATIENCE.toMillis());
+      thread.interrupt();
+    } catch (InterruptedException e) {
+      thread.interrupt();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package carillon.delivery;
+
+import carillon.model.ClaimToken;
+import carillon.model.ClaimedTask;
+import carillon.model.Target;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What a message to a broker says beside its payload: the names of HTTP, and CloudEvents. */
+public final class MessageHeaders {
+
+  private static final byte[] NO_BODY = {};
+
+  private MessageHeaders() {}
+
+  /** The payload as it is sent, and signed. */
+  public static byte[] body(ClaimedTask task) {
+    String payload = task.payload();
+    return payload == null ? NO_BODY : payload.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * The headers by their names.
+   *
+   * @param body as {@link #body} gave it
+   */
+  public static Map<String, String> of(ClaimedTask task, byte[] body, Instant now) {
+    Map<String, String> headers = new LinkedHashMap<>();
+    String id = task.id().toString();
+    String due = Requests.millis(task.dueAt());
+    headers.put("webhook-id", id);
+    headers.put("webhook-timestamp", Long.toString(now.getEpochSecond()));
+    if (!task.signingSecrets().isEmpty()) {
+      headers.put(
+          "webhook-signature", Signature.of(id, now.getEpochSecond(), body, task.signingSecrets()));
+    }
+    headers.put("Carillon-Task-Id", id);
+    headers.put("Carillon-Task-Type", task.type());
+    headers.put("Carillon-Attempt", Integer.toString(task.attempt()));
+    headers.put("Carillon-Fence", Integer.toString(task.lease().fence()));
+    headers.put("Carillon-Due-At", due);
+    putRest(headers, task);
+    headers.put("traceparent", Requests.traceparent(task));
+    headers.put("content-type", "application/json");
+    headers.put("ce_specversion", "1.0");
+    headers.put("ce_id", id);
+    headers.put("ce_type", task.type());
+    headers.put("ce_source", "/carillon");
+    headers.put("ce_time", due);
+    return headers;
+  }
+
+  /** What not every task has. */
+  private static void putRest(Map<String, String> headers, ClaimedTask task) {
+    String key = task.key();
+    if (key != null && isPlain(key)) {
+      headers.put("Carillon-Key", key);
+    }
+    if (task.scheduleName() != null) {
+      headers.put("Carillon-Schedule", task.scheduleName());
+    }
+    if (task.fireAt() != null) {
+      headers.put("Carillon-Fire-At", Requests.millis(task.fireAt()));
+    }
+    if (task.target() instanceof Target.Broker to && to.complete() == Target.Complete.ON_REPORT) {
+      headers.put("Carillon-Token", ClaimToken.of(task.lease()));
+      if (task.leaseUntil() != null) {
+        headers.put("Carillon-Lease-Until", Requests.millis(task.leaseUntil()));
+      }
+    }
+  }
+
+  /** A key is any text; a header is not. */
+  private static boolean isPlain(String text) {
+    return text.chars().allMatch(c -> c >= ' ' && c <= '~');
+  }
+}

@@ -1,0 +1,39 @@
+package carillon.delivery;
+
+import carillon.model.BrokerName;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Target;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+
+/** Hands tasks to one broker cluster, many at once. */
+public interface Publisher extends AutoCloseable {
+
+  BrokerName name();
+
+  /** Whether the broker answers; while not, nothing should be claimed for it. Asked often. */
+  boolean isReachable();
+
+  /** How many more messages the target's queue takes; MAX_VALUE where nobody limits it. */
+  int room(Target.Broker target);
+
+  /**
+   * Starts to publish. Each task ends exactly once, on any thread. Never waits for the network and
+   * never throws.
+   */
+  void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended);
+
+  /** Asks to be told when it can be reached again or has room again. */
+  void whenReady(Runnable action);
+
+  /** How many messages wait, as last seen, by the queue or consumer group that is watched. */
+  default Map<String, Long> depths() {
+    return Map.of();
+  }
+
+  /** Ends whatever is in flight as {@link DeliveryResult.Interrupted}. */
+  @Override
+  void close();
+}

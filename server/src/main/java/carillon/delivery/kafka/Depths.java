@@ -1,0 +1,163 @@
+package carillon.delivery.kafka;
+
+import carillon.model.Target;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.jspecify.annotations.Nullable;
+
+/** How far the consumer groups that limit a target are behind. */
+final class Depths {
+
+  private static final Duration FORGET = Duration.ofSeconds(60);
+  private static final long NOT_MEASURED = -1;
+
+  private final LongSupplier nanos;
+  private final Map<Watched, Depth> depths = new ConcurrentHashMap<>();
+  private final Map<String, Sent> sent = new ConcurrentHashMap<>();
+
+  /** A group and the topic that it reads. */
+  record Watched(String topic, String group) {}
+
+  /** What this process has sent to a topic that is watched. */
+  private static final class Sent {
+    private final AtomicLong begun = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong();
+  }
+
+  /** One measured depth; what was sent since is added to it. */
+  private static final class Depth {
+    private volatile long askedAt;
+    private volatile Measure last = new Measure(NOT_MEASURED, 0);
+  }
+
+  /**
+   * @param ended what had ended before it was measured, and so is in it
+   */
+  private record Measure(long lag, long ended) {}
+
+  Depths(LongSupplier nanos) {
+    this.nanos = nanos;
+  }
+
+  /** How many more the group's topic takes. Nothing before it was measured for the first time. */
+  int room(String topic, Target.DepthLimit limit) {
+    Depth depth = depths.computeIfAbsent(new Watched(topic, limit.of()), _ -> new Depth());
+    depth.askedAt = nanos.getAsLong();
+    Sent counted = sent.computeIfAbsent(topic, _ -> new Sent());
+    Measure last = depth.last;
+    if (last.lag() == NOT_MEASURED) {
+      return 0;
+    }
+    long waiting = last.lag() + counted.begun.get() - last.ended();
+    return Math.clamp(limit.most() - waiting, 0, Integer.MAX_VALUE);
+  }
+
+  void begun(String topic) {
+    Sent counted = sent.get(topic);
+    if (counted != null) {
+      counted.begun.incrementAndGet();
+    }
+  }
+
+  void ended(String topic) {
+    Sent counted = sent.get(topic);
+    // One that began before anybody counted must not end here.
+    if (counted != null && counted.ended.get() < counted.begun.get()) {
+      counted.ended.incrementAndGet();
+    }
+  }
+
+  /** As last measured, by {@code topic/group}. */
+  Map<String, Long> measured() {
+    Map<String, Long> all = new HashMap<>();
+    depths.forEach(
+        (watched, depth) -> {
+          if (depth.last.lag() != NOT_MEASURED) {
+            all.put(watched.topic() + "/" + watched.group(), depth.last.lag());
+          }
+        });
+    return all;
+  }
+
+  /** Measures all that were asked for lately. */
+  void measure(Admin admin) throws InterruptedException {
+    long now = nanos.getAsLong();
+    depths.values().removeIf(depth -> now - depth.askedAt > FORGET.toNanos());
+    for (Map.Entry<Watched, Depth> entry : depths.entrySet()) {
+      Sent counted = sent.get(entry.getKey().topic());
+      long ended = counted == null ? 0 : counted.ended.get();
+      Measure last = entry.getValue().last;
+      try {
+        entry.getValue().last = new Measure(lag(admin, entry.getKey()), ended);
+      } catch (ExecutionException | TimeoutException e) {
+        // Kafka answers, but not this: what is not known does not stop anybody.
+        if (last.lag() == NOT_MEASURED) {
+          entry.getValue().last = new Measure(0, ended);
+        }
+      }
+    }
+  }
+
+  private static long lag(Admin admin, Watched watched)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    Map<TopicPartition, OffsetAndMetadata> committed = committed(admin, watched.group());
+    TopicDescription topic =
+        Link.answer(admin.describeTopics(Set.of(watched.topic())).allTopicNames())
+            .get(watched.topic());
+    if (topic == null) {
+      return 0;
+    }
+    Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+    Map<TopicPartition, OffsetSpec> starts = new HashMap<>();
+    topic
+        .partitions()
+        .forEach(
+            partition -> {
+              var one = new TopicPartition(watched.topic(), partition.partition());
+              ends.put(one, OffsetSpec.latest());
+              if (committed.get(one) == null) { // nothing committed: all of it waits
+                starts.put(one, OffsetSpec.earliest());
+              }
+            });
+    Map<TopicPartition, ListOffsetsResultInfo> last = Link.answer(admin.listOffsets(ends).all());
+    Map<TopicPartition, ListOffsetsResultInfo> first =
+        starts.isEmpty() ? Map.of() : Link.answer(admin.listOffsets(starts).all());
+    long lag = 0;
+    for (TopicPartition one : ends.keySet()) {
+      @Nullable OffsetAndMetadata done = committed.get(one);
+      long from = done != null ? done.offset() : offset(first.get(one));
+      lag += Math.max(0, offset(last.get(one)) - from);
+    }
+    return lag;
+  }
+
+  private static long offset(@Nullable ListOffsetsResultInfo info) {
+    return info == null ? 0 : info.offset();
+  }
+
+  private static Map<TopicPartition, OffsetAndMetadata> committed(Admin admin, String group)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    try {
+      return Link.answer(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof GroupIdNotFoundException) {
+        return Map.of();
+      }
+      throw e;
+    }
+  }
+}

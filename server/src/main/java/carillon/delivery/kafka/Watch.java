@@ -1,0 +1,192 @@
+package carillon.delivery.kafka;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Knows whether a cluster answers: makes the clients, asks again and again, measures depths. */
+final class Watch implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Watch.class);
+  private static final Duration PERIOD = Duration.ofSeconds(1);
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+
+  private final KafkaCluster cluster;
+  private final Depths depths;
+  private final Thread thread;
+  private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
+  private volatile Runnable whenPassed = () -> {};
+
+  /** The clients, also while nobody answers: they find a broker that is back by themselves. */
+  private @Nullable Link opened; // of the thread, and of who closes once that has ended
+
+  /** The same while somebody answers. */
+  private volatile @Nullable Link link;
+
+  private volatile @Nullable Link broken;
+  private volatile long heardAt = System.nanoTime() - PERIOD.toNanos();
+  private volatile boolean closed;
+  private boolean doubted; // guarded by this
+  private boolean isLost; // of the thread
+  private Duration pause = FIRST_PAUSE; // of the thread
+
+  Watch(KafkaCluster cluster, Depths depths) {
+    this.cluster = cluster;
+    this.depths = depths;
+    this.thread =
+        Thread.ofPlatform()
+            .daemon()
+            .name("kafka-" + cluster.name().cluster() + "-watch")
+            .unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** What to send and to ask with; null while nobody answers. */
+  @Nullable Link link() {
+    return link;
+  }
+
+  /** Somebody has confirmed something, so nobody needs to be asked. */
+  void heard() {
+    heardAt = System.nanoTime();
+  }
+
+  /** Something was not confirmed: asks now. */
+  synchronized void doubt() {
+    doubted = true;
+    notifyAll();
+  }
+
+  /** A producer that cannot send any more is replaced by another one. */
+  void replace(Link spent) {
+    broken = spent;
+    doubt();
+  }
+
+  void whenReady(Runnable action) {
+    whenReady.add(action);
+  }
+
+  void ready() {
+    whenReady.forEach(Runnable::run);
+  }
+
+  void whenPassed(Runnable action) {
+    this.whenPassed = action;
+  }
+
+  private void run() {
+    try {
+      while (!closed) {
+        pass(look());
+      }
+    } catch (InterruptedException _) {
+      // closed
+    }
+  }
+
+  /** Returns how long to wait for the next look. */
+  private Duration look() throws InterruptedException {
+    try {
+      Link now = open();
+      if (System.nanoTime() - heardAt > PERIOD.toNanos()) {
+        now.probe();
+      }
+      found(now);
+      depths.measure(now.admin());
+      ready();
+      return PERIOD;
+    } catch (ExecutionException e) {
+      return lost(e.getCause() == null ? e : e.getCause());
+    } catch (TimeoutException e) {
+      return lost(e);
+    } catch (RuntimeException e) { // the clients could not be made, or one was interrupted
+      if (closed) {
+        throw new InterruptedException();
+      }
+      return lost(e);
+    } finally {
+      whenPassed.run();
+    }
+  }
+
+  private Link open() {
+    Link spent = broken;
+    if (opened != null && opened == spent) {
+      log.warn("broker={} the producer is of no use any more and is replaced", cluster.name());
+      link = null;
+      opened.close();
+      opened = null;
+    }
+    broken = null;
+    Link now = opened;
+    if (now == null) {
+      now = Link.open(cluster);
+      opened = now;
+    }
+    return now;
+  }
+
+  private void found(Link now) {
+    if (isLost) {
+      log.info("broker={} answers again", cluster.name());
+    } else if (link == null) {
+      log.info("broker={} answers", cluster.name());
+    }
+    isLost = false;
+    pause = FIRST_PAUSE;
+    link = now;
+  }
+
+  /** Said once: it is asked for again and again. */
+  private Duration lost(Throwable why) {
+    if (!isLost) {
+      log.warn("broker={} does not answer error={}", cluster.name(), why.toString());
+    }
+    isLost = true;
+    link = null;
+    Duration now = pause;
+    Duration twice = pause.multipliedBy(2);
+    pause = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
+    return now;
+  }
+
+  private synchronized void pass(Duration time) throws InterruptedException {
+    long until = System.nanoTime() + time.toNanos();
+    while (!closed && !(doubted && link != null)) {
+      long left = until - System.nanoTime();
+      if (left <= 0) {
+        break;
+      }
+      wait(Math.max(1, left / 1_000_000));
+    }
+    if (doubted) {
+      heardAt = System.nanoTime() - PERIOD.toNanos();
+    }
+    doubted = false;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    link = null;
+    if (opened != null) {
+      opened.close();
+    }
+  }
+}

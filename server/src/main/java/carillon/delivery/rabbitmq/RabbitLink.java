@@ -1,0 +1,270 @@
+package carillon.delivery.rabbitmq;
+
+import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
+import com.rabbitmq.client.Address;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection with its channels, from its first to its last moment. When one of the channels is
+ * closed under it, all of it ends; the publisher makes another one.
+ */
+final class RabbitLink {
+
+  private static final int CHANNELS = 2;
+  private static final int HEARTBEAT_SECONDS = 5;
+  private static final int CONNECT_MILLIS = 3_000;
+  private static final int ANSWER_MILLIS = 5_000;
+  private static final int CLOSE_MILLIS = 1_000;
+  private static final long PATIENCE = Duration.ofSeconds(30).toNanos();
+
+  /** What is to be told. */
+  interface Listener {
+    /** The broker wants messages again. */
+    void unblocked();
+
+    void lost(String why);
+  }
+
+  private final Connection connection;
+  private final Exchanges exchanges;
+  private final Listener listener;
+  private final Valve valve = new Valve();
+  private final List<ConfirmingChannel> channels = new ArrayList<>();
+  private final AtomicInteger turn = new AtomicInteger();
+
+  /** Messages to exchanges that nobody has looked up yet; guarded by itself. */
+  private final Map<String, List<Publication>> unasked = new HashMap<>();
+
+  private volatile @Nullable Function<Publication, DeliveryResult> ending;
+  private @Nullable Channel asking; // only for who looks up and counts
+
+  private RabbitLink(Connection connection, Exchanges exchanges, Listener listener) {
+    this.connection = connection;
+    this.exchanges = exchanges;
+    this.listener = listener;
+  }
+
+  /** Connects to the first host that answers. */
+  static RabbitLink open(
+      RabbitCluster cluster, int firstHost, Exchanges exchanges, Listener listener)
+      throws IOException, TimeoutException {
+    List<Address> hosts = new ArrayList<>();
+    cluster.hosts().forEach(host -> hosts.add(new Address(host.name(), host.port())));
+    Collections.rotate(hosts, -(firstHost % hosts.size()));
+    String name = "rabbitmq-" + cluster.name();
+    var link =
+        new RabbitLink(factory(cluster).newConnection(hosts, "carillon"), exchanges, listener);
+    try {
+      link.connection.addBlockedListener(_ -> link.valve.shut(), link::unblocked);
+      for (int i = 0; i < CHANNELS; i++) {
+        link.channels.add(
+            ConfirmingChannel.open(link.channel(), link.valve, name + "-" + i, link::closed));
+      }
+      return link;
+    } catch (IOException | RuntimeException e) {
+      link.close(_ -> Publication.unreached("the broker was lost"));
+      throw e;
+    }
+  }
+
+  private static ConnectionFactory factory(RabbitCluster cluster) {
+    var factory = new ConnectionFactory();
+    factory.setUsername(cluster.user());
+    factory.setPassword(cluster.password());
+    factory.setVirtualHost(cluster.virtualHost());
+    factory.setAutomaticRecoveryEnabled(false);
+    factory.setTopologyRecoveryEnabled(false);
+    factory.setConnectionTimeout(CONNECT_MILLIS);
+    factory.setHandshakeTimeout(ANSWER_MILLIS);
+    factory.setChannelRpcTimeout(ANSWER_MILLIS);
+    factory.setShutdownTimeout(CLOSE_MILLIS);
+    factory.setRequestedHeartbeat(HEARTBEAT_SECONDS);
+    factory.setThreadFactory(
+        Thread.ofPlatform().daemon().name("rabbitmq-" + cluster.name() + "-io-", 0).factory());
+    if (cluster.tls() != null) {
+      factory.useSslProtocol(cluster.tls());
+      factory.enableHostnameVerification();
+    }
+    return factory;
+  }
+
+  private Channel channel() throws IOException {
+    Channel channel = connection.createChannel();
+    if (channel == null) {
+      throw new IOException("the broker allows no further channel");
+    }
+    return channel;
+  }
+
+  boolean isOpen() {
+    return ending == null && connection.isOpen();
+  }
+
+  /** Whether it takes messages now. */
+  boolean isReady() {
+    return isOpen() && valve.isOpen();
+  }
+
+  String host() {
+    return connection.getAddress() + ":" + connection.getPort();
+  }
+
+  /** Whether the exchange has to be looked up first; somebody should then call {@link #ask}. */
+  boolean publish(Publication publication) {
+    String exchange = publication.target.exchange();
+    Optional<DeliveryResult> problem = exchanges.problem(exchange);
+    if (problem.isPresent()) {
+      publication.end(problem.get());
+      return false;
+    }
+    if (exchanges.isFound(exchange)) {
+      send(publication);
+      return false;
+    }
+    synchronized (unasked) {
+      unasked.computeIfAbsent(exchange, _ -> new ArrayList<>()).add(publication);
+    }
+    endUnaskedIfOver();
+    return true;
+  }
+
+  private void send(Publication publication) {
+    int next = Math.floorMod(turn.getAndIncrement(), channels.size());
+    channels.get(next).add(publication);
+  }
+
+  /** Looks up the exchanges that messages wait for. */
+  void ask() throws IOException {
+    for (String next = firstUnasked(); next != null; next = firstUnasked()) {
+      String exchange = next;
+      if (exists(channel -> channel.exchangeDeclarePassive(exchange))) {
+        exchanges.found(exchange);
+      } else {
+        exchanges.missing(exchange);
+      }
+      List<Publication> waiting;
+      synchronized (unasked) {
+        waiting = unasked.remove(exchange);
+      }
+      if (waiting != null) {
+        waiting.forEach(this::publish);
+      }
+    }
+  }
+
+  private @Nullable String firstUnasked() {
+    synchronized (unasked) {
+      return unasked.isEmpty() ? null : unasked.keySet().iterator().next();
+    }
+  }
+
+  /** The messages that wait in a queue; empty if there is none of this name. */
+  OptionalLong count(String queue) throws IOException {
+    long[] messages = {0};
+    boolean isThere =
+        exists(channel -> messages[0] = channel.queueDeclarePassive(queue).getMessageCount());
+    return isThere ? OptionalLong.of(messages[0]) : OptionalLong.empty();
+  }
+
+  /** A question that the broker answers with 404 by closing the channel. */
+  private interface Question {
+    void ask(Channel channel) throws IOException;
+  }
+
+  private boolean exists(Question question) throws IOException {
+    if (asking == null || !asking.isOpen()) {
+      asking = channel();
+    }
+    try {
+      question.ask(asking);
+      return true;
+    } catch (IOException e) {
+      if (e.getCause() instanceof ShutdownSignalException cause
+          && Blame.of(cause).isMissing()) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  /** Ends what the broker has not confirmed for very long, as a queue without a majority does. */
+  void giveUpOnTheOld() {
+    long before = System.nanoTime() - PATIENCE;
+    if (valve.isOpen() && valve.openSince() - before < 0) {
+      DeliveryResult lost = Publication.unreached("the broker did not confirm it in time");
+      channels.forEach(channel -> channel.giveUp(before, lost));
+    }
+  }
+
+  private void unblocked() {
+    valve.open();
+    listener.unblocked();
+  }
+
+  /** Only who published where the broker does not want it is to blame; the others come again. */
+  private void closed(ConfirmingChannel channel, ShutdownSignalException cause) {
+    if (ending != null) {
+      return;
+    }
+    Blame blame = Blame.of(cause);
+    channel.close(
+        sent -> {
+          String exchange = sent.target.exchange();
+          if (!blame.isOn(sent)) {
+            return Publication.unreached("the broker was lost");
+          }
+          if (blame.isMissing()) {
+            exchanges.missing(exchange);
+          } else if (blame.isRefusal()) {
+            exchanges.refused(exchange);
+          }
+          return Publication.failed(
+              blame.isMissing() ? FailureKind.UNROUTABLE : FailureKind.BROKER_REFUSED,
+              blame.text());
+        });
+    close(_ -> Publication.unreached("the broker was lost"));
+    listener.lost(blame.text());
+  }
+
+  /** Ends everything on it, and gives the connection up without waiting long. */
+  void close(Function<Publication, DeliveryResult> how) {
+    if (ending == null) {
+      ending = how;
+    }
+    channels.forEach(channel -> channel.close(how));
+    valve.open();
+    endUnaskedIfOver();
+    // Not here: who is told of a loss is the connection's own thread.
+    Thread.ofVirtual().start(() -> connection.abort(CLOSE_MILLIS));
+  }
+
+  private void endUnaskedIfOver() {
+    Function<Publication, DeliveryResult> how = ending;
+    if (how == null) {
+      return;
+    }
+    List<Publication> all = new ArrayList<>();
+    synchronized (unasked) {
+      unasked.values().forEach(all::addAll);
+      unasked.clear();
+    }
+    all.forEach(publication -> publication.end(how.apply(publication)));
+  }
+}

@@ -1,0 +1,251 @@
+package carillon.delivery.rabbitmq;
+
+import carillon.delivery.MessageHeaders;
+import carillon.delivery.Publisher;
+import carillon.model.BrokerName;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Target;
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Date;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Publishes to one RabbitMQ cluster with confirms. A thread of its own keeps the connection, looks
+ * up exchanges and counts queues.
+ */
+public final class RabbitPublisher implements Publisher {
+
+  private static final Logger log = LoggerFactory.getLogger(RabbitPublisher.class);
+
+  private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+  private static final Duration FIRST_RETRY = Duration.ofMillis(500);
+  private static final Duration LAST_RETRY = Duration.ofSeconds(5);
+  private static final int PERSISTENT = 2;
+  private static final String APP = "carillon";
+
+  private final RabbitCluster cluster;
+  private final BrokerName name;
+  private final InstantSource clock;
+  private final Exchanges exchanges = new Exchanges();
+  private final QueueDepths depths = new QueueDepths();
+  private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
+  private final Semaphore wakeUps = new Semaphore(0);
+  private final Thread keeper;
+
+  private volatile @Nullable RabbitLink link;
+  private volatile boolean isClosed;
+  private Duration retry = Duration.ZERO; // only for the keeper
+  private int tries; // only for the keeper
+
+  private RabbitPublisher(RabbitCluster cluster, InstantSource clock) {
+    this.cluster = cluster;
+    this.name = new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name());
+    this.clock = clock;
+    this.keeper = Thread.ofVirtual().name("rabbitmq-" + cluster.name()).unstarted(this::keep);
+  }
+
+  /** Returns at once; whether the broker is there shows later. */
+  public static RabbitPublisher start(RabbitCluster cluster, InstantSource clock) {
+    var publisher = new RabbitPublisher(cluster, clock);
+    publisher.keeper.start();
+    return publisher;
+  }
+
+  @Override
+  public BrokerName name() {
+    return name;
+  }
+
+  @Override
+  public boolean isReachable() {
+    RabbitLink current = link;
+    return current != null && current.isReady();
+  }
+
+  @Override
+  public int room(Target.Broker target) {
+    if (!isReachable()) {
+      return 0;
+    }
+    Target.DepthLimit limit = target.depth();
+    if (limit == null) {
+      return Integer.MAX_VALUE;
+    }
+    int room = depths.room(limit);
+    if (depths.hasNew()) {
+      wakeUps.release();
+    }
+    return room;
+  }
+
+  /** Messages in the queues that have a limit. */
+  public Map<String, Long> depths() {
+    return depths.known();
+  }
+
+  @Override
+  public void whenReady(Runnable action) {
+    whenReady.add(action);
+  }
+
+  @Override
+  public void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {
+    Instant now = clock.instant();
+    RabbitLink current = link;
+    boolean asks = false;
+    for (ClaimedTask task : tasks) {
+      if (isClosed) {
+        ended.accept(task, new DeliveryResult.Interrupted());
+      } else if (current == null || !(task.target() instanceof Target.RabbitMq target)) {
+        ended.accept(task, Publication.unreached("the broker is not there"));
+      } else {
+        asks |= current.publish(publication(task, target, now, ended));
+      }
+    }
+    if (asks) {
+      wakeUps.release();
+    }
+  }
+
+  private Publication publication(
+      ClaimedTask task,
+      Target.RabbitMq target,
+      Instant now,
+      BiConsumer<ClaimedTask, DeliveryResult> ended) {
+    byte[] body = MessageHeaders.body(task);
+    Map<String, Object> headers = new HashMap<>(MessageHeaders.of(task, body, now));
+    Object contentType = headers.remove("content-type"); // has a field of its own
+    var properties =
+        new BasicProperties.Builder()
+            .contentType(String.valueOf(contentType))
+            .contentEncoding("utf-8")
+            .deliveryMode(PERSISTENT)
+            .priority(task.priority())
+            .messageId(task.id().toString())
+            .timestamp(Date.from(now))
+            .type(task.type())
+            .appId(APP)
+            .headers(headers)
+            .build();
+    return new Publication(task, target, properties, body, depths.handIn(target), ended);
+  }
+
+  private void keep() {
+    while (!isClosed) {
+      RabbitLink current = link;
+      try {
+        if (current == null || !current.isOpen()) {
+          connect();
+        } else {
+          look(current);
+        }
+      } catch (IOException | ShutdownSignalException | TimeoutException e) {
+        if (current != null && current.isOpen()) {
+          log.warn("RabbitMQ {}: {}", name, reason(e));
+          current.close(_ -> Publication.unreached("the broker did not answer"));
+        } else {
+          missed(e);
+        }
+      }
+      pause();
+    }
+  }
+
+  private void connect() throws IOException, TimeoutException {
+    RabbitLink opened = RabbitLink.open(cluster, tries, exchanges, new Ears());
+    link = opened;
+    if (isClosed) {
+      opened.close(_ -> new DeliveryResult.Interrupted());
+      return;
+    }
+    retry = Duration.ZERO;
+    tries = 0;
+    log.info("RabbitMQ {} answers at {}", name, opened.host());
+    ready();
+  }
+
+  private void missed(Exception why) {
+    if (tries == 0) {
+      log.warn("RabbitMQ {} cannot be reached: {}", name, reason(why));
+    }
+    tries++;
+    retry = retry.isZero() ? FIRST_RETRY : retry.multipliedBy(2);
+    retry = retry.compareTo(LAST_RETRY) > 0 ? LAST_RETRY : retry;
+  }
+
+  private void look(RabbitLink current) throws IOException {
+    current.ask();
+    if (depths.measure(current::count)) {
+      ready();
+    }
+    current.giveUpOnTheOld();
+  }
+
+  private void pause() {
+    RabbitLink current = link;
+    boolean isLost = current == null || !current.isOpen();
+    try {
+      if (isLost && !retry.isZero()) {
+        Thread.sleep(retry); // nobody can make the broker come sooner
+      } else if (!isLost && wakeUps.tryAcquire(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)) {
+        wakeUps.drainPermits();
+      }
+    } catch (InterruptedException _) {
+      // closed
+    }
+  }
+
+  private void ready() {
+    whenReady.forEach(Runnable::run);
+  }
+
+  private static String reason(Throwable e) {
+    Throwable cause = e;
+    while (cause.getMessage() == null && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return String.valueOf(cause.getMessage() == null ? cause : cause.getMessage());
+  }
+
+  /** Hears what happens to the connection. */
+  private final class Ears implements RabbitLink.Listener {
+    @Override
+    public void unblocked() {
+      ready();
+    }
+
+    @Override
+    public void lost(String why) {
+      if (!isClosed) {
+        log.warn("RabbitMQ {} was lost: {}", name, why);
+        wakeUps.release();
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    isClosed = true;
+    RabbitLink current = link;
+    if (current != null) {
+      current.close(_ -> new DeliveryResult.Interrupted());
+    }
+    keeper.interrupt();
+  }
+}

@@ -1,0 +1,119 @@
+package carillon.engine;
+
+import carillon.delivery.Publisher;
+import carillon.model.ClaimedTask;
+import carillon.model.Delivery;
+import carillon.model.DeliveryResult;
+import carillon.model.Lane;
+import carillon.model.Target;
+import carillon.store.Catalog;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/** Hands what was claimed for one broker cluster to its publisher. */
+final class Publishing implements Claimer.Start {
+
+  private final Publisher publisher;
+  private final Catalog catalog;
+  private final Dispatcher dispatcher;
+  private final Completer completer;
+  private final LongAdder published = new LongAdder();
+
+  Publishing(Publisher publisher, Catalog catalog, Dispatcher dispatcher, Completer completer) {
+    this.publisher = publisher;
+    this.catalog = catalog;
+    this.dispatcher = dispatcher;
+    this.completer = completer;
+  }
+
+  /** Messages that the broker has confirmed. */
+  long published() {
+    return published.sum();
+  }
+
+  /** Whether tasks of this lane go to this broker, and it takes more of them at the moment. */
+  boolean takes(int lane) {
+    return catalog.brokerNow(lane).filter(publisher.name()::equals).isPresent()
+        && (!(catalog.targetNow(lane) instanceof Target.Broker to) || publisher.room(to) > 0);
+  }
+
+  @Override
+  public boolean isReady() {
+    return publisher.isReachable();
+  }
+
+  /** Lanes of one type share the room of its queue. */
+  @Override
+  public Claimer.Limit limit() {
+    Map<Target, Integer> room = new HashMap<>();
+    return (lane, share) -> {
+      if (!(catalog.targetNow(lane.id()) instanceof Target.Broker to)) {
+        return share; // the tasks' own targets, of which none has a limit
+      }
+      int left = room.computeIfAbsent(to, _ -> publisher.room(to));
+      int some = Math.max(0, Math.min(share, left));
+      room.put(to, left - some);
+      return some;
+    };
+  }
+
+  @Override
+  public @Nullable Duration leaseOf(Lane lane) {
+    return catalog.isReportedNow(lane.id())
+        ? catalog.type(lane.tenant(), lane.type()).leaseTimeout()
+        : null;
+  }
+
+  @Override
+  public String holder(String node) {
+    return publisher.name().text();
+  }
+
+  @Override
+  public void start(List<ClaimedTask> tasks, String node) {
+    long began = System.nanoTime();
+    boolean ours = dispatcher.isStillOurs(node, began);
+    List<ClaimedTask> fit = new ArrayList<>(tasks.size());
+    for (ClaimedTask task : tasks) {
+      if (ours && isMeant(task)) {
+        fit.add(task);
+      } else {
+        dispatcher.release(task);
+      }
+    }
+    if (!fit.isEmpty()) {
+      publisher.publish(
+          fit, (task, result) -> ended(task, result, Duration.ofNanos(System.nanoTime() - began)));
+    }
+  }
+
+  /** The type's target may have been changed between our look at it and the claim. */
+  private boolean isMeant(ClaimedTask task) {
+    return task.target() instanceof Target.Broker to
+        && to.broker().equals(publisher.name())
+        && isReported(task) == (to.complete() == Target.Complete.ON_REPORT);
+  }
+
+  /** Such a task was claimed for its consumer: it has a lease of its own. */
+  private static boolean isReported(ClaimedTask task) {
+    return task.leaseUntil() != null;
+  }
+
+  private void ended(ClaimedTask task, DeliveryResult result, Duration took) {
+    boolean confirmed = result instanceof DeliveryResult.Accepted;
+    if (confirmed) {
+      published.increment();
+    }
+    if (confirmed && isReported(task)) {
+      dispatcher.delivered(result, took);
+      completer.handedOver(task);
+    } else {
+      dispatcher.ended(task, Delivery.unsent(result), took);
+    }
+  }
+}

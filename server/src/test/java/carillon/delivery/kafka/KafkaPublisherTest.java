@@ -1,0 +1,265 @@
+package carillon.delivery.kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
+import carillon.model.Lease;
+import carillon.model.RetryPolicy;
+import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.testkit.KafkaBroker;
+import carillon.testkit.KafkaReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Publishes to a real broker, and to some that are none. */
+class KafkaPublisherTest {
+
+  private static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  @TempDir static Path directory;
+  private static KafkaBroker broker;
+  private static KafkaPublisher publisher;
+
+  private final Queue<DeliveryResult> results = new ConcurrentLinkedQueue<>();
+
+  @BeforeAll
+  static void start() {
+    broker = KafkaBroker.start(directory);
+    publisher = reach(broker.servers());
+  }
+
+  @AfterAll
+  static void stop() {
+    publisher.close();
+    broker.close();
+  }
+
+  private static KafkaPublisher open(String servers) {
+    return KafkaPublisher.start(
+        KafkaCluster.of("main", Map.of(KafkaCluster.SERVERS, servers)), InstantSource.fixed(NOW));
+  }
+
+  private static KafkaPublisher reach(String servers) {
+    KafkaPublisher one = open(servers);
+    await("Kafka").atMost(PATIENCE).until(one::isReachable);
+    return one;
+  }
+
+  private void publish(KafkaPublisher by, ClaimedTask... tasks) {
+    by.publish(List.of(tasks), (_, result) -> results.add(result));
+  }
+
+  private List<DeliveryResult> ended(int count) {
+    await("the ends").atMost(PATIENCE).until(() -> results.size() >= count);
+    return List.copyOf(results);
+  }
+
+  @Test
+  void a_message_carries_the_payload_and_says_what_it_is() {
+    broker.makeTopic("said", 1);
+
+    publish(publisher, task("said", "order-7", "{\"n\":1}"));
+
+    assertThat(ended(1))
+        .containsExactly(
+            new DeliveryResult.Accepted(null, "{\"partition\":0,\"offset\":0}"));
+    try (KafkaReader reader = new KafkaReader(broker, "said")) {
+      KafkaReader.Message message = reader.read(1).getFirst();
+      assertThat(message.key()).isEqualTo("order-7");
+      assertThat(message.value()).isEqualTo("{\"n\":1}");
+      assertThat(message.headers())
+          .containsEntry("Carillon-Task-Type", "t")
+          .containsEntry("Carillon-Attempt", "1")
+          .containsEntry("Carillon-Fence", "4")
+          .containsEntry("ce_type", "t")
+          .containsEntry("ce_specversion", "1.0")
+          .containsEntry("ce_id", message.id().toString())
+          .containsEntry("webhook-id", message.id().toString())
+          .containsEntry("webhook-timestamp", Long.toString(NOW.getEpochSecond()))
+          .doesNotContainKey("Carillon-Token");
+    }
+  }
+
+  @Test
+  void without_a_key_the_id_is_the_key_and_without_a_payload_the_value_is_empty() {
+    broker.makeTopic("bare", 1);
+    ClaimedTask task = task("bare", null, null);
+
+    publish(publisher, task);
+
+    assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Accepted.class);
+    try (KafkaReader reader = new KafkaReader(broker, "bare")) {
+      KafkaReader.Message message = reader.read(1).getFirst();
+      assertThat(message.key()).isEqualTo(task.id().toString());
+      assertThat(message.value()).isEmpty();
+    }
+  }
+
+  @Test
+  void a_topic_that_is_not_there_fails_its_own_tasks_only() {
+    broker.makeTopic("beside", 1);
+
+    publish(publisher, task("nowhere", null, "1"), task("beside", null, "1"));
+
+    assertThat(ended(2)).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
+    assertThat(failures()).containsExactly(FailureKind.UNROUTABLE);
+    assertThat(publisher.isReachable()).isTrue();
+  }
+
+  @Test
+  void a_topic_that_is_deleted_meanwhile_is_found_missing()
+      throws ExecutionException, InterruptedException {
+    broker.makeTopic("passing", 1);
+    publish(publisher, task("passing", null, "1"));
+    ended(1);
+    try (Admin admin = broker.admin()) {
+      admin.deleteTopics(Set.of("passing")).all().get();
+    }
+
+    await("the loss of the topic")
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(100))
+        .until(
+            () -> {
+              publish(publisher, task("passing", null, "1"));
+              return failures().contains(FailureKind.UNROUTABLE);
+            });
+    assertThat(failures()).containsOnly(FailureKind.UNROUTABLE, FailureKind.BROKER_LOST);
+    await("what is still under way").atMost(PATIENCE).until(() -> publisher.isReachable());
+  }
+
+  @Test
+  void a_message_that_is_too_large_is_refused_for_good() {
+    broker.makeTopic("small", 1);
+
+    publish(publisher, task("small", null, "\"" + "x".repeat(2_000_000) + "\""));
+
+    assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Refused.class);
+    assertThat(failures()).containsExactly(FailureKind.BROKER_REFUSED);
+  }
+
+  @Test
+  void the_depth_of_a_group_is_room_for_others() {
+    broker.makeTopic("deep", 2);
+    var target =
+        new Target.Kafka(
+            "main",
+            "deep",
+            Target.Complete.ON_PUBLISH,
+            new Target.DepthLimit(10, "readers"));
+    await("a measure").atMost(PATIENCE).until(() -> publisher.room(target) == 10);
+
+    publish(
+        publisher,
+        IntStream.range(0, 8)
+            .mapToObj(_ -> task("deep", null, "1"))
+            .toArray(ClaimedTask[]::new));
+    ended(8);
+
+    assertThat(publisher.room(target)).isEqualTo(2);
+    await("the next measure")
+        .atMost(PATIENCE)
+        .until(() -> publisher.depths().getOrDefault("deep/readers", 0L) == 8);
+    assertThat(publisher.room(target)).isEqualTo(2);
+    try (KafkaReader reader = new KafkaReader(broker, "deep")) {
+      reader.read(8);
+      reader.commit();
+    }
+    await("room").atMost(PATIENCE).until(() -> publisher.room(target) == 10);
+  }
+
+  @Test
+  void a_broker_that_takes_connections_and_never_answers_is_not_reachable() throws IOException {
+    try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.1"));
+        KafkaPublisher one = open("127.0.0.1:" + silent.getLocalPort())) {
+      publish(one, task("any", null, "1"));
+
+      assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Unreached.class);
+      assertThat(one.isReachable()).isFalse();
+    }
+  }
+
+  @Test
+  void what_is_under_way_at_the_close_ends_as_interrupted() {
+    broker.makeTopic("closing", 1);
+    KafkaPublisher one = reach(broker.servers());
+    int many = 20_000;
+    one.publish(
+        IntStream.range(0, many).mapToObj(_ -> task("closing", null, "1")).toList(),
+        (_, result) -> results.add(result));
+
+    one.close();
+    publish(one, task("closing", null, "1"));
+
+    assertThat(results).hasSize(many + 1).hasAtLeastOneElementOfType(DeliveryResult.Interrupted.class);
+    assertThat(failures()).isEmpty();
+  }
+
+  private List<FailureKind> failures() {
+    return results.stream()
+        .flatMap(
+            result ->
+                switch (result) {
+                  case DeliveryResult.Failed(var failure, _) -> Stream.of(failure);
+                  case DeliveryResult.Refused(var failure) -> Stream.of(failure);
+                  case DeliveryResult.Unreached(var failure) -> Stream.of(failure);
+                  default -> Stream.empty();
+                })
+        .map(failure -> failure.kind())
+        .toList();
+  }
+
+  static ClaimedTask task(String topic, @Nullable String key, @Nullable String payload) {
+    return new ClaimedTask(
+        TenantId.DEFAULT,
+        new TaskId(UUID.randomUUID()),
+        1,
+        "t",
+        5,
+        key,
+        1,
+        new Lease(4, UUID.randomUUID()),
+        NOW,
+        NOW,
+        NOW,
+        null,
+        payload,
+        new Target.Kafka("main", topic, Target.Complete.ON_PUBLISH, null),
+        false,
+        RetryPolicy.DEFAULT,
+        Duration.ofSeconds(1),
+        List.<SigningSecret>of(),
+        0,
+        StatusRules.DEFAULT,
+        null,
+        null);
+  }
+}

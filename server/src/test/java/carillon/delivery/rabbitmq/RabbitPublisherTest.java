@@ -1,0 +1,403 @@
+package carillon.delivery.rabbitmq;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
+import carillon.model.Lease;
+import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.testkit.RabbitMqServer;
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.GetResponse;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of messages to a real RabbitMQ that takes them, or does not, or dies. */
+class RabbitPublisherTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
+
+  private static @Nullable RabbitMqServer rabbit;
+
+  private final RabbitPublisher publisher =
+      RabbitPublisher.start(cluster(rabbit().port()), InstantSource.fixed(NOW));
+  private final List<DeliveryResult> ended = new ArrayList<>();
+  private Connection connection = connect();
+  private Channel channel = channel();
+
+  private static RabbitMqServer rabbit() {
+    return requireNonNull(rabbit);
+  }
+
+  private static RabbitCluster cluster(int port) {
+    return new RabbitCluster(
+        "main", List.of(new RabbitCluster.Host("127.0.0.1", port)), "guest", "guest", "/", null);
+  }
+
+  @BeforeAll
+  static void startServer() {
+    rabbit = RabbitMqServer.start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    if (rabbit != null) {
+      rabbit.close();
+    }
+  }
+
+  @BeforeEach
+  void waitForIt() {
+    await().atMost(PATIENCE).until(publisher::isReachable);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    publisher.close();
+    if (connection.isOpen()) {
+      connection.close();
+    }
+  }
+
+  private static Connection connect() {
+    var factory = new ConnectionFactory();
+    factory.setPort(rabbit().port());
+    factory.setAutomaticRecoveryEnabled(false);
+    try {
+      return factory.newConnection();
+    } catch (IOException | TimeoutException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private Channel channel() {
+    try {
+      return requireNonNull(connection.createChannel());
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private String queue(String name, Map<String, Object> arguments) throws IOException {
+    return channel.queueDeclare(name, true, false, false, arguments).getQueue();
+  }
+
+  private static Target.RabbitMq to(String exchange, String routingKey) {
+    return new Target.RabbitMq("main", exchange, routingKey, Target.Complete.ON_PUBLISH, null);
+  }
+
+  private static ClaimedTask task(Target target, int priority) {
+    return new ClaimedTask(
+        TenantId.DEFAULT,
+        new TaskId(UUID.randomUUID()),
+        1,
+        "invoice.send",
+        priority,
+        "42",
+        2,
+        new Lease(7, new UUID(1, 2)),
+        NOW,
+        NOW,
+        NOW,
+        null,
+        "{\"n\":1}",
+        target,
+        false,
+        RetryPolicy.DEFAULT,
+        Duration.ofSeconds(10),
+        List.of(),
+        0,
+        StatusRules.DEFAULT,
+        null,
+        null);
+  }
+
+  private DeliveryResult publish(Target target) {
+    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+    publisher.publish(List.of(task(target, 5)), (_, how) -> result.complete(how));
+    return result.orTimeout(20, TimeUnit.SECONDS).join();
+  }
+
+  private static FailureKind kind(DeliveryResult result) {
+    return switch (result) {
+      case DeliveryResult.Failed failed -> failed.failure().kind();
+      case DeliveryResult.Unreached unreached -> unreached.failure().kind();
+      default -> throw new AssertionError("not failed, but " + result);
+    };
+  }
+
+  @Test
+  void a_message_says_who_it_is_and_survives_a_restart() throws IOException {
+    queue("plain", Map.of());
+    ClaimedTask task = task(to("", "plain"), 8);
+    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+
+    publisher.publish(List.of(task), (_, how) -> result.complete(how));
+
+    assertThat(result.join()).isEqualTo(new DeliveryResult.Accepted(null, null));
+    GetResponse got = channel.basicGet("plain", true);
+    AMQP.BasicProperties properties = got.getProps();
+    assertThat(got.getBody()).asString().isEqualTo("{\"n\":1}");
+    assertThat(properties.getMessageId()).isEqualTo(task.id().toString());
+    assertThat(properties.getDeliveryMode()).isEqualTo(2);
+    assertThat(properties.getPriority()).isEqualTo(8);
+    assertThat(properties.getType()).isEqualTo("invoice.send");
+    assertThat(properties.getAppId()).isEqualTo("carillon");
+    assertThat(properties.getContentType()).isEqualTo("application/json");
+    assertThat(properties.getTimestamp()).isEqualTo(NOW);
+    assertThat(properties.getHeaders()).doesNotContainKey("content-type");
+    assertThat(properties.getHeaders().get("Carillon-Fence")).hasToString("7");
+    assertThat(properties.getHeaders().get("ce_type")).hasToString("invoice.send");
+  }
+
+  @Test
+  void urgent_ones_come_first_where_the_queue_has_priorities() throws IOException {
+    queue("urgent", Map.of("x-max-priority", 9));
+    List<ClaimedTask> tasks =
+        IntStream.of(1, 9, 5).mapToObj(priority -> task(to("", "urgent"), priority)).toList();
+    var confirmed = new AtomicInteger();
+
+    publisher.publish(tasks, (_, _) -> confirmed.incrementAndGet());
+
+    await().atMost(PATIENCE).until(() -> confirmed.get() == tasks.size());
+    List<Integer> priorities = new ArrayList<>();
+    for (int i = 0; i < tasks.size(); i++) {
+      priorities.add(channel.basicGet("urgent", true).getProps().getPriority());
+    }
+    assertThat(priorities).containsExactly(9, 5, 1);
+  }
+
+  @Test
+  void what_a_consumer_rejects_goes_where_the_queue_says() throws IOException {
+    queue("dead", Map.of());
+    queue(
+        "work",
+        Map.of(
+            "x-queue-type",
+            "quorum",
+            "x-dead-letter-exchange",
+            "",
+            "x-dead-letter-routing-key",
+            "dead"));
+
+    assertThat(publish(to("", "work"))).isInstanceOf(DeliveryResult.Accepted.class);
+    channel.basicReject(channel.basicGet("work", false).getEnvelope().getDeliveryTag(), false);
+
+    await()
+        .atMost(PATIENCE)
+        .until(() -> channel.queueDeclarePassive("dead").getMessageCount() == 1);
+    assertThat(channel.basicGet("dead", true).getBody()).asString().isEqualTo("{\"n\":1}");
+  }
+
+  @Test
+  void what_nobody_is_bound_for_is_unroutable_and_harms_no_other() throws IOException {
+    queue("there", Map.of());
+    List<ClaimedTask> tasks =
+        IntStream.range(0, 200)
+            .mapToObj(n -> task(to("", n % 2 == 0 ? "there" : "nowhere"), 5))
+            .toList();
+    List<ClaimedTask> unroutable = new ArrayList<>();
+    var count = new AtomicInteger();
+
+    publisher.publish(
+        tasks,
+        (task, how) -> {
+          synchronized (unroutable) {
+            if (how instanceof DeliveryResult.Failed) {
+              unroutable.add(task);
+            }
+          }
+          count.incrementAndGet();
+        });
+
+    await().atMost(PATIENCE).until(() -> count.get() == tasks.size());
+    assertThat(unroutable)
+        .hasSize(100)
+        .allMatch(task -> ((Target.RabbitMq) task.target()).routingKey().equals("nowhere"));
+    assertThat(kind(publish(to("", "nowhere")))).isEqualTo(FailureKind.UNROUTABLE);
+  }
+
+  @Test
+  void an_exchange_that_is_not_there_closes_no_channel() throws IOException {
+    channel.exchangeDeclare("orders", "topic", true);
+    queue("all-orders", Map.of());
+    channel.queueBind("all-orders", "orders", "#");
+
+    assertThat(kind(publish(to("no-such", "k")))).isEqualTo(FailureKind.UNROUTABLE);
+    assertThat(publish(to("orders", "a.b"))).isInstanceOf(DeliveryResult.Accepted.class);
+    assertThat(kind(publish(to("no-such", "k")))).isEqualTo(FailureKind.UNROUTABLE);
+    assertThat(publisher.isReachable()).isTrue();
+  }
+
+  @Test
+  void an_exchange_that_goes_is_missed_and_the_others_come_again() throws IOException {
+    channel.exchangeDeclare("fleeting", "fanout", true);
+    queue("fleeting-queue", Map.of());
+    channel.queueBind("fleeting-queue", "fleeting", "");
+    assertThat(publish(to("fleeting", ""))).isInstanceOf(DeliveryResult.Accepted.class);
+
+    channel.exchangeDelete("fleeting");
+
+    assertThat(kind(publish(to("fleeting", "")))).isEqualTo(FailureKind.UNROUTABLE);
+    await().atMost(PATIENCE).until(publisher::isReachable);
+    assertThat(publish(to("", "fleeting-queue"))).isInstanceOf(DeliveryResult.Accepted.class);
+    assertThat(kind(publish(to("fleeting", "")))).isEqualTo(FailureKind.UNROUTABLE);
+  }
+
+  @Test
+  void an_exchange_that_is_the_brokers_own_refuses() throws IOException {
+    channel.exchangeDeclare("inner", "fanout", true, false, true, Map.of());
+
+    assertThat(kind(publish(to("inner", "")))).isEqualTo(FailureKind.BROKER_REFUSED);
+    await().atMost(PATIENCE).until(publisher::isReachable);
+    assertThat(kind(publish(to("inner", "")))).isEqualTo(FailureKind.BROKER_REFUSED);
+    assertThat(publisher.isReachable()).isTrue();
+  }
+
+  @Test
+  void a_queue_that_is_full_refuses() throws IOException {
+    queue("small", Map.of("x-max-length", 1, "x-overflow", "reject-publish"));
+
+    assertThat(publish(to("", "small"))).isInstanceOf(DeliveryResult.Accepted.class);
+    assertThat(kind(publish(to("", "small")))).isEqualTo(FailureKind.BROKER_REFUSED);
+  }
+
+  @Test
+  void a_queue_takes_up_to_its_limit_and_more_when_it_has_been_emptied() throws IOException {
+    queue("limited", Map.of());
+    var limited =
+        new Target.RabbitMq(
+            "main",
+            "",
+            "limited",
+            Target.Complete.ON_PUBLISH,
+            new Target.DepthLimit(3, "limited"));
+    var told = new AtomicInteger();
+    publisher.whenReady(told::incrementAndGet);
+
+    await().atMost(PATIENCE).until(() -> publisher.room(limited) == 3);
+    for (int i = 0; i < 3; i++) {
+      assertThat(publish(limited)).isInstanceOf(DeliveryResult.Accepted.class);
+      assertThat(publisher.room(limited)).isEqualTo(2 - i);
+    }
+    assertThat(publisher.depths()).containsEntry("limited", 3L);
+    int before = told.get();
+    channel.queuePurge("limited");
+
+    await().atMost(PATIENCE).until(() -> told.get() > before);
+    assertThat(publisher.room(limited)).isEqualTo(3);
+  }
+
+  @Test
+  void a_limit_of_a_queue_that_is_not_there_limits_nothing() {
+    var limited =
+        new Target.RabbitMq(
+            "main", "", "gone", Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "gone"));
+
+    await().atMost(PATIENCE).until(() -> publisher.room(limited) == Integer.MAX_VALUE);
+    assertThat(kind(publish(limited))).isEqualTo(FailureKind.UNROUTABLE);
+  }
+
+  @Test
+  void while_the_broker_has_no_memory_nothing_is_sent_and_nothing_fails() throws IOException {
+    queue("patient", Map.of());
+    rabbit().control("set_vm_memory_high_watermark", "absolute", "1MB");
+    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+    try {
+      publisher.publish(List.of(task(to("", "patient"), 5)), (_, how) -> result.complete(how));
+      await().atMost(PATIENCE).until(() -> !publisher.isReachable());
+      assertThat(result).isNotDone();
+    } finally {
+      rabbit().control("set_vm_memory_high_watermark", "0.4");
+    }
+
+    await().atMost(PATIENCE).until(publisher::isReachable);
+    assertThat(result.join()).isInstanceOf(DeliveryResult.Accepted.class);
+  }
+
+  @Test
+  void what_is_not_confirmed_when_the_broker_dies_is_unreached() throws IOException {
+    queue("durable", Map.of("x-queue-type", "quorum"));
+    List<ClaimedTask> tasks =
+        IntStream.range(0, 5_000).mapToObj(n -> task(to("", "durable"), 5)).toList();
+    publisher.publish(
+        tasks,
+        (_, how) -> {
+          synchronized (ended) {
+            ended.add(how);
+          }
+        });
+    rabbit().kill9();
+
+    await().atMost(PATIENCE).until(() -> endedCount() == tasks.size());
+    assertThat(publisher.isReachable()).isFalse();
+    assertThat(kind(publish(to("", "durable")))).isEqualTo(FailureKind.BROKER_LOST);
+    rabbit().restart();
+    await().atMost(PATIENCE).until(publisher::isReachable);
+    connection = connect();
+    channel = channel();
+    long accepted = ended.stream().filter(DeliveryResult.Accepted.class::isInstance).count();
+    assertThat(ended)
+        .allMatch(
+            how ->
+                how instanceof DeliveryResult.Accepted
+                    || kind(how).equals(FailureKind.BROKER_LOST));
+    assertThat(accepted).isLessThan(tasks.size());
+    await()
+        .atMost(PATIENCE)
+        .until(() -> channel.queueDeclarePassive("durable").getMessageCount() >= accepted);
+  }
+
+  private int endedCount() {
+    synchronized (ended) {
+      return ended.size();
+    }
+  }
+
+  @Test
+  void what_is_in_flight_at_the_end_is_interrupted_and_so_is_what_comes_later() throws IOException {
+    queue("late", Map.of("x-queue-type", "quorum"));
+    List<ClaimedTask> tasks =
+        IntStream.range(0, 2_000).mapToObj(n -> task(to("", "late"), 5)).toList();
+    publisher.publish(
+        tasks,
+        (_, how) -> {
+          synchronized (ended) {
+            ended.add(how);
+          }
+        });
+
+    publisher.close();
+
+    assertThat(endedCount()).isEqualTo(tasks.size());
+    assertThat(publish(to("", "late"))).isInstanceOf(DeliveryResult.Interrupted.class);
+  }
+}

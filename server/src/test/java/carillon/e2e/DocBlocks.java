@@ -1,0 +1,34 @@
+package carillon.e2e;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** The Java blocks of a document, and the same between marks in a test that runs them. */
+final class DocBlocks {
+
+  private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\n(.*?)^```$");
+  private static final Pattern MARKED =
+      Pattern.compile("(?ms)^ *// document begins\n(.*?)^ *// document ends$");
+
+  private DocBlocks() {}
+
+  static List<String> in(String document) throws IOException {
+    return found(BLOCK, Path.of("../client/docs", document));
+  }
+
+  static List<String> runBy(Class<?> test) throws IOException {
+    return found(
+        MARKED, Path.of("src/test/java", test.getName().replace('.', '/').concat(".java")));
+  }
+
+  private static List<String> found(Pattern pattern, Path file) throws IOException {
+    return pattern
+        .matcher(Files.readString(file))
+        .results()
+        .map(match -> match.group(1).stripIndent().strip())
+        .toList();
+  }
+}

@@ -1,0 +1,412 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.delivery.MessageHeaders;
+import carillon.model.BrokerName;
+import carillon.model.Callbacks;
+import carillon.model.ClaimToken;
+import carillon.model.ClaimedTask;
+import carillon.model.ClusterView;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Lease;
+import carillon.model.NodeLease;
+import carillon.model.StatusRules;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.store.PullQueue;
+import carillon.store.TaskView;
+import carillon.store.Types;
+import carillon.store.WorkReport;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.FakePublisher;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is given to brokers: when it is claimed, what a confirm means, and who may report it. */
+class PublishingTest {
+
+  private static final BrokerName MAIN = new BrokerName(BrokerName.Kind.KAFKA, "main");
+  private static final BrokerName OTHER = new BrokerName(BrokerName.Kind.RABBITMQ, "main");
+  private static final Target ON_PUBLISH = kafka(Target.Complete.ON_PUBLISH, null);
+  private static final Target ON_REPORT = kafka(Target.Complete.ON_REPORT, null);
+  private static final DeliveryResult CONFIRMED = new DeliveryResult.Accepted(null, null);
+  private static final DeliveryResult LOST =
+      new DeliveryResult.Unreached(Failure.of(FailureKind.BROKER_LOST, "no answer"));
+  private static final Duration A_MINUTE = Duration.ofMinutes(1);
+
+  private final FakePublisher broker = new FakePublisher(MAIN);
+  private final FakePublisher other = new FakePublisher(OTHER);
+  private final FakeDeliverer deliverer = new FakeDeliverer();
+  private World world;
+  private @Nullable Engine engine;
+
+  private static Target kafka(Target.Complete complete, Target.@Nullable DepthLimit depth) {
+    return new Target.Kafka("main", "orders", complete, depth);
+  }
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+  }
+
+  @AfterEach
+  void close() throws InterruptedException {
+    stop();
+    world.close();
+  }
+
+  private void stop() throws InterruptedException {
+    if (engine != null) {
+      engine.stop();
+      engine = null;
+    }
+  }
+
+  private void start() {
+    engine =
+        Engine.start(
+            new Engine.Store(
+                world.queue,
+                world.endings,
+                world.catalog,
+                world.agenda,
+                world.clock,
+                world.nodes,
+                world.claims),
+            new Engine.Ways(deliverer, List.of(broker, other)),
+            new Engine.Membership(
+                () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
+                () -> new ClusterView(null, -1L, false)),
+            new EngineConfig(50, Duration.ZERO, 3, A_MINUTE),
+            _ -> {});
+  }
+
+  private void type(String name, Target target, Duration lease) {
+    world.types.put(
+        World.TENANT,
+        name,
+        new Types.Settings(
+            target,
+            null,
+            null,
+            lease,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
+        "test",
+        null);
+  }
+
+  private List<Boolean> report(TaskId id, Lease lease) {
+    var report = new WorkReport(id, lease, WorkReport.Kind.COMPLETED, "\"done\"", null, null, null);
+    return world.db.inTransaction(
+        tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
+  }
+
+  private void becomes(TaskId id, TaskState state) {
+    await().untilAsserted(() -> assertThat(world.state(id)).isEqualTo(state));
+  }
+
+  private ClaimedTask publishedAs(int number) {
+    await().until(() -> broker.published().size() >= number);
+    return broker.published().get(number - 1);
+  }
+
+  private void nothingInFlight() {
+    await().until(() -> engine != null && engine.inFlight() == 0);
+  }
+
+  private String claims() {
+    return world.value("SELECT count(*) FROM carillon.claim");
+  }
+
+  @Test
+  void a_task_completes_only_when_the_broker_has_confirmed_it() {
+    broker.hold();
+    TaskId id = world.create(World.task("t", ON_PUBLISH));
+    start();
+
+    ClaimedTask sent = publishedAs(1);
+    assertThat(sent.leaseUntil()).isNull();
+    assertThat(MessageHeaders.of(sent, MessageHeaders.body(sent), world.clock.instant()))
+        .containsEntry("Carillon-Fence", "1")
+        .doesNotContainKey("Carillon-Token");
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+
+    broker.end(new DeliveryResult.Accepted(null, "{\"offset\":17}"));
+    becomes(id, TaskState.COMPLETED);
+    assertThat(world.find(id).output()).isEqualTo("{\"offset\":17}");
+    nothingInFlight();
+    assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void a_lost_broker_keeps_its_own_lanes_waiting_and_no_others() {
+    broker.reachable(false);
+    TaskId waiting = world.create(World.task("t", ON_PUBLISH));
+    TaskId ofType = createOfType("typed", ON_REPORT);
+    start();
+    TaskId rabbit =
+        world.create(
+            World.task(
+                "t", new Target.RabbitMq("main", "", "q", Target.Complete.ON_PUBLISH, null)));
+    TaskId http =
+        world.create(
+            World.task("t", new Target.Http("https://example.com/", "POST", Map.of(), null, null)));
+    TaskId kept = world.create(World.task("kept", new Target.Discard()));
+
+    becomes(rabbit, TaskState.COMPLETED);
+    becomes(http, TaskState.COMPLETED);
+    becomes(kept, TaskState.COMPLETED);
+    for (TaskId id : List.of(waiting, ofType)) {
+      assertThat(world.find(id).state()).isEqualTo(TaskState.PENDING);
+      assertThat(world.find(id).attempt()).isZero();
+    }
+
+    broker.reachable(true);
+    becomes(waiting, TaskState.COMPLETED);
+    becomes(ofType, TaskState.RUNNING);
+  }
+
+  private TaskId createOfType(String type, Target target) {
+    type(type, target, A_MINUTE);
+    return world.create(World.task(type, null));
+  }
+
+  @Test
+  void what_did_not_reach_the_broker_gets_its_attempt_back() {
+    broker.hold();
+    List<TaskId> ids =
+        List.of(
+            world.create(World.task("t", ON_PUBLISH)), world.create(World.task("t", ON_REPORT)));
+    start();
+    await().until(() -> broker.published().size() == 2);
+
+    broker.reachable(false);
+    broker.end(LOST);
+
+    for (TaskId id : ids) {
+      becomes(id, TaskState.PENDING);
+      assertThat(world.find(id).attempt()).isZero();
+    }
+    nothingInFlight();
+    broker.reachable(true);
+    await().until(() -> broker.published().size() == 4);
+    assertThat(broker.published().subList(2, 4))
+        .allSatisfy(
+            again -> {
+              assertThat(again.lease().fence()).isEqualTo(2);
+              assertThat(again.attempt()).isEqualTo(1);
+            });
+  }
+
+  @Test
+  void a_report_before_the_confirm_is_accepted_and_the_confirm_writes_nothing() {
+    broker.hold();
+    TaskId id = world.create(World.task("t", ON_REPORT));
+    start();
+    ClaimedTask sent = publishedAs(1);
+    Map<String, String> headers =
+        MessageHeaders.of(sent, MessageHeaders.body(sent), world.clock.instant());
+    Lease told = ClaimToken.parse(String.valueOf(headers.get("Carillon-Token"))).orElseThrow();
+
+    assertThat(report(id, told)).containsExactly(true);
+    TaskView reported = world.find(id);
+    broker.end(CONFIRMED);
+    nothingInFlight();
+
+    assertThat(world.find(id)).isEqualTo(reported);
+    assertThat(reported.state()).isEqualTo(TaskState.COMPLETED);
+    assertThat(reported.output()).isEqualTo("\"done\"");
+    assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void a_publish_that_fails_after_the_report_changes_nothing() {
+    broker.hold();
+    TaskId id = world.create(World.task("t", ON_REPORT));
+    start();
+    ClaimedTask sent = publishedAs(1);
+    assertThat(report(id, sent.lease())).containsExactly(true);
+    TaskView reported = world.find(id);
+
+    broker.end(
+        new DeliveryResult.Refused(Failure.of(FailureKind.BROKER_REFUSED, "it is too large")));
+    nothingInFlight();
+
+    assertThat(world.find(id)).isEqualTo(reported);
+    assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void a_confirm_gives_the_seat_back_and_leaves_the_task_to_its_consumer() {
+    TaskId id = world.create(World.task("t", ON_REPORT));
+    start();
+    ClaimedTask sent = publishedAs(1);
+    nothingInFlight();
+
+    TaskView running = world.find(id);
+    assertThat(running.state()).isEqualTo(TaskState.RUNNING);
+    assertThat(running.leasedBy()).isEqualTo("kafka/main");
+    assertThat(running.leaseUntil()).isEqualTo(sent.leaseUntil());
+    assertThat(claims()).isEqualTo("1");
+
+    List<PullQueue.RenewResult> renewed =
+        world.db.inTransaction(
+            tx ->
+                world.pullQueue.renew(
+                    tx,
+                    World.TENANT,
+                    List.of(new PullQueue.Renewal(id, sent.lease())),
+                    _ -> true,
+                    A_MINUTE));
+    assertThat(renewed.getFirst().renewed()).isEqualTo(PullQueue.Renewed.RENEWED);
+    assertThat(report(id, sent.lease())).containsExactly(true);
+    assertThat(report(id, sent.lease())).containsExactly(false);
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+    assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void a_lapsed_lease_is_delivered_again_under_a_higher_fence_and_the_old_token_is_stale() {
+    type("t", ON_REPORT, Duration.ofSeconds(1));
+    TaskId id = world.create(World.task("t", null));
+    start();
+    ClaimedTask first = publishedAs(1);
+    var reaper =
+        new Reaper(
+            world.claims,
+            world.nodes,
+            () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
+            new Verdict(world.clock, 3),
+            _ -> {});
+
+    world.sql("UPDATE carillon.task SET lease_until = now() - interval '1s'");
+    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1s'");
+    reaper.reapOnce();
+
+    ClaimedTask second = publishedAs(2);
+    assertThat(second.id()).isEqualTo(first.id());
+    assertThat(second.lease().fence()).isGreaterThan(first.lease().fence());
+    assertThat(second.attempt()).isEqualTo(2);
+    assertThat(report(id, first.lease())).containsExactly(false);
+    assertThat(report(id, second.lease())).containsExactly(true);
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_stop_gives_back_what_was_not_confirmed() throws InterruptedException {
+    broker.hold();
+    List<TaskId> ids =
+        List.of(
+            world.create(World.task("t", ON_PUBLISH)), world.create(World.task("t", ON_REPORT)));
+    start();
+    await().until(() -> broker.published().size() == 2);
+
+    stop();
+
+    for (TaskId id : ids) {
+      assertThat(world.find(id).state()).isEqualTo(TaskState.PENDING);
+      assertThat(world.find(id).attempt()).isZero();
+    }
+    assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void no_more_is_claimed_than_there_is_room_for_in_the_queue() {
+    broker.room(3);
+    type("t", kafka(Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "group")), A_MINUTE);
+    for (int i = 0; i < 8; i++) {
+      world.create(World.task("t", null));
+    }
+    TaskId free = world.create(World.task("t", ON_PUBLISH));
+    start();
+
+    becomes(free, TaskState.COMPLETED);
+    await().untilAsserted(() -> assertThat(completed("t")).isEqualTo(4));
+    assertThat(broker.published()).hasSize(4);
+
+    broker.room(2);
+    await().untilAsserted(() -> assertThat(completed("t")).isEqualTo(6));
+    assertThat(broker.published()).hasSize(6);
+    broker.room(Integer.MAX_VALUE);
+    await().untilAsserted(() -> assertThat(completed("t")).isEqualTo(9));
+  }
+
+  private int completed(String type) {
+    return Integer.parseInt(
+        world.value(
+            """
+            SELECT count(*) FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
+            WHERE l.type = '%s' AND t.state = 'COMPLETED'
+            """
+                .formatted(type)));
+  }
+
+  @Test
+  void a_target_that_changed_between_the_look_and_the_claim_is_not_published_to() {
+    broker.hold();
+    Completer completer =
+        new Completer(
+            world.endings, () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE), _ -> {});
+    var dispatcher =
+        new Dispatcher(
+            deliverer,
+            () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
+            completer,
+            world.clock,
+            _ -> {});
+    var publishing = new Publishing(broker, world.catalog, dispatcher, completer);
+    type("t", ON_PUBLISH, A_MINUTE);
+    List<Target> changes =
+        List.of(
+            ON_REPORT,
+            new Target.Pull(),
+            new Target.Http("https://example.com/", "POST", Map.of(), null, null),
+            new Target.Kafka("elsewhere", "orders", Target.Complete.ON_PUBLISH, null));
+    for (Target changed : changes) {
+      TaskId id = world.create(World.task("t", null));
+      type("t", changed, A_MINUTE);
+      ClaimedTask claimed = world.claimOne("node"); // as for what is complete when published
+      completer.expect(claimed.lease().claim(), 1, new Seats(1));
+
+      publishing.start(List.of(claimed), "node");
+      completer.flushOnce();
+
+      assertThat(world.find(id).state()).as(changed.toString()).isEqualTo(TaskState.PENDING);
+      assertThat(world.find(id).attempt()).isZero();
+      world.cancel(id);
+    }
+    assertThat(broker.published()).isEmpty();
+  }
+
+  @Test
+  void what_was_claimed_under_a_lease_that_was_lost_is_not_published() {
+    NodeLease now = NodeLease.renewed("another", System.nanoTime(), A_MINUTE);
+    Completer completer = new Completer(world.endings, () -> now, _ -> {});
+    var dispatcher = new Dispatcher(deliverer, () -> now, completer, world.clock, _ -> {});
+    world.create(World.task("t", ON_PUBLISH));
+    ClaimedTask claimed = world.claimOne("node");
+    completer.expect(claimed.lease().claim(), 1, new Seats(1));
+
+    new Publishing(broker, world.catalog, dispatcher, completer).start(List.of(claimed), "node");
+
+    assertThat(broker.published()).isEmpty();
+  }
+}

@@ -1,0 +1,103 @@
+package carillon.testkit;
+
+import carillon.delivery.Publisher;
+import carillon.model.BrokerName;
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Target;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiConsumer;
+
+/** A broker that takes everything, remembers it, and confirms when it is told. */
+public final class FakePublisher implements Publisher {
+
+  private final BrokerName name;
+  private final List<ClaimedTask> published = new CopyOnWriteArrayList<>();
+  private final List<InFlight> inFlight = new ArrayList<>(); // guarded by itself
+  private volatile boolean reachable = true;
+  private volatile boolean confirming = true;
+  private volatile boolean closed;
+  private volatile int room = Integer.MAX_VALUE;
+  private volatile Runnable whenReady = () -> {};
+
+  private record InFlight(ClaimedTask task, BiConsumer<ClaimedTask, DeliveryResult> ended) {}
+
+  public FakePublisher(BrokerName name) {
+    this.name = name;
+  }
+
+  @Override
+  public BrokerName name() {
+    return name;
+  }
+
+  @Override
+  public boolean isReachable() {
+    return reachable;
+  }
+
+  /** From now on it answers, or not. */
+  public void reachable(boolean answers) {
+    reachable = answers;
+    whenReady.run();
+  }
+
+  @Override
+  public int room(Target.Broker target) {
+    return target.depth() == null ? Integer.MAX_VALUE : room;
+  }
+
+  /** How many more messages fit where the depth has a limit. */
+  public void room(int messages) {
+    room = messages;
+    whenReady.run();
+  }
+
+  /** From now on nothing is confirmed before {@link #end}. */
+  public void hold() {
+    confirming = false;
+  }
+
+  /** Ends whatever is in flight with this. */
+  public void end(DeliveryResult result) {
+    List<InFlight> ending;
+    synchronized (inFlight) {
+      ending = List.copyOf(inFlight);
+      inFlight.clear();
+    }
+    ending.forEach(one -> one.ended().accept(one.task(), result));
+  }
+
+  @Override
+  public void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {
+    synchronized (inFlight) {
+      tasks.forEach(task -> inFlight.add(new InFlight(task, ended)));
+    }
+    published.addAll(tasks);
+    if (room < Integer.MAX_VALUE) {
+      room = Math.max(0, room - tasks.size());
+    }
+    if (closed) {
+      end(new DeliveryResult.Interrupted());
+    } else if (confirming) {
+      end(new DeliveryResult.Accepted(null, null));
+    }
+  }
+
+  public List<ClaimedTask> published() {
+    return published;
+  }
+
+  @Override
+  public void whenReady(Runnable action) {
+    this.whenReady = action;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    end(new DeliveryResult.Interrupted());
+  }
+}
