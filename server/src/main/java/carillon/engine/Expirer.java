@@ -4,7 +4,10 @@ import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.util.function.Consumer;
 
-/** Ends what was not started in time. Harmless on several nodes at once. */
+/**
+ * Ends what was not started in time, and what was cancelled in SQL while it ran. Harmless on
+ * several nodes at once.
+ */
 final class Expirer {
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);
@@ -24,6 +27,7 @@ final class Expirer {
     if (expired > 0) {
       events.accept(new EngineEvent.Expired(expired));
     }
-    return expired >= MAX_BATCH ? Duration.ZERO : INTERVAL;
+    int cancelled = queue.cancelRequested(MAX_BATCH);
+    return expired >= MAX_BATCH || cancelled == MAX_BATCH ? Duration.ZERO : INTERVAL;
   }
 }

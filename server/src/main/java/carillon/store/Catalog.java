@@ -209,10 +209,23 @@ public final class Catalog {
       ON CONFLICT DO NOTHING
       """;
 
+  private static final String MAY_MAKE_TYPE =
+      """
+      /* Catalog.mayMakeType */
+      SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?)) AS free
+      """;
+
+  private static final String MAY_MAKE_LANE =
+      """
+      /* Catalog.mayMakeLane */
+      SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?, ?, ?, ?)) AS free
+      """;
+
   /**
-   * The lane with these properties, made if need be; in a transaction of its own, because it locks
+   * A lane with these properties, made if need be; in a transaction of its own, because it locks
    * the catalog's row. Only what was made is read: with all the others, a thousand new lanes would
-   * cost a million rows.
+   * cost a million rows. While a user's transaction is making the very same one, which may take as
+   * long as that likes, it is the next slice's.
    */
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     Lane lane = lanes.byName.get(new LaneName(tenant.value(), type, priority, slice, route));
@@ -223,20 +236,32 @@ public final class Catalog {
         db.inTransaction(
             tx -> {
               int before = history;
-              tx.update(ADD_TYPE, tenant, type);
-              tx.update(ADD_LANE, tenant, type, priority, slice, route.text());
+              if (isFree(tx, MAY_MAKE_TYPE, tenant, type)) {
+                tx.update(ADD_TYPE, tenant, type);
+              }
+              boolean isFree =
+                  isFree(tx, MAY_MAKE_LANE, tenant, type, priority, slice, route.text());
+              int free = isFree ? slice : slice + 1; // users make only the first
+              tx.update(ADD_LANE, tenant, type, priority, free, route.text());
               return new Made(
                   before,
                   version(tx),
-                  tx.query(TYPE, Catalog::type, tenant, type).getFirst(),
-                  tx.query(LANE, Catalog::lane, tenant, type, priority, slice, route.text())
+                  tx.queryOne(TYPE, Catalog::type, tenant, type),
+                  tx.query(LANE, Catalog::lane, tenant, type, priority, free, route.text())
                       .getFirst());
             });
     add(new TypeName(tenant.value(), type), made);
     return made.lane();
   }
 
-  private record Made(int history, long version, TaskType type, Lane lane) {}
+  private static boolean isFree(Tx tx, String lock, Object... name) {
+    return tx.query(lock, row -> row.getBoolean("free"), name).getFirst();
+  }
+
+  /**
+   * @param type empty while a user's transaction is making it
+   */
+  private record Made(int history, long version, Optional<TaskType> type, Lane lane) {}
 
   /**
    * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
@@ -246,8 +271,8 @@ public final class Catalog {
     if (made.history() != history) {
       return;
     }
-    if (snapshot.version() < made.version()) {
-      snapshot = snapshot.with(name, made.type());
+    if (snapshot.version() < made.version() && made.type().isPresent()) {
+      snapshot = snapshot.with(name, made.type().get());
     }
     lanes.add(made.lane());
   }
@@ -255,8 +280,8 @@ public final class Catalog {
   private static final String VERSION =
       """
       /* Catalog.version */
-      SELECT version
-      FROM carillon.catalog
+      SELECT c.version + (SELECT count(*) FROM carillon.catalog_change) AS version
+      FROM carillon.catalog c
       """;
 
   private static final String SECRET =

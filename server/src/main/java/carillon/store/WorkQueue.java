@@ -440,4 +440,9 @@ public final class WorkQueue {
     }
     return expired;
   }
+
+  /** Cancels what users asked to cancel in SQL while it ran; says how many requests there were. */
+  public int cancelRequested(int limit) {
+    return db.inTransaction(tx -> CancelRequests.apply(tx, limit));
+  }
 }

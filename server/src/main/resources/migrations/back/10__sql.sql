@@ -1,0 +1,42 @@
+-- Takes back V10: nobody enqueues in SQL any more. The tasks that were enqueued so stay.
+
+-- Rather fail and be started again than have every claim wait behind us for a lock.
+SET LOCAL lock_timeout = '2s';
+
+UPDATE carillon.task t
+SET cancel_requested = true,
+    version = t.version + 1
+FROM carillon.cancel_request r
+WHERE t.tenant = r.tenant
+  AND t.id = r.task
+  AND t.slot = r.slot
+  AND t.state = 'RUNNING'
+  AND NOT t.cancel_requested;
+
+DO $$
+DECLARE
+    granted record;
+BEGIN
+    FOR granted IN SELECT DISTINCT r.rolname FROM carillon.sql_role g JOIN pg_roles r ON r.oid = g.role LOOP
+        EXECUTE format('REVOKE USAGE ON SCHEMA carillon FROM %I', granted.rolname);
+    END LOOP;
+END
+$$;
+
+DROP FUNCTION carillon.enqueue, carillon.cancel, carillon.grant_enqueue, carillon.revoke_enqueue,
+    carillon.cancel_waiting, carillon.existing_task, carillon.is_younger, carillon.live_tasks,
+    carillon.refuse_bad_metadata, carillon.refuse_bad_payload, carillon.refuse_bad_text, carillon.sql_caller,
+    carillon.make_lane, carillon.making;
+
+CREATE OR REPLACE FUNCTION carillon.catalog_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE carillon.catalog SET version = version + 1;
+    RETURN NULL;
+END
+$$;
+
+-- Higher than any version that was ever seen, so that nodes read everything again.
+UPDATE carillon.catalog SET version = version + 1 + (SELECT count(*) FROM carillon.catalog_change);
+DROP TABLE carillon.catalog_change, carillon.cancel_request, carillon.sql_role;
+
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon TO PUBLIC;

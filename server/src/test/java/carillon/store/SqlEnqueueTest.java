@@ -1,0 +1,312 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import carillon.model.AlertSetting;
+import carillon.model.NewTask;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SqlEnqueueTest {
+
+  private World world;
+  private SqlUser user;
+
+  @BeforeEach
+  void open() throws SQLException {
+    world = World.create();
+    world.node("node");
+    for (int day = 0; day < 3; day++) {
+      world.slots.ensure(
+          Slot.of(world.clock.instant().plus(Duration.ofDays(day))));
+    }
+    user = SqlUser.owner(world.address);
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    user.close();
+    world.close();
+  }
+
+  private static TaskId id(String text) {
+    return TaskId.parse(text).orElseThrow();
+  }
+
+  private TaskView task(String id) {
+    return world.find(id(id));
+  }
+
+  @Test
+  void a_rolled_back_transaction_enqueues_nothing() throws SQLException {
+    user.begin();
+    String id = user.enqueue("'mail', '{\"to\": 1}'");
+    user.rollback();
+
+    assertThat(world.tasks.find(World.TENANT, id(id))).isEmpty();
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.task_type")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.catalog_change")).isEqualTo("0");
+  }
+
+  @Test
+  void a_committed_transaction_enqueues_exactly_one_task_as_it_was_asked_for() throws SQLException {
+    user.begin();
+    String id =
+        user.enqueue(
+            "'mail', '{\"to\": [1, null]}', key => 'k', priority => 7, concurrency_key => 'c',"
+                + " expires_at => now() + interval '1 hour', metadata => '{\"a\": \"b\"}'");
+    assertThat(world.tasks.find(World.TENANT, id(id))).isEmpty();
+    user.commit();
+
+    TaskView task = task(id);
+    assertThat(task.state()).isEqualTo(TaskState.PENDING);
+    assertThat(task.type()).isEqualTo("mail");
+    assertThat(task.payload()).isEqualTo("{\"to\": [1, null]}");
+    assertThat(task.key()).isEqualTo("k");
+    assertThat(task.concurrencyKey()).isEqualTo("c");
+    assertThat(task.priority()).isEqualTo(7);
+    assertThat(task.metadata()).isEqualTo(Map.of("a", "b"));
+    assertThat(task.expiresAt()).isAfter(task.dueAt());
+    assertThat(world.claimOne("node").id()).isEqualTo(id(id));
+    assertThat(world.claim("node", 10)).isEmpty();
+  }
+
+  @Test
+  void what_a_savepoint_takes_back_was_never_enqueued() throws SQLException {
+    user.begin();
+    String kept = user.enqueue("'mail'");
+    user.sql("SAVEPOINT s");
+    String gone = user.enqueue("'other'");
+    user.sql("ROLLBACK TO SAVEPOINT s");
+    user.commit();
+
+    assertThat(task(kept).state()).isEqualTo(TaskState.PENDING);
+    assertThat(world.tasks.find(World.TENANT, id(gone))).isEmpty();
+    world.catalog.refresh();
+    assertThat(world.catalog.isKnownType(World.TENANT, "other")).isFalse();
+    assertThat(world.create(World.task("other", null))).isNotNull();
+  }
+
+  @Test
+  void a_node_knows_the_lane_after_its_next_refresh() throws SQLException {
+    world.create(World.task("known", null));
+    world.catalog.refresh();
+    user.enqueue("'mail'");
+
+    world.catalog.refresh();
+
+    assertThat(world.catalog.lanes(World.TENANT, "mail")).hasSize(1);
+    world.create(World.task("later", null)); // folds the changes into the number
+    world.catalog.refresh();
+    user.enqueue("'third'");
+    world.catalog.refresh();
+    assertThat(world.catalog.lanes(World.TENANT, "third")).hasSize(1);
+  }
+
+  @Test
+  void a_due_time_is_kept_to_the_microsecond_whatever_the_session_is_set_to() throws SQLException {
+    user.sql("SET TimeZone = 'Pacific/Kiritimati'");
+    user.sql("SET DateStyle = 'German, DMY'");
+    Instant due =
+        world.clock.instant().truncatedTo(ChronoUnit.DAYS).plus(Duration.ofHours(47));
+
+    TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
+
+    assertThat(task.dueAt()).isEqualTo(due);
+    assertThat(task.readyAt()).isBetween(due, due.plusMillis(1));
+    assertThat(task.id().slot()).isEqualTo(Slot.of(due));
+  }
+
+  @Test
+  void the_past_means_now_and_a_delay_counts_from_now() throws SQLException {
+    TaskView past = task(user.enqueue("'mail', due_at => '-infinity'"));
+    TaskView delayed = task(user.enqueue("'mail', delay => interval '90 minutes'"));
+
+    Instant now = world.clock.instant();
+    assertThat(past.dueAt()).isCloseTo(now, within(10, ChronoUnit.SECONDS));
+    assertThat(delayed.dueAt()).isCloseTo(now.plusSeconds(5400), within(10, ChronoUnit.SECONDS));
+  }
+
+  @Test
+  void what_is_due_in_a_day_that_does_not_exist_yet_waits_in_an_earlier_one() throws SQLException {
+    Instant due = world.clock.instant().truncatedTo(ChronoUnit.MICROS).plus(Duration.ofDays(700));
+
+    TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
+
+    assertThat(task.dueAt()).isEqualTo(due);
+    assertThat(task.id().slot())
+        .isEqualTo(Slot.of(world.clock.instant().plus(Duration.ofDays(2))));
+    assertThat(world.value("SELECT slot FROM carillon.task WHERE id = '" + task.id() + "'"))
+        .isEqualTo(task.id().slot().day().toString());
+  }
+
+  @Test
+  void without_any_day_it_says_what_to_do() {
+    world.sql("DELETE FROM carillon.slot");
+    assertThatThrownBy(() -> user.enqueue("'mail'"))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("there is no day yet")
+        .hasMessageContaining("Start a server");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiterString = " -> ",
+      quoteCharacter = '~',
+      value = {
+        "NULL -> type must match",
+        "'' -> type must match",
+        "'two words' -> type must match",
+        "E'mail\\n' -> type must match",
+        "repeat('x', 101) -> type must match",
+        "'carillon.callback' -> Carillon's own",
+        "'t', to_jsonb(repeat('x', 262143)) -> 262144 bytes",
+        "'t', (repeat('[', 64) || repeat(']', 64))::jsonb -> deeper than 63",
+        "'t', key => repeat('x', 201) -> key may have 200",
+        "'t', key => repeat(U&'\\+01F600', 101) -> key may have 200",
+        "'t', key => E'a\\nb' -> control characters",
+        "'t', concurrency_key => repeat('x', 201) -> concurrency_key may have 200",
+        "'t', priority => 10 -> priority must be",
+        "'t', priority => -1 -> priority must be",
+        "'t', due_at => 'infinity' -> 730 days",
+        "'t', due_at => now() + interval '731 days' -> 730 days",
+        "'t', delay => interval '-1 second' -> must not be negative",
+        "'t', delay => interval '1 second', due_at => now() -> exclude each other",
+        "'t', expires_at => now() - interval '1 second' -> expires_at must be",
+        "'t', expires_at => 'infinity' -> expires_at must be",
+        "'t', unique_for => interval '1 hour' -> needs a key",
+        "'t', key => 'k', unique_for => interval '-1 hour' -> unique_for must be",
+        "'t', metadata => '[]' -> object of strings",
+        "'t', metadata => '{\"a\": 1}' -> object of strings",
+        "'t', metadata => jsonb_build_object(repeat('n', 65), 'v') -> 64 characters",
+        "'t', metadata => jsonb_build_object('n', repeat('v', 513)) -> 512 characters",
+        "'t', tenant => 'nobody' -> no such tenant",
+      })
+  void what_the_api_would_refuse_is_refused(String arguments, String why) {
+    assertThatThrownBy(() -> user.enqueue(arguments))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining(why)
+        .extracting(e -> ((SQLException) e).getSQLState())
+        .isEqualTo("22023");
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
+  }
+
+  @Test
+  void what_the_api_would_just_take_is_taken() throws SQLException {
+    user.enqueue("repeat('x', 100), to_jsonb(repeat('x', 262142))");
+    user.enqueue("'t', (repeat('[', 63) || repeat(']', 63))::jsonb");
+    user.enqueue("'t', key => repeat(U&'\\+01F600', 100), due_at => now() + interval '729 days'");
+
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("3");
+  }
+
+  @Test
+  void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by()
+      throws SQLException {
+    world.create(World.task("known", null));
+    world.tenants.put("default", true, false, 1, new AlertSetting.AsInstallation(), "test");
+
+    assertThat(user.enqueue("'known'")).isNotEmpty();
+    assertThatThrownBy(() -> user.enqueue("'new'")).hasMessageContaining("strict");
+    world.sql("UPDATE carillon.task_type SET schema = '{}'");
+    assertThatThrownBy(() -> user.enqueue("'known'"))
+        .hasMessageContaining("must fit a schema")
+        .hasMessageContaining("POST /v1/tasks");
+  }
+
+  @Test
+  void a_unique_task_is_the_same_for_sql_and_the_api() throws SQLException {
+    String first = user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
+    var again =
+        new NewTask(
+            "mail",
+            "k",
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            Duration.ofHours(1),
+            Map.of());
+
+    CreateResult byApi = world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, again));
+
+    assertThat(byApi).isInstanceOf(CreateResult.Existing.class);
+    assertThat(user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'"))
+        .isEqualTo(first);
+    assertThat(user.enqueue("'other', key => 'k', unique_for => interval '1 hour'"))
+        .isNotEqualTo(first);
+    world.cancel(id(first));
+    assertThat(user.enqueue("'mail', key => 'k', unique_for => interval '0'")).isNotEqualTo(first);
+  }
+
+  @Test
+  void a_look_through_all_days_keeps_no_locks_on_them() throws SQLException {
+    user.begin();
+    user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
+    user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
+    user.cancel("'mail', 'none'");
+
+    assertThat(
+            user.value(
+                """
+                SELECT count(DISTINCT relation) FROM pg_locks
+                WHERE pid = pg_backend_pid() AND relation::regclass::text ~ '^carillon.task_[0-9]+$'
+                """))
+        .isEqualTo("1");
+    user.rollback();
+  }
+
+  @Test
+  void the_key_is_found_by_its_index_in_every_day() throws SQLException {
+    user.sql("SELECT carillon.enqueue('mail', key => 'k' || n) FROM generate_series(1, 2000) n");
+    long before = scanned();
+
+    user.enqueue("'mail', key => 'k77', unique_for => interval '1 hour'");
+    user.cancel("'mail', 'k78'");
+
+    user.sql("SELECT pg_stat_force_next_flush()");
+    assertThat(scanned()).as("rows read by going through a day").isEqualTo(before);
+  }
+
+  private long scanned() throws SQLException {
+    user.sql("SELECT pg_stat_force_next_flush()");
+    return Long.parseLong(
+        world.value(
+            "SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'task\\_2%'"));
+  }
+
+  @Test
+  void ten_thousand_in_one_transaction() throws SQLException {
+    user.begin();
+    user.sql(
+        """
+        SELECT carillon.enqueue('mail', jsonb_build_object('n', n), key => 'k' || n)
+        FROM generate_series(1, 10000) n
+        """);
+    user.commit();
+
+    assertThat(world.value("SELECT count(DISTINCT id) FROM carillon.task")).isEqualTo("10000");
+    assertThat(world.value("SELECT count(*) FROM carillon.lane")).isEqualTo("1");
+  }
+}

@@ -1,0 +1,240 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.AlertSetting;
+import carillon.model.Slot;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SqlGrantsTest {
+
+  private World world;
+  private String role; // roles belong to the whole server
+  private SqlUser user;
+
+  @BeforeEach
+  void open() throws SQLException {
+    world = World.create();
+    world.slots.ensure(Slot.of(world.clock.instant()));
+    world.tenants.put("shop", false, false, 1, new AlertSetting.AsInstallation(), "test");
+    world.tenants.put("bank", false, false, 1, new AlertSetting.AsInstallation(), "test");
+    role = "Role \"" + UUID.randomUUID();
+    world.sql("CREATE ROLE " + quoted(role) + " LOGIN");
+    user = SqlUser.as(role, world.address);
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    user.close();
+    world.sql("DROP OWNED BY " + quoted(role));
+    world.sql("DROP ROLE " + quoted(role));
+    world.close();
+  }
+
+  private static String quoted(String name) {
+    return '"' + name.replace("\"", "\"\"") + '"';
+  }
+
+  private void grant(String more) {
+    world.sql("SELECT carillon.grant_enqueue('" + role + "'" + more + ")");
+  }
+
+  private String tenantOf(String task) {
+    return world.value(
+        "SELECT n.name FROM carillon.task t JOIN carillon.tenant n ON n.id = t.tenant"
+            + " WHERE t.id = '"
+            + task
+            + "'");
+  }
+
+  @Test
+  void nobody_may_before_it_is_granted_nor_after_it_is_revoked() throws SQLException {
+    assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("permission denied");
+    grant("");
+    assertThat(tenantOf(user.enqueue("'mail'"))).isEqualTo("default");
+    assertThat(user.cancel("'mail', 'k'")).isZero();
+
+    world.sql("SELECT carillon.revoke_enqueue('" + role + "')");
+
+    assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("permission denied");
+    assertThat(world.value("SELECT count(*) FROM carillon.sql_role")).isEqualTo("0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "SELECT * FROM carillon.task",
+        "SELECT * FROM carillon.every_transition",
+        "SELECT * FROM carillon.sql_role",
+        "SELECT secret FROM carillon.catalog",
+        "INSERT INTO carillon.cancel_request (tenant, task, slot, who)"
+            + " VALUES (1, gen_random_uuid(), now(), 'me')",
+        "UPDATE carillon.tenant SET strict = true",
+        "SELECT carillon.grant_enqueue(current_user, 'bank')",
+        "SELECT carillon.revoke_enqueue(current_user)",
+        "SELECT carillon.make_slot('2030-01-01')",
+        "SELECT carillon.make_lane(1, 'x', 5)",
+        "SELECT carillon.live_tasks(1, 'x', 'k', 1)",
+        "SELECT carillon.cancel_waiting(1, '2030-01-01', '{}', 'me')",
+        "SELECT carillon.sql_caller('bank', 'mail')",
+        "CREATE FUNCTION carillon.enqueue(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "SET ROLE postgres",
+      })
+  void what_is_granted_is_this_and_nothing_else(String statement) {
+    grant("");
+    assertThatThrownBy(() -> user.sql(statement)).hasMessageContaining("permission denied");
+  }
+
+  @Test
+  void no_function_of_ours_is_everybodys() {
+    assertThat(
+            world.value(
+                """
+                SELECT string_agg(p.proname, ' ')
+                FROM pg_proc p
+                WHERE p.pronamespace = 'carillon'::regnamespace
+                  AND (p.proacl IS NULL
+                       OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
+                """))
+        .isEqualTo("null");
+  }
+
+  @Test
+  void a_role_acts_for_its_own_tenant_and_types() throws SQLException {
+    grant(", 'shop', '{mail,bill}'");
+
+    assertThat(tenantOf(user.enqueue("'mail'"))).isEqualTo("shop");
+    assertThat(tenantOf(user.enqueue("'bill', tenant => 'shop'"))).isEqualTo("shop");
+    for (String other : List.of("'other'", "'mail', tenant => 'bank'", "'mail', tenant => 'no'")) {
+      assertThatThrownBy(() -> user.enqueue(other))
+          .hasMessageContaining("may not do this")
+          .extracting(e -> ((SQLException) e).getSQLState())
+          .isEqualTo("42501");
+    }
+    assertThatThrownBy(() -> user.cancel("'other', 'k'")).hasMessageContaining("may not do this");
+  }
+
+  @Test
+  void tasks_of_another_tenant_are_neither_cancelled_nor_in_the_way() throws SQLException {
+    String theirs;
+    try (SqlUser owner = SqlUser.owner(world.address)) {
+      theirs = owner.enqueue("'mail', key => 'k', unique_for => interval '1 day', tenant => 'bank'");
+    }
+    grant(", 'shop'");
+
+    assertThat(user.cancel("'mail', 'k'")).isZero();
+    assertThat(user.enqueue("'mail', key => 'k', unique_for => interval '1 day'"))
+        .isNotEqualTo(theirs);
+    assertThat(world.value("SELECT state FROM carillon.task WHERE id = '" + theirs + "'"))
+        .isEqualTo("PENDING");
+  }
+
+  @Test
+  void who_acts_for_several_says_for_which() throws SQLException {
+    grant(", 'shop'");
+    grant(", 'bank', '{mail}'");
+
+    assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("several tenants");
+    assertThat(tenantOf(user.enqueue("'mail', tenant => 'bank'"))).isEqualTo("bank");
+    assertThatThrownBy(() -> user.enqueue("'bill', tenant => 'bank'"))
+        .hasMessageContaining("may not do this");
+  }
+
+  @Test
+  void set_role_narrows_what_the_session_may() throws SQLException {
+    String narrow = "narrow-" + UUID.randomUUID();
+    world.sql("CREATE ROLE " + quoted(narrow));
+    world.sql("GRANT " + quoted(narrow) + " TO " + quoted(role));
+    world.sql("SELECT carillon.grant_enqueue('" + narrow + "', 'bank')");
+    grant(", 'shop'");
+
+    assertThat(tenantOf(user.enqueue("'mail', tenant => 'shop'"))).isEqualTo("shop");
+    assertThat(tenantOf(user.enqueue("'mail', tenant => 'bank'"))).isEqualTo("bank");
+    user.sql("SET ROLE " + quoted(narrow));
+    assertThat(tenantOf(user.enqueue("'mail'"))).isEqualTo("bank");
+    assertThatThrownBy(() -> user.enqueue("'mail', tenant => 'shop'"))
+        .hasMessageContaining("may not do this");
+    user.sql("RESET ROLE");
+    world.sql("DROP OWNED BY " + quoted(narrow));
+    world.sql("DROP ROLE " + quoted(narrow));
+  }
+
+  @Test
+  void a_grant_belongs_to_the_role_and_not_to_its_name() throws SQLException {
+    grant(", 'shop'");
+    String renamed = role + " new";
+    world.sql("ALTER ROLE " + quoted(role) + " RENAME TO " + quoted(renamed));
+    String former = role;
+    role = renamed;
+    world.sql("CREATE ROLE " + quoted(former));
+    world.sql("SELECT carillon.grant_enqueue('" + former + "', 'bank')");
+
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.sql_role WHERE role = '%s'::regrole"
+                    .formatted(quoted(former))))
+        .isEqualTo("1");
+    world.sql("DROP OWNED BY " + quoted(former));
+    world.sql("DROP ROLE " + quoted(former));
+    try (SqlUser again = SqlUser.as(renamed, world.address)) {
+      assertThat(tenantOf(again.enqueue("'mail'"))).isEqualTo("shop");
+    }
+  }
+
+  @Test
+  void names_that_the_caller_shadows_are_not_used() throws SQLException {
+    grant("");
+        world.sql("CREATE SCHEMA trap");
+    world.sql("GRANT ALL ON SCHEMA trap TO " + quoted(role));
+    user.sql(
+        "CREATE FUNCTION trap.clock_timestamp() RETURNS timestamptz LANGUAGE sql"
+            + " AS 'SELECT 1 / 0 * interval ''1 s'' + now()'");
+    user.sql(
+        "CREATE FUNCTION trap.pg_has_role(name, oid, text) RETURNS boolean LANGUAGE sql"
+            + " AS 'SELECT true'");
+    user.sql(
+        "CREATE FUNCTION trap.eq(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'");
+    user.sql("CREATE OPERATOR trap.= (LEFTARG = text, RIGHTARG = text, FUNCTION = trap.eq)");
+    user.sql("CREATE TEMP TABLE sql_role (role regrole, tenant int, types text[])");
+    user.sql("CREATE TEMP TABLE tenant (id int, name text, strict boolean)");
+    user.sql("CREATE TEMP TABLE pg_namespace (nspname text, nspowner oid)");
+    user.sql(
+        "INSERT INTO pg_temp.pg_namespace"
+            + " SELECT 'carillon', oid FROM pg_roles WHERE rolname = session_user");
+    user.sql("SET search_path = trap, pg_temp, pg_catalog");
+
+    assertThat(tenantOf(user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'")))
+        .isEqualTo("default");
+    assertThatThrownBy(() -> user.enqueue("'mail', tenant => 'bank'"))
+        .hasMessageContaining("may not do this");
+    assertThat(user.cancel("'mail', 'k'")).isEqualTo(1);
+    user.sql("RESET search_path");
+  }
+
+  @Test
+  void going_back_takes_the_grants_away_and_keeps_the_tasks() throws SQLException {
+    grant("");
+    user.enqueue("'mail'");
+    Migrations migrations =
+        Migrations.open(world.address.url(), world.address.user(), world.address.password());
+
+    migrations.apply(OptionalInt.of(9));
+
+    assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("permission denied");
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1");
+    migrations.apply(OptionalInt.empty());
+    grant("");
+    assertThat(user.enqueue("'mail'")).isNotEmpty();
+  }
+}

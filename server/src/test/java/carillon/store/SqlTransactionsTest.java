@@ -1,0 +1,292 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Outcome;
+import carillon.model.Slot;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What users' transactions that stay open, fail or race must not do to others. */
+@Timeout(60)
+class SqlTransactionsTest {
+
+  private World world;
+  private SqlUser user;
+
+  @BeforeEach
+  void open() throws SQLException {
+    world = World.create();
+    world.node("node");
+    world.slots.ensure(Slot.of(world.clock.instant()));
+    world.slots.ensure(Slot.of(world.clock.instant().plus(Duration.ofDays(1))));
+    user = SqlUser.owner(world.address).begin();
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    user.close();
+    world.close();
+  }
+
+  private static TaskId id(String text) {
+    return TaskId.parse(text).orElseThrow();
+  }
+
+  private void complete(ClaimedTask task) {
+    world.endings.finish(
+        List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
+  }
+
+  @Test
+  void while_one_is_open_everybody_else_goes_on() throws SQLException {
+    String held = user.enqueue("'held', key => 'k'");
+    user.sql("SET CONSTRAINTS ALL IMMEDIATE");
+    long start = System.nanoTime();
+
+    TaskId same = world.create(World.task("held", null));
+    TaskId again = world.create(World.task("held", null));
+    world.create(World.task("other", new Target.Discard()));
+    try (SqlUser another = SqlUser.owner(world.address)) {
+      another.enqueue("'third'");
+    }
+    List<ClaimedTask> claimed = new ArrayList<>();
+    while (claimed.size() < 4) {
+      claimed.addAll(world.claim("node", 10));
+    }
+    claimed.forEach(this::complete);
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+
+    assertThat(took).isLessThan(Duration.ofSeconds(4)); // a statement that waits fails after 5 s
+    assertThat(world.state(same)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(again)).isEqualTo(TaskState.COMPLETED);
+    user.commit();
+    assertThat(world.claimOne("node").id()).isEqualTo(id(held));
+    world.create(World.task("held", null));
+    assertThat(world.catalog.isKnownType(World.TENANT, "held")).isTrue();
+  }
+
+  @Test
+  void a_waiting_task_is_cancelled_with_the_transaction_or_not_at_all() throws SQLException {
+    String task = user.enqueue("'mail', key => 'k'");
+    user.enqueue("'mail', key => 'k', due_at => now() + interval '1 day'");
+    String other = user.enqueue("'mail', key => 'other'");
+    user.commit();
+
+    assertThat(user.cancel("'mail', 'k'")).isEqualTo(2);
+    assertThat(user.cancel("'mail', 'k'")).isZero();
+    List<ClaimedTask> meanwhile = List.of(world.claimOne("node"));
+    assertThat(meanwhile).extracting(ClaimedTask::id).containsExactly(id(other));
+    assertThat(world.claim("node", 10)).isEmpty();
+    user.rollback();
+    assertThat(world.state(id(task))).isEqualTo(TaskState.PENDING);
+
+    assertThat(user.cancel("'mail', 'k'")).isEqualTo(2);
+    user.commit();
+    assertThat(world.state(id(task))).isEqualTo(TaskState.CANCELLED);
+    assertThat(world.tasks.story(World.TENANT, id(task)).orElseThrow().transitions())
+        .extracting(TaskStory.Transition::who)
+        .containsExactly("sql:postgres");
+  }
+
+  @Test
+  void what_is_enqueued_and_cancelled_in_one_transaction_never_runs() throws SQLException {
+    user.enqueue("'mail', key => 'k'");
+    assertThat(user.cancel("'mail', 'k'")).isEqualTo(1);
+    user.commit();
+
+    assertThat(world.claim("node", 10)).isEmpty();
+  }
+
+  @Test
+  void a_running_task_can_end_while_a_transaction_that_cancelled_it_is_open() throws SQLException {
+    user.enqueue("'mail', key => 'k'");
+    user.commit();
+    ClaimedTask running = world.claimOne("node");
+    assertThat(user.cancel("'mail', 'k'")).isZero();
+    user.sql("SET CONSTRAINTS ALL IMMEDIATE");
+
+    complete(running);
+
+    assertThat(world.state(running.id())).isEqualTo(TaskState.COMPLETED);
+    user.commit();
+    assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
+    assertThat(world.queue.cancelRequested(10)).isZero();
+    assertThat(world.state(running.id())).isEqualTo(TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_running_task_is_asked_to_end_once_the_transaction_is_committed() throws SQLException {
+    user.enqueue("'mail', key => 'k'");
+    user.commit();
+    ClaimedTask running = world.claimOne("node");
+    user.cancel("'mail', 'k'");
+    assertThat(world.queue.cancelRequested(10)).isZero();
+
+    user.commit();
+    world.queue.cancelRequested(10);
+
+    assertThat(world.find(running.id()).cancelRequested()).isTrue();
+  }
+
+  /** A cancel that waited for a claim has locked the row that is RUNNING by then. */
+  @Test
+  void a_cancel_that_lost_to_a_claim_keeps_no_lock_on_the_running_task() throws Exception {
+    user.enqueue("'mail', key => 'k'");
+    user.commit();
+    try (SqlUser claimer = SqlUser.owner(world.address).begin();
+        ExecutorService other = Executors.newSingleThreadExecutor()) {
+      String pid = String.valueOf(user.value("SELECT pg_backend_pid()"));
+      claimer.sql(
+          "UPDATE carillon.task SET state = 'RUNNING', ready_at = NULL, claim = gen_random_uuid()");
+      Future<Integer> cancelled = other.submit(() -> user.cancel("'mail', 'k'"));
+      String isWaiting =
+          "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = " + pid;
+      while (!"t".equals(world.value(isWaiting))) {
+        Thread.onSpinWait();
+      }
+      claimer.commit();
+      assertThat(cancelled.get()).isZero();
+      claimer.sql("SELECT FROM carillon.task FOR UPDATE NOWAIT");
+    }
+    user.commit();
+    assertThat(world.value("SELECT count(*) FROM carillon.cancel_request")).isEqualTo("1");
+  }
+
+  @Test
+  void cancels_race_with_claims_and_every_task_has_one_end() throws Exception {
+    int tasks = 300;
+    user.sql("SELECT carillon.enqueue('mail', key => 'k' || n) FROM generate_series(1, 300) n");
+    user.commit();
+    AtomicInteger cancelled = new AtomicInteger();
+    List<ClaimedTask> claimed = new ArrayList<>();
+    try (ExecutorService users = Executors.newFixedThreadPool(4)) {
+      for (int t = 0; t < 4; t++) {
+        int first = t;
+        users.submit(
+            () -> {
+              try (SqlUser one = SqlUser.owner(world.address)) {
+                for (int n = 1 + first; n <= tasks; n += 4) {
+                  cancelled.addAndGet(one.cancel("'mail', 'k" + n + "'"));
+                }
+              }
+              return cancelled;
+            });
+      }
+      while (claimed.size() + cancelled.get() < tasks) {
+        claimed.addAll(world.claim("node", 7));
+      }
+    }
+    claimed.forEach(this::complete);
+
+    while (world.queue.cancelRequested(100) > 0) {
+      Thread.onSpinWait();
+    }
+    assertThat(claimed.size() + cancelled.get()).isEqualTo(tasks);
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.task WHERE state IN ('COMPLETED', 'CANCELLED')"))
+        .isEqualTo("300");
+  }
+
+  @Test
+  void many_users_with_deadlocks_rollbacks_and_savepoints_get_what_they_committed()
+      throws Exception {
+    Set<String> committed = new HashSet<>();
+    ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+    world.sql("CREATE TABLE account (id int PRIMARY KEY, n int NOT NULL)");
+    world.sql("INSERT INTO account SELECT n, 0 FROM generate_series(1, 4) n");
+    try (ExecutorService users = Executors.newFixedThreadPool(32)) {
+      List<Future<List<String>>> all = new ArrayList<>();
+      for (int seed = 0; seed < 32; seed++) {
+        Random random = new Random(seed);
+        all.add(users.submit(() -> transactions(random, failures)));
+      }
+      for (Future<List<String>> one : all) {
+        committed.addAll(one.get());
+      }
+    }
+    assertThat(failures).as("deadlocks and serialization failures").isNotEmpty();
+    assertThat(failures).isSubsetOf("40P01", "40001");
+    assertThat(committed).isNotEmpty();
+    assertThat(world.value("SELECT count(*) FROM carillon.task"))
+        .isEqualTo(String.valueOf(committed.size()));
+
+    Set<String> delivered = new HashSet<>();
+    while (delivered.size() < committed.size()) {
+      for (ClaimedTask task : world.claim("node", 500)) {
+        assertThat(delivered.add(task.id().toString())).as("delivered once").isTrue();
+        complete(task);
+      }
+    }
+    assertThat(delivered).isEqualTo(committed);
+    assertThat(world.claim("node", 10)).isEmpty();
+  }
+
+  /** What was committed. */
+  private List<String> transactions(Random random, ConcurrentLinkedQueue<String> failures)
+      throws SQLException {
+    List<String> committed = new ArrayList<>();
+    try (SqlUser one = SqlUser.owner(world.address).begin()) {
+      if (random.nextInt(4) == 0) {
+        one.serializable();
+      }
+      for (int n = 0; n < 8; n++) {
+        List<String> made = new ArrayList<>();
+        try {
+          for (int step = 0; step < 3; step++) {
+            one.sql("UPDATE account SET n = n + 1 WHERE id = " + (1 + random.nextInt(4)));
+            made.add(one.enqueue("'type" + random.nextInt(6) + "', '{\"n\": 1}'"));
+            one.sql("SAVEPOINT s");
+            one.enqueue("'type" + random.nextInt(6) + "'");
+            one.sql("ROLLBACK TO SAVEPOINT s");
+          }
+          if (random.nextInt(3) == 0) {
+            one.rollback();
+          } else {
+            one.commit();
+            committed.addAll(made);
+          }
+        } catch (SQLException e) {
+          failures.add(e.getSQLState());
+          one.rollback();
+        }
+      }
+    }
+    return committed;
+  }
+
+  @Test
+  void a_key_that_is_held_does_not_stop_the_janitor() throws SQLException {
+    world.sql(
+        "INSERT INTO carillon.unique_task"
+            + " VALUES (1, 'mail', 'k', gen_random_uuid(), now() - interval '1 day')");
+    user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
+
+    assertThat(new UniqueTasks(world.db).forgetOld(10)).isZero();
+
+    user.rollback();
+    assertThat(new UniqueTasks(world.db).forgetOld(10)).isEqualTo(1);
+  }
+}
