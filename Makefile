@@ -1,9 +1,11 @@
 # What one does with Carillon. Everything else is behind ./carillon --help.
 
-sources := $(shell find pom.xml */pom.xml */src/main 2>/dev/null)
+# What the program and its tools are made of. The Spring Boot starter and the examples are not.
+modules := client server bench chaos
+sources := $(shell find pom.xml $(modules:=/pom.xml) $(modules:=/src/main) 2>/dev/null)
 built := server/target/.built
 
-.PHONY: help build run test bench bench-quick chaos fmt fmt-check clean
+.PHONY: help build run test bench bench-quick chaos examples fmt fmt-check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -16,7 +18,7 @@ $(built): $(sources)
 	@mkdir -p server/target
 	@touch server/target/.building
 	@echo "Building ..."
-	@tools/mvn package -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
+	@tools/mvn package -pl '!spring,!examples' -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
 	  { grep -E '^(\[(WARNING|ERROR)\] .|No )' server/target/build.log >&2; exit 1; }
 	@tools/java-cds
 	@mv server/target/.building $(built)
@@ -37,6 +39,9 @@ bench-quick: build ## the same with less of everything, under 3 minutes
 
 chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results
 	@exec chaos/run
+
+examples: build ## build the examples and the Spring Boot starter; examples/README.md says how to run each
+	@tools/mvn -q package -pl spring,examples -am -Dmaven.test.skip=true
 
 fmt: ## format all Java files
 	@tools/fmt

@@ -1,0 +1,93 @@
+package carillon.spring;
+
+import carillon.client.TaskContext;
+import carillon.client.WorkerBuilder;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Type;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.ReflectionUtils;
+
+/** One method with {@link CarillonTask}, and the bean to call it on. */
+final class TaskMethod {
+
+  private final String type;
+  private final Supplier<Object> bean;
+  private final Method method;
+  private final int payload;
+
+  /**
+   * @param method one that can be called on the bean, also if that is a proxy
+   * @throws IllegalStateException if it takes more than a task has
+   */
+  TaskMethod(String type, Supplier<Object> bean, Method method) {
+    this.type = type;
+    this.bean = bean;
+    this.method = method;
+    this.payload = payloadOf(method);
+    ReflectionUtils.makeAccessible(method);
+  }
+
+  String type() {
+    return type;
+  }
+
+  /** Has the worker call it. */
+  void register(WorkerBuilder worker) {
+    if (payload < 0) {
+      worker.handle(type, context -> call(null, context));
+    } else {
+      Type as = method.getGenericParameterTypes()[payload];
+      worker.handleAs(type, as, this::call);
+    }
+  }
+
+  @Nullable Object call(@Nullable Object data, TaskContext context) throws Exception {
+    @Nullable Object[] arguments = new @Nullable Object[method.getParameterCount()];
+    for (int i = 0; i < arguments.length; i++) {
+      arguments[i] = i == payload ? data : context;
+    }
+    try {
+      return method.invoke(bean.get(), arguments);
+    } catch (InvocationTargetException e) {
+      // What the method threw says what becomes of the task.
+      ReflectionUtils.rethrowException(e.getTargetException());
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Which parameter is the payload; -1 if none is. */
+  private static int payloadOf(Method method) {
+    int payload = -1;
+    int contexts = 0;
+    Class<?>[] parameters = method.getParameterTypes();
+    for (int i = 0; i < parameters.length; i++) {
+      if (parameters[i] == TaskContext.class) {
+        contexts++;
+      } else if (payload < 0) {
+        payload = i;
+      } else {
+        throw wrong(method, "takes more than one payload");
+      }
+    }
+    if (contexts > 1) {
+      throw wrong(method, "takes more than one TaskContext");
+    }
+    return payload;
+  }
+
+  private static IllegalStateException wrong(Method method, String what) {
+    return new IllegalStateException(
+        "@CarillonTask method "
+            + method.toGenericString()
+            + " "
+            + what
+            + "; it may take one payload and one TaskContext");
+  }
+
+  @Override
+  public String toString() {
+    return method.getDeclaringClass().getSimpleName() + "." + method.getName();
+  }
+}

@@ -1,0 +1,27 @@
+package carillon.spring;
+
+import carillon.client.ClaimedTask;
+import carillon.client.WorkerListener;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/** Logs what a human may want to look at, and never payloads. */
+final class WorkerLog implements WorkerListener {
+
+  static final Log log = LogFactory.getLog(CarillonWorker.class);
+
+  @Override
+  public void handlerThrew(ClaimedTask task, Throwable what) {
+    log.warn(task + " failed", what);
+  }
+
+  @Override
+  public void stale(ClaimedTask task) {
+    log.warn(task + " went to another worker; its result was dropped");
+  }
+
+  @Override
+  public void callFailed(Exception why) {
+    log.warn("a call failed and will be repeated: " + why.getMessage());
+  }
+}
