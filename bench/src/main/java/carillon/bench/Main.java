@@ -36,7 +36,8 @@ public final class Main {
       task early, by up to its poll interval; such a time is negative.
 
       `sql` is the limit: the same writes in a loop inside PostgreSQL, no scheduler and no client. `raw` is what one
-      cannot do without: plain INSERTs, a plain COPY, plain requests. Peers that are slow get fewer tasks: %s.
+      cannot do without: plain INSERTs, a plain COPY, plain requests, a plain
+      producer. Peers that are slow get fewer tasks: %s.
       """
           .formatted(Sizes.PEERS);
 
@@ -157,6 +158,7 @@ public final class Main {
 
     measure("http", new Delivery(), "carillon", carillon);
     measure("http", new Posts(), "raw", raw);
+    measureKafka(systems);
     measureRabbitMq(systems);
   }
 
@@ -175,6 +177,17 @@ public final class Main {
           new RabbitMqDelivery(rabbit),
           "carillon",
           () -> systems.carillon(rabbit.options()));
+    }
+  }
+
+  private void measureKafka(Systems systems) throws IOException, InterruptedException {
+    if (!options.wants(Publishing.NAME, "carillon") && !options.wants(Publishing.NAME, "raw")) {
+      return;
+    }
+    try (Kafka kafka = Kafka.start(DIRECTORY)) {
+      measure(Publishing.NAME, new Publishing(), "carillon", () -> systems.carillon(List.of("--kafka", "main=" + kafka.servers())));
+      Start<RawLimit> raw = systems::raw;
+      measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
     }
   }
 

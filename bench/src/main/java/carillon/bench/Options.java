@@ -36,6 +36,7 @@ record Options(
           "burst",
           BigBurst.NAME,
           "http",
+          Publishing.NAME,
           "rabbitmq",
           Nodes.NAME);
 

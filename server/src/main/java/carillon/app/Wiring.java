@@ -8,6 +8,7 @@ import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
 import carillon.delivery.Publisher;
+import carillon.delivery.kafka.KafkaPublisher;
 import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.delivery.rabbitmq.RabbitPublisher;
 import carillon.engine.Engine;
@@ -64,13 +65,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.crypto.spec.SecretKeySpec;
@@ -307,7 +308,8 @@ final class Wiring {
 
   /** The clusters that tasks may name here, also on nodes that publish nothing themselves. */
   private static Set<BrokerName> brokers(Config config) {
-    Set<BrokerName> names = new HashSet<>();
+    Set<BrokerName> names = new TreeSet<>();
+    config.brokers().kafka().forEach(cluster -> names.add(cluster.name()));
     for (RabbitCluster cluster : config.brokers().rabbitmq()) {
       names.add(new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name()));
     }
@@ -317,6 +319,10 @@ final class Wiring {
   /** One for each of them; none waits for its broker to answer. */
   private static List<Publisher> publishers(Config config, InstantSource clock) {
     List<Publisher> publishers = new ArrayList<>();
+    config
+        .brokers()
+        .kafka()
+        .forEach(cluster -> publishers.add(KafkaPublisher.start(cluster, clock)));
     for (RabbitCluster cluster : config.brokers().rabbitmq()) {
       publishers.add(RabbitPublisher.start(cluster, clock));
     }
