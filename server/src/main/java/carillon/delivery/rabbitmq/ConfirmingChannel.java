@@ -46,8 +46,8 @@ final class ConfirmingChannel {
    * @param valve holds writing up while the broker wants nothing
    * @param whenClosed is told why, if it was not us
    */
-  static ConfirmingChannel open(
-      Channel channel, Valve valve, String name, ChannelClosed whenClosed) throws IOException {
+  static ConfirmingChannel open(Channel channel, Valve valve, String name, ChannelClosed whenClosed)
+      throws IOException {
     var confirming = new ConfirmingChannel(channel, valve, name);
     channel.confirmSelect();
     channel.addReturnListener(confirming::returned);

@@ -297,11 +297,7 @@ class RabbitPublisherTest {
     queue("limited", Map.of());
     var limited =
         new Target.RabbitMq(
-            "main",
-            "",
-            "limited",
-            Target.Complete.ON_PUBLISH,
-            new Target.DepthLimit(3, "limited"));
+            "main", "", "limited", Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "limited"));
     var told = new AtomicInteger();
     publisher.whenReady(told::incrementAndGet);
 
@@ -348,6 +344,7 @@ class RabbitPublisherTest {
   @Test
   void what_is_not_confirmed_when_the_broker_dies_is_unreached() throws IOException {
     queue("durable", Map.of("x-queue-type", "quorum"));
+    rabbit().settle();
     List<ClaimedTask> tasks =
         IntStream.range(0, 5_000).mapToObj(n -> task(to("", "durable"), 5)).toList();
     Set<String> accepted = ConcurrentHashMap.newKeySet();
@@ -378,10 +375,7 @@ class RabbitPublisherTest {
     channel = channel();
     Set<String> kept = ConcurrentHashMap.newKeySet();
     channel.basicConsume(
-        "durable",
-        true,
-        (_, message) -> kept.add(message.getProperties().getMessageId()),
-        _ -> {});
+        "durable", true, (_, message) -> kept.add(message.getProperties().getMessageId()), _ -> {});
     await().atMost(PATIENCE).until(() -> kept.containsAll(accepted));
     assertThat(accepted).hasSizeLessThan(tasks.size());
   }
