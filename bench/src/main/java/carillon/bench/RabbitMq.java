@@ -15,7 +15,9 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is set beside. */
+/**
+ * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is set beside.
+ */
 final class RabbitMq implements AutoCloseable {
 
   static final String QUEUE = "bench";

@@ -173,8 +173,7 @@ class RabbitMqTest {
     return api()
         .post(
             "/v1/work/report",
-            Map.of(
-                "results", List.of(Map.of("id", task, "token", token, "outcome", "completed"))))
+            Map.of("results", List.of(Map.of("id", task, "token", token, "outcome", "completed"))))
         .path("results")
         .path(0)
         .path("result")
@@ -184,6 +183,7 @@ class RabbitMqTest {
   @Test
   void none_of_many_is_lost_when_the_broker_is_killed_and_other_lanes_go_on() throws IOException {
     queue("orders", Map.of("complete", "onPublish"));
+    rabbit().settle();
     Set<String> ids = new HashSet<>(create("orders", MANY));
     await().atMost(PATIENCE).until(() -> inState("orders", "COMPLETED") > 2_000);
 
@@ -248,8 +248,7 @@ class RabbitMqTest {
     for (String type : List.of("nowhere", "no.exchange")) {
       String task = create(type, 1).getFirst();
       await().atMost(PATIENCE).until(() -> status(task).equals("DEAD"));
-      assertThat(api().get("/v1/tasks/" + task).path("attempts").toString())
-          .contains("unroutable");
+      assertThat(api().get("/v1/tasks/" + task).path("attempts").toString()).contains("unroutable");
     }
   }
 

@@ -142,6 +142,11 @@ public final class RabbitMqServer implements AutoCloseable {
     server = null;
   }
 
+  /** Writes down at once what was declared; it would otherwise take it some seconds. */
+  public void settle() {
+    control("eval", "[dets:sync(Table) || Table <- dets:all()].");
+  }
+
   /** Runs {@code rabbitmqctl} on it. */
   public void control(String... arguments) {
     List<String> command = new ArrayList<>();

@@ -1,6 +1,7 @@
 package carillon.delivery.rabbitmq;
 
 import carillon.model.DeliveryResult;
+import carillon.model.Failure;
 import carillon.model.FailureKind;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Return;
@@ -45,8 +46,8 @@ final class ConfirmingChannel {
    * @param valve holds writing up while the broker wants nothing
    * @param whenClosed is told why, if it was not us
    */
-  static ConfirmingChannel open(
-      Channel channel, Valve valve, String name, ChannelClosed whenClosed) throws IOException {
+  static ConfirmingChannel open(Channel channel, Valve valve, String name, ChannelClosed whenClosed)
+      throws IOException {
     var confirming = new ConfirmingChannel(channel, valve, name);
     channel.confirmSelect();
     channel.addReturnListener(confirming::returned);
@@ -90,8 +91,8 @@ final class ConfirmingChannel {
   }
 
   private void send(Publication next) {
+    next.sent(System.nanoTime()); // before anybody can find it
     unconfirmed.put(channel.getNextPublishSeqNo(), next);
-    next.sent(System.nanoTime());
     try {
       channel.basicPublish(
           next.target.exchange(), next.target.routingKey(), true, next.properties, next.body);
@@ -101,6 +102,20 @@ final class ConfirmingChannel {
       if (how != null) {
         endAll(how);
       }
+    } catch (RuntimeException e) {
+      // It cannot be written, but was counted: from here on confirms would mean other messages.
+      next.end(
+          new DeliveryResult.Refused(
+              Failure.of(FailureKind.BROKER_REFUSED, "it cannot be a message: " + e.getMessage())));
+      abort();
+    }
+  }
+
+  private void abort() {
+    try {
+      channel.abort();
+    } catch (IOException _) {
+      // it is closed already
     }
   }
 

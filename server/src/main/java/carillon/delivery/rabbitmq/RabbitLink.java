@@ -154,10 +154,11 @@ final class RabbitLink {
   void ask() throws IOException {
     for (String next = firstUnasked(); next != null; next = firstUnasked()) {
       String exchange = next;
-      if (exists(channel -> channel.exchangeDeclarePassive(exchange))) {
-        exchanges.found(exchange);
-      } else {
+      Blame no = ask(channel -> channel.exchangeDeclarePassive(exchange));
+      if (no != null && no.isMissing()) {
         exchanges.missing(exchange);
+      } else {
+        exchanges.found(exchange); // whether we may publish there is said when we do
       }
       List<Publication> waiting;
       synchronized (unasked) {
@@ -175,30 +176,29 @@ final class RabbitLink {
     }
   }
 
-  /** The messages that wait in a queue; empty if there is none of this name. */
+  /** The messages that wait in a queue; empty if there is none of this name, or it is not ours. */
   OptionalLong count(String queue) throws IOException {
     long[] messages = {0};
-    boolean isThere =
-        exists(channel -> messages[0] = channel.queueDeclarePassive(queue).getMessageCount());
-    return isThere ? OptionalLong.of(messages[0]) : OptionalLong.empty();
+    Blame no = ask(channel -> messages[0] = channel.queueDeclarePassive(queue).getMessageCount());
+    return no == null ? OptionalLong.of(messages[0]) : OptionalLong.empty();
   }
 
-  /** A question that the broker answers with 404 by closing the channel. */
+  /** A question to which the broker says no by closing the channel. */
   private interface Question {
     void ask(Channel channel) throws IOException;
   }
 
-  private boolean exists(Question question) throws IOException {
+  /** Null means yes. */
+  private @Nullable Blame ask(Question question) throws IOException {
     if (asking == null || !asking.isOpen()) {
       asking = channel();
     }
     try {
       question.ask(asking);
-      return true;
+      return null;
     } catch (IOException e) {
-      if (e.getCause() instanceof ShutdownSignalException cause
-          && Blame.of(cause).isMissing()) {
-        return false;
+      if (e.getCause() instanceof ShutdownSignalException cause && !cause.isHardError()) {
+        return Blame.of(cause);
       }
       throw e;
     }

@@ -7,7 +7,6 @@ import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
 import com.rabbitmq.client.AMQP.BasicProperties;
-import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -34,6 +33,7 @@ public final class RabbitPublisher implements Publisher {
   private static final Logger log = LoggerFactory.getLogger(RabbitPublisher.class);
 
   private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+  private static final Duration AT_ONCE = Duration.ofMillis(20);
   private static final Duration FIRST_RETRY = Duration.ofMillis(500);
   private static final Duration LAST_RETRY = Duration.ofSeconds(5);
   private static final int PERSISTENT = 2;
@@ -155,7 +155,7 @@ public final class RabbitPublisher implements Publisher {
         } else {
           look(current);
         }
-      } catch (IOException | ShutdownSignalException | TimeoutException e) {
+      } catch (IOException | TimeoutException | RuntimeException e) {
         if (current != null && current.isOpen()) {
           log.warn("RabbitMQ {}: {}", name, reason(e));
           current.close(_ -> Publication.unreached("the broker did not answer"));
@@ -201,9 +201,10 @@ public final class RabbitPublisher implements Publisher {
     RabbitLink current = link;
     boolean isLost = current == null || !current.isOpen();
     try {
-      if (isLost && !retry.isZero()) {
-        Thread.sleep(retry); // nobody can make the broker come sooner
-      } else if (!isLost && wakeUps.tryAcquire(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)) {
+      if (isLost) {
+        // Nobody can make the broker come sooner.
+        Thread.sleep(retry.isZero() ? AT_ONCE : retry);
+      } else if (wakeUps.tryAcquire(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)) {
         wakeUps.drainPermits();
       }
     } catch (InterruptedException _) {
