@@ -39,6 +39,8 @@ final class KilledWorker {
       """;
 
   /**
+   * Works until it is killed.
+   *
    * @param arguments the server's URL, a key, the name of the worker, and URL, user and password of
    *     the database
    */
