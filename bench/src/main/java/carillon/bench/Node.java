@@ -43,9 +43,8 @@ final class Node implements AutoCloseable {
     Process process = builder.start();
     BufferedReader output = process.inputReader();
     for (String line = output.readLine(); line != null; line = output.readLine()) {
-      if (line.strip().startsWith("Dashboard")) {
-        String url = line.replace("Dashboard", "").strip();
-        return new Node(process, URI.create(url.replaceAll("/$", "")));
+      if (line.strip().matches("(Dashboard|Address) .*")) { // the latter where there is no API
+        return new Node(process, URI.create(line.strip().replaceAll("^[A-Za-z]+ +|/$", "")));
       }
     }
     throw new IOException("./carillon server did not start; see " + log);

@@ -108,8 +108,8 @@ public final class Node implements AutoCloseable {
   private void read(Process started, int life) {
     try (BufferedReader output = started.inputReader()) {
       for (String line = output.readLine(); line != null; line = output.readLine()) {
-        if (line.strip().startsWith("Dashboard")) {
-          url = URI.create(line.replace("Dashboard", "").strip().replaceAll("/$", ""));
+        if (line.strip().matches("(Dashboard|Address) .*")) { // the latter where there is no API
+          url = URI.create(line.strip().replaceAll("^[A-Za-z]+ +|/$", ""));
           recorder.event("node-ready", Fields.of("node", label).and("life", life));
         }
       }

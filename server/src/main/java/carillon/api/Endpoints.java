@@ -12,10 +12,15 @@ import org.jspecify.annotations.Nullable;
 /** The one table of everything that can be called. */
 final class Endpoints {
 
+  private final String nothing;
   private final List<Entry> entries;
   private final Map<Literal, Match> literals = new HashMap<>();
 
-  Endpoints(List<Endpoint> endpoints) {
+  /**
+   * @param nothing what is said of every other path
+   */
+  Endpoints(List<Endpoint> endpoints, String nothing) {
+    this.nothing = nothing;
     this.entries = endpoints.stream().map(each -> new Entry(each, split(each.path()))).toList();
     for (Endpoint each : endpoints) {
       if (each.path().indexOf('{') < 0) {
@@ -54,7 +59,7 @@ final class Endpoints {
       }
     }
     if (matches.isEmpty()) {
-      throw new ApiException(ErrorCode.NOT_FOUND, "there is nothing at this path");
+      throw new ApiException(ErrorCode.NOT_FOUND, nothing);
     }
     // A literal path is more than a template: POST /v1/tasks/batch is not the task called "batch".
     int fewest = matches.stream().mapToInt(match -> match.parameters().size()).min().orElse(0);

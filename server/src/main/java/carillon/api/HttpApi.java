@@ -78,7 +78,7 @@ public final class HttpApi implements AutoCloseable {
     PayloadSchemas schemas = new PayloadSchemas(stores.types());
     List<Endpoint> all = new ArrayList<>(new OperateRoutes(health, metrics).endpoints());
     if (!config.servesTasks()) {
-      return new Endpoints(all);
+      return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
     all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
@@ -108,7 +108,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
-    return new Endpoints(all);
+    return new Endpoints(all, "there is nothing at this path");
   }
 
   private static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {

@@ -72,8 +72,8 @@ final class ClusterWiring {
   }
 
   /**
-   * Joins, and goes on saying that the node lives until everything that is added to the shutdown
-   * later has stopped.
+   * Joins, be it that nothing runs tasks here yet, and goes on saying that the node lives until
+   * everything that is added to the shutdown later has stopped.
    *
    * @param heartbeatDb with a connection that nobody else uses
    */
@@ -84,7 +84,7 @@ final class ClusterWiring {
       DbClock clock,
       Metrics metrics,
       Shutdown shutdown) {
-    var heartbeat = Heartbeat.join(heartbeatDb, clock, member(config), new SecureRandom());
+    var heartbeat = Heartbeat.joinEarly(heartbeatDb, clock, member(config), new SecureRandom());
     shutdown.add(heartbeat::leave);
     var cluster = new ClusterWiring(pools, config, heartbeat, metrics, shutdown);
     shutdown.add(cluster.beating.start());

@@ -134,13 +134,21 @@ public final class Main {
   private static String reason(Throwable e) {
     StringBuilder reason = new StringBuilder();
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      String message =
-          cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+      String message = firstLine(cause);
       if (reason.indexOf(message) < 0) {
         reason.append(reason.isEmpty() ? "" : ": ").append(message);
       }
     }
     return reason.toString();
+  }
+
+  private static String firstLine(Throwable e) {
+    String message = e.getMessage() == null ? "" : e.getMessage();
+    return message
+        .lines()
+        .filter(line -> !line.isBlank())
+        .findFirst()
+        .orElse(e.getClass().getSimpleName());
   }
 
   private int failed(@Nullable String line) {

@@ -59,7 +59,7 @@ final class ServerCommand implements Callable<Integer> {
     try {
       AdminKey key = AdminKey.of(config);
       Running running = start.apply(config);
-      greet(running.url(), key);
+      greet(running.url(), key, config.node().roles().contains(Config.Role.API));
       log.info("started with {}", config);
       started.complete(running);
     } catch (RuntimeException e) {
@@ -94,8 +94,26 @@ final class ServerCommand implements Callable<Integer> {
     Runtime.getRuntime().halt(status);
   }
 
-  private void greet(URI url, AdminKey key) {
+  private void greet(URI url, AdminKey key, boolean hasApi) {
     String base = url.toString().replaceAll("/$", "");
+    String running = console.bold("Carillon " + Main.version() + " is running.");
+    if (!hasApi) {
+      console
+          .out()
+          .print(
+              """
+
+              %s
+
+                Address    %s/
+
+              It runs tasks and shows its health and metrics; the API is on nodes with the role api.
+
+              """
+                  .formatted(running, base));
+      console.out().flush();
+      return;
+    }
     Path file = key.file();
     String shownKey = key.isNew() ? key.value() : file == null ? "as given" : "in " + shown(file);
     String bearer = file == null ? "$CARILLON_ADMIN_KEY" : "$(cat '" + shown(file) + "')";
@@ -116,7 +134,7 @@ final class ServerCommand implements Callable<Integer> {
 
             """
                 .formatted(
-                    console.bold("Carillon " + Main.version() + " is running."),
+                    running,
                     base,
                     base,
                     key.isNew() ? console.bold(shownKey) : shownKey,

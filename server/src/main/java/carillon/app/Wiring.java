@@ -257,6 +257,7 @@ final class Wiring {
             health(heartbeat, () -> engine.flatMap(Engine::stuck).or(standstill)),
             metrics.registry(),
             clock);
+    heartbeat.begin();
     hints.listen(cluster, upkeep);
     shutdown.add(api);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());

@@ -40,6 +40,7 @@ public final class Heartbeat {
   private volatile Supplier<Vitals> vitals = () -> Vitals.NONE;
   private volatile Supplier<Optional<String>> harm = Optional::empty;
   private volatile @Nullable String address;
+  private boolean isEarly; // guarded by this: nothing runs tasks here yet
   private volatile boolean isDraining;
   private volatile NodeLease lease;
   private volatile ClusterView view = ClusterView.ALONE;
@@ -65,12 +66,14 @@ public final class Heartbeat {
     }
   }
 
-  private Heartbeat(Db db, Nodes nodes, DbClock clock, Member member, RandomGenerator random) {
+  private Heartbeat(
+      Db db, Nodes nodes, DbClock clock, Member member, RandomGenerator random, boolean isEarly) {
     this.db = db;
     this.nodes = nodes;
     this.clock = clock;
     this.member = member;
     this.random = random;
+    this.isEarly = isEarly;
     this.lease = join();
     see(nodes.view(lease.node()));
   }
@@ -81,18 +84,26 @@ public final class Heartbeat {
    * @param db with a connection that nobody else uses
    */
   public static Heartbeat join(Db db, DbClock clock, Member member, RandomGenerator random) {
-    return new Heartbeat(db, new Nodes(db), clock, member, random);
+    return new Heartbeat(db, new Nodes(db), clock, member, random, false);
   }
 
-  private NodeLease join() {
+  /** The same of a node that cannot run tasks yet: it gets shards from {@link #begin} on. */
+  public static Heartbeat joinEarly(Db db, DbClock clock, Member member, RandomGenerator random) {
+    return new Heartbeat(db, new Nodes(db), clock, member, random, member.isEngine());
+  }
+
+  private synchronized NodeLease join() {
     byte[] suffix = new byte[4];
     random.nextBytes(suffix);
     String id = member.label() + "-" + HexFormat.of().formatHex(suffix);
     long askedAt = System.nanoTime();
-    nodes.join(id, member.label(), member.roles(), member.version(), member.lease());
-    if (isDraining) {
-      nodes.drain(id);
-    }
+    nodes.join(
+        id,
+        member.label(),
+        member.roles(),
+        member.version(),
+        member.lease(),
+        isDraining || isEarly);
     log.info("joined node={} lease={}", id, member.lease());
     return NodeLease.renewed(id, askedAt, member.lease());
   }
@@ -161,7 +172,9 @@ public final class Heartbeat {
     }
     log.warn("lease lapsed node={}; what it held is given to others", lease.node());
     nodes.survive(lease.node());
-    lease = join();
+    synchronized (this) { // who says something of the node must mean the new one
+      lease = join();
+    }
     return nodes.view(lease.node());
   }
 
@@ -184,10 +197,18 @@ public final class Heartbeat {
     }
   }
 
+  /** Says that the node runs tasks from now on. */
+  public synchronized void begin() {
+    isEarly = false;
+    if (!isDraining) {
+      nodes.begin(lease.node());
+    }
+  }
+
   /**
    * Says that the node is about to stop, so that its shards go to others while it ends its work.
    */
-  public void drain() {
+  public synchronized void drain() {
     isDraining = true;
     nodes.drain(lease.node());
     log.info("draining node={}", lease.node());

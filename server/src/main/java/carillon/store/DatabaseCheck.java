@@ -70,7 +70,33 @@ public final class DatabaseCheck {
     }
     return show(statement, "transaction_read_only").equals("on")
         ? "the database is read-only: connect to the primary"
-        : null;
+        : strangersTables(statement);
+  }
+
+  private static final String OWNER =
+      """
+      /* DatabaseCheck.owner */
+      SELECT current_user AS who, pg_get_userbyid(c.relowner) AS owner
+      FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = 'carillon'
+        AND c.relname = 'task'
+        AND NOT pg_has_role(c.relowner, 'USAGE')
+      """;
+
+  /** Only who owns a table can add a partition to it, and one is needed every day. */
+  private static @Nullable String strangersTables(Statement statement) throws SQLException {
+    try (ResultSet row = statement.executeQuery(OWNER)) {
+      return row.next()
+          ? "the tables belong to %s, and %s cannot make their partitions: connect as %s, or GRANT %s TO %s"
+              .formatted(
+                  row.getString("owner"),
+                  row.getString("who"),
+                  row.getString("owner"),
+                  row.getString("owner"),
+                  row.getString("who"))
+          : null;
+    }
   }
 
   private static String show(Statement statement, String setting) throws SQLException {

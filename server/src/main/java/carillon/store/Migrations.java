@@ -161,13 +161,11 @@ public final class Migrations {
       connection.commit();
     } catch (SQLException e) {
       throw new StoreException(
-          "taking back migration " + step.name() + " failed: " + e.getMessage(),
-          e.getSQLState(),
-          e);
+          "taking back migration " + step.name() + " failed: " + firstLine(e), e.getSQLState(), e);
     }
   }
 
-  private static String firstLine(FlywayException e) {
+  private static String firstLine(Exception e) {
     String message = e.getMessage() == null ? "" : e.getMessage();
     return message.lines().filter(line -> !line.isBlank()).findFirst().orElse("no reason given");
   }

@@ -31,15 +31,36 @@ public final class Nodes {
   private static final String JOIN =
       """
       /* Nodes.join */
-      INSERT INTO carillon.node (id, label, roles, version, lease_until)
-      VALUES (?, ?, ?, ?, clock_timestamp() + make_interval(secs => ?))
+      INSERT INTO carillon.node (id, label, roles, version, lease_until, draining)
+      VALUES (?, ?, ?, ?, clock_timestamp() + make_interval(secs => ?), ?)
       """;
 
   public void join(String id, String label, List<String> roles, String version, Duration lease) {
+    join(id, label, roles, version, lease, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param isDraining it gets no shards
+   */
+  public void join(
+      String id,
+      String label,
+      List<String> roles,
+      String version,
+      Duration lease,
+      boolean isDraining) {
     db.inTransaction(
         tx ->
             tx.update(
-                JOIN, id, label, Column.texts(roles, role -> role), version, Sql.seconds(lease)));
+                JOIN,
+                id,
+                label,
+                Column.texts(roles, role -> role),
+                version,
+                Sql.seconds(lease),
+                isDraining));
   }
 
   /**
@@ -125,6 +146,19 @@ public final class Nodes {
       SET draining = true
       WHERE id = ?
       """;
+
+  private static final String BEGIN =
+      """
+      /* Nodes.begin */
+      UPDATE carillon.node
+      SET draining = false
+      WHERE id = ?
+      """;
+
+  /** The node that joined without is to get shards. */
+  public void begin(String id) {
+    db.inTransaction(tx -> tx.update(BEGIN, id));
+  }
 
   /** The node is about to stop: it keeps its lease and gets no shards. */
   public void drain(String id) {

@@ -121,6 +121,7 @@ public final class ShardRows {
   /**
    * How the shards are spread.
    *
+   * @param unassigned those of nobody, or of a node that is gone
    * @param lastMovedAt null if none ever was
    */
   public record Spread(int total, int unassigned, @Nullable Instant lastMovedAt) {}
@@ -128,8 +129,9 @@ public final class ShardRows {
   private static final String SPREAD =
       """
       /* ShardRows.spread */
-      SELECT count(*) AS total, count(*) - count(node) AS unassigned, max(moved_at) AS last_moved_at
-      FROM carillon.shard
+      SELECT count(*) AS total, count(*) - count(n.id) AS unassigned, max(s.moved_at) AS last_moved_at
+      FROM carillon.shard s
+      LEFT JOIN carillon.node n ON n.id = s.node AND n.lease_until > clock_timestamp()
       """;
 
   public Spread spread() {

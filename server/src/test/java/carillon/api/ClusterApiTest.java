@@ -133,12 +133,16 @@ class ClusterApiTest {
 
   @Test
   void shards_say_how_many_are_nobodys_and_when_one_last_moved() {
+    api.world.node("a");
     api.world.sql(
         "UPDATE carillon.shard SET node = 'a', moved_at = '2027-01-01T00:00:00Z' WHERE id < 60");
 
     assertThat(cluster().get("shards"))
         .hasToString(
             "{\"total\":64,\"unassigned\":4,\"lastMovedAt\":\"2027-01-01T00:00:00.000Z\"}");
+
+    api.world.nodes.leave("a");
+    assertThat(cluster().at("/shards/unassigned").asInt()).as("of who has left").isEqualTo(64);
   }
 
   @Test

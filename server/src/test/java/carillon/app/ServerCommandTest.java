@@ -74,6 +74,19 @@ class ServerCommandTest {
   }
 
   @Test
+  void a_node_without_the_api_does_not_send_people_to_it() throws Exception {
+    try (ChildProcess server = start("--roles", "engine")) {
+      server.awaitLine("role api");
+      server.terminate();
+
+      assertThat(server.status()).isZero();
+      assertThat(server.output())
+          .contains("Address    http://127.0.0.1:1234/\n")
+          .doesNotContain("Dashboard", "curl", "Admin key");
+    }
+  }
+
+  @Test
   void the_first_start_tells_a_newcomer_all_and_sigterm_ends_it_in_order() throws Exception {
     try (ChildProcess server = start()) {
       server.awaitLine("curl");

@@ -212,4 +212,36 @@ class HeartbeatTest {
     assertThat(heartbeat.lease().node()).isNotEqualTo(before);
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.ALIVE);
   }
+
+  @Test
+  void a_node_that_joins_early_gets_no_shards_until_it_begins() {
+    var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+
+    early.beatOnce();
+    assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+    heartbeat.beatOnce();
+    assertThat(heartbeat.view().count()).as("of the other").isEqualTo(Shards.COUNT);
+
+    world.sql(
+        "UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE label = 'early'");
+    early.beatOnce();
+    assertThat(status(early.lease().node())).as("again").isEqualTo(Nodes.Status.DRAINING);
+
+    early.begin();
+    early.beatOnce();
+    assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.ALIVE);
+  }
+
+  @Test
+  void a_node_that_is_stopped_before_it_begins_never_gets_shards() {
+    var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+
+    early.drain();
+    early.begin();
+    early.beatOnce();
+
+    assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
+  }
 }

@@ -32,7 +32,8 @@ public final class ServerProcess {
                   "-XX:+UseParallelGC -Xms128m -XX:MaxRAMPercentage=25 -XX:TieredStopAtLevel=1")
               .split(" ", -1));
 
-  private static final Pattern DASHBOARD = Pattern.compile("Dashboard\\s+(http\\S+?)/?\\s");
+  private static final Pattern DASHBOARD =
+      Pattern.compile("(?:Dashboard|Address)\\s+(http\\S+?)/?\\s");
   private static final Duration START_PATIENCE = Duration.ofSeconds(60);
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(40);
 

@@ -292,20 +292,6 @@ public final class Facts {
     return id.equals(label) || id.startsWith(label + "-");
   }
 
-  /** What went wrong with the harness itself: with any of it a run proves nothing. */
-  public List<String> troubles() {
-    List<String> troubles = new ArrayList<>();
-    for (Event event : history.events()) {
-      if (event.is("fault-failed")) {
-        troubles.add("fault " + event.text("fault") + " failed: " + event.text("error"));
-      } else if (event.is("harness")) {
-        String node = event.text("node");
-        troubles.add("harness" + (node == null ? "" : " at " + node) + ": " + event.text("error"));
-      }
-    }
-    return troubles;
-  }
-
   List<Fault> faults() {
     return faults;
   }

@@ -13,13 +13,9 @@ import java.util.Set;
  *
  * @param duplicates explained ones, by what explains them
  * @param untried rules to which nothing happened that they could have judged
- * @param troubles of the harness: with any, a run without violations proves nothing
  */
 public record Verdict(
-    Map<Rule, List<Violation>> violations,
-    Map<String, Integer> duplicates,
-    Set<Rule> untried,
-    List<String> troubles) {
+    Map<Rule, List<Violation>> violations, Map<String, Integer> duplicates, Set<Rule> untried) {
 
   public static Verdict on(History history) {
     Facts facts = new Facts(history);
@@ -31,7 +27,7 @@ public record Verdict(
         untried.add(rule);
       }
     }
-    return new Verdict(violations, Duplicates.in(facts).explained(), untried, facts.troubles());
+    return new Verdict(violations, Duplicates.in(facts).explained(), untried);
   }
 
   /** Whether there was anything that the rule could judge: none found says nothing otherwise. */

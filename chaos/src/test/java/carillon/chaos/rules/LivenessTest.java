@@ -112,16 +112,4 @@ class LivenessTest {
         .extracting(Violation::task)
         .containsExactly(id);
   }
-
-  @Test
-  void troubles_of_the_harness_are_told() {
-    story.event("fault-failed", Fields.of("fault", "drop").and("error", "no relay"));
-    story.event("harness", Fields.of("node", "node-1").and("error", "no output"));
-
-    Verdict verdict = Verdict.on(story.history());
-
-    assertThat(verdict.isClean()).isTrue();
-    assertThat(verdict.troubles())
-        .containsExactly("fault drop failed: no relay", "harness at node-1: no output");
-  }
 }

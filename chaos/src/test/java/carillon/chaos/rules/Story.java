@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -406,5 +407,36 @@ final class Story {
     story.schedule("s", 5);
     story.event("phase", Fields.of("name", "check"));
     return story;
+  }
+
+  /** Takes away the first such row. */
+  void drop(Table table, Predicate<Row> which) {
+    rows.remove(
+        rows.stream().filter(r -> r.table() == table).filter(which).findFirst().orElseThrow());
+  }
+
+  /** Changes the first such row. */
+  void alter(Table table, Predicate<Row> which, String name, Object value) {
+    for (int i = 0; i < rows.size(); i++) {
+      Row row = rows.get(i);
+      if (row.table() == table && which.test(row)) {
+        rows.set(i, new Row(table, row.fields().and(name, value)));
+        return;
+      }
+    }
+    throw new IllegalArgumentException("no such row");
+  }
+
+  /** Changes the first such event. */
+  void alter(Predicate<Event> which, String name, Object value) {
+    for (int i = 0; i < events.size(); i++) {
+      Event e = events.get(i);
+      if (which.test(e)) {
+        Fields fields = e.fields().and(name, value);
+        events.set(i, new Event(e.seq(), e.t(), e.wall(), e.op(), e.kind(), e.what(), fields));
+        return;
+      }
+    }
+    throw new IllegalArgumentException("no such event");
   }
 }

@@ -18,6 +18,9 @@ final class Amounts {
 
   /** How long something takes. */
   static String seconds(double value) {
+    if (Math.abs(value) < 0.0005) {
+      return "0ms"; // and not -0ms
+    }
     if (value < 1) {
       return String.format(Locale.ROOT, "%.0fms", value * 1000);
     }

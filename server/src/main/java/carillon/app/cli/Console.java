@@ -52,7 +52,12 @@ public record Console(
 
   /** See no-color.org. */
   public boolean hasColours() {
-    return isTerminal && environment.getOrDefault("NO_COLOR", "").isEmpty();
+    return obeys() && environment.getOrDefault("NO_COLOR", "").isEmpty();
+  }
+
+  /** Whether it is a terminal that can be told where and how to write. */
+  boolean obeys() {
+    return isTerminal && !environment.getOrDefault("TERM", "").equals("dumb");
   }
 
   /** Bold where that can be shown. */

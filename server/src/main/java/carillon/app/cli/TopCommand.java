@@ -84,7 +84,7 @@ public final class TopCommand implements Callable<Integer> {
     ClusterRates rates = new ClusterRates();
     JsonNode cluster = carillon.get(PATH);
     rates.add(cluster);
-    if (once || !console.isTerminal()) {
+    if (once || !console.obeys()) {
       Thread.sleep(pause);
       cluster = carillon.get(PATH);
       rates.add(cluster);

@@ -1,0 +1,44 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.testkit.World;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class DatabaseCheckTest {
+
+  private static final String GUEST = "database_check_guest";
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.sql("CREATE ROLE " + GUEST + " LOGIN PASSWORD 'guest'");
+    world.sql("GRANT ALL ON ALL TABLES IN SCHEMA carillon TO " + GUEST);
+    world.sql("GRANT ALL ON SCHEMA carillon TO " + GUEST);
+  }
+
+  @AfterEach
+  void close() {
+    world.sql("DROP OWNED BY " + GUEST);
+    world.sql("DROP ROLE " + GUEST);
+    world.close();
+  }
+
+  @Test
+  void who_may_write_the_tables_and_does_not_own_them_is_refused_in_one_line() {
+    Db.Address guest = new Db.Address(world.address.url(), GUEST, "guest");
+    String owner = world.address.user();
+
+    assertThat(DatabaseCheck.refusal(guest))
+        .contains(
+            "the tables belong to %s, and %s cannot make their partitions: connect as %s, or GRANT %s TO %s"
+                .formatted(owner, GUEST, owner, owner, GUEST));
+
+    world.sql("GRANT " + owner + " TO " + GUEST);
+    assertThat(DatabaseCheck.refusal(guest)).isEmpty();
+  }
+}
