@@ -180,21 +180,26 @@ class SqlTransactionsTest {
     user.commit();
     AtomicInteger cancelled = new AtomicInteger();
     List<ClaimedTask> claimed = new ArrayList<>();
+    List<Future<Integer>> ends = new ArrayList<>();
     try (ExecutorService users = Executors.newFixedThreadPool(4)) {
       for (int t = 0; t < 4; t++) {
         int first = t;
-        users.submit(
-            () -> {
-              try (SqlUser one = SqlUser.owner(world.address)) {
-                for (int n = 1 + first; n <= tasks; n += 4) {
-                  cancelled.addAndGet(one.cancel("'mail', 'k" + n + "'"));
-                }
-              }
-              return cancelled;
-            });
+        ends.add(
+            users.submit(
+                () -> {
+                  try (SqlUser one = SqlUser.owner(world.address)) {
+                    for (int n = 1 + first; n <= tasks; n += 4) {
+                      cancelled.addAndGet(one.cancel("'mail', 'k" + n + "'"));
+                    }
+                  }
+                  return first;
+                }));
       }
       while (claimed.size() + cancelled.get() < tasks) {
         claimed.addAll(world.claim("node", 7));
+      }
+      for (Future<Integer> end : ends) {
+        end.get();
       }
     }
     claimed.forEach(this::complete);
