@@ -72,7 +72,7 @@ final class CarillonServer implements AutoCloseable {
   /** Its embedded PostgreSQL, as its owner. */
   String jdbcUrl() {
     String port = read("data/postgres/postmaster.pid").lines().skip(3).findFirst().orElseThrow();
-    return "jdbc:postgresql://127.0.0.1:%s/carillon?user=carillon&password=%s"
+    return "jdbc:postgresql://127.0.0.1:%s/postgres?user=carillon&password=%s"
         .formatted(port.strip(), read("data/postgres-password").strip());
   }
 
