@@ -11,11 +11,11 @@ call() { # method, path, body
     --header "Content-Type: application/json" ${3:+--data "$3"}
   echo
 }
-field() { sed -E 's/.*"'"$1"'" *: *"([^"]*)".*/\1/'; } # a string out of a JSON answer
+field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; } # the first such string of a JSON answer
 
 # A task that nobody is told about waits for workers.
 task=$(call POST /v1/tasks '{"type": "resize", "key": "image-7", "payload": {"width": 640}}')
-id=$(echo "$task" | sed -E 's/^\{ *"id" *: *"([^"]*)".*/\1/')
+id=$(echo "$task" | field id)
 echo "made      $id"
 
 # A worker asks for work, and waits up to 20 seconds for it. The token names this claim and no other.

@@ -1,9 +1,10 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Duration;
@@ -66,7 +67,7 @@ public class HttpReceiver {
     if (done.contains(id)) {
       return 200; // an earlier attempt succeeded, but its answer was lost
     }
-    String text = new String(body, StandardCharsets.UTF_8);
+    String text = new String(body, UTF_8);
     System.out.println(header(exchange, "Carillon-Task-Type") + " " + id + " " + text);
     done.add(id);
     return 200;
@@ -79,9 +80,9 @@ public class HttpReceiver {
     if (!isRecent(timestamp)) {
       return false;
     }
-    byte[] expected = ("v1," + sign(id + "." + timestamp + ".", body)).getBytes();
+    byte[] expected = sign(id + "." + timestamp + ".", body).getBytes(UTF_8);
     for (String signature : header(exchange, "webhook-signature").split(" ", -1)) {
-      if (MessageDigest.isEqual(signature.getBytes(), expected)) { // in constant time
+      if (MessageDigest.isEqual(signature.getBytes(UTF_8), expected)) { // in constant time
         return true;
       }
     }
@@ -101,8 +102,8 @@ public class HttpReceiver {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");
       mac.init(new SecretKeySpec(secret, "HmacSHA256"));
-      mac.update(prefix.getBytes());
-      return Base64.getEncoder().encodeToString(mac.doFinal(body));
+      mac.update(prefix.getBytes(UTF_8));
+      return "v1," + Base64.getEncoder().encodeToString(mac.doFinal(body));
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException("every JDK has HmacSHA256", e);
     }

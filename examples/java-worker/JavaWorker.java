@@ -15,8 +15,10 @@ public class JavaWorker {
 
   public static void main(String[] args) throws InterruptedException {
     String url = System.getenv().getOrDefault("CARILLON_URL", "http://127.0.0.1:8080");
-    try (Carillon carillon = Carillon.connect(url, System.getenv("CARILLON_KEY"));
-        Worker worker = start(carillon)) {
+    try (Carillon carillon = Carillon.connect(url, System.getenv("CARILLON_KEY"))) {
+      Worker worker = start(carillon);
+      // When the program is asked to stop: lets what runs end, and gives back the rest.
+      Runtime.getRuntime().addShutdownHook(new Thread(worker::close));
 
       // In ten seconds, unless it is cancelled by its type and key before.
       carillon.enqueue(
@@ -25,8 +27,8 @@ public class JavaWorker {
               .key("invoice-42")
               .delay(Duration.ofSeconds(10)));
 
-      Thread.sleep(Duration.ofMinutes(1));
-    } // closing the worker lets what runs end, and gives back the rest
+      worker.awaitStopped();
+    }
   }
 
   /** Begins to take tasks: up to 16 at once, on virtual threads where Java has them. */

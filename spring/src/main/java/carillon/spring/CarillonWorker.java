@@ -57,8 +57,7 @@ public final class CarillonWorker implements SmartLifecycle {
     found.forEach(method -> method.register(builder));
     customizers.forEach(customizer -> customizer.customize(builder));
     worker = builder.start();
-    log.info(
-        "Worker " + name + " takes tasks of " + found.stream().map(TaskMethod::type).toList());
+    log.info("Worker " + name + " takes tasks of " + found.stream().map(TaskMethod::type).toList());
   }
 
   /** Takes no more tasks, lets those that run end, and gives back what is left. */

@@ -1,0 +1,2 @@
+/** A shop that confirms each order later, with the Carillon starter. */
+package shop;

@@ -1,0 +1,103 @@
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The built program as a process of its own, on a database of its own. */
+final class CarillonServer implements AutoCloseable {
+
+  private static final Pattern DASHBOARD = Pattern.compile("Dashboard\\s+(http\\S+?)/?\\s");
+
+  private final Process process;
+  private final Path directory;
+
+  /** Returns when it answers. */
+  CarillonServer(Path directory, String... arguments) throws IOException {
+    this.directory = directory;
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-jar",
+                Path.of("../server/target/carillon-server.jar").toAbsolutePath().toString(),
+                "server",
+                "--port",
+                "0",
+                "--data-dir",
+                directory.resolve("data").toString()));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder =
+        new ProcessBuilder(command)
+            .directory(directory.toFile())
+            .redirectOutput(directory.resolve("out").toFile())
+            .redirectError(directory.resolve("err").toFile());
+    builder.environment().keySet().removeIf(name -> name.startsWith("CARILLON_"));
+    this.process = builder.start();
+    await("a server that is ready")
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> dashboard().find() || !process.isAlive());
+    if (!process.isAlive()) {
+      throw new AssertionError(read("err"));
+    }
+  }
+
+  String url() {
+    Matcher dashboard = dashboard();
+    if (!dashboard.find()) {
+      throw new IllegalStateException("not ready");
+    }
+    return dashboard.group(1);
+  }
+
+  String key() {
+    return read("data/admin-key").strip();
+  }
+
+  Carillon connect() {
+    return Carillon.connect(url(), key());
+  }
+
+  /** Its embedded PostgreSQL, as its owner. */
+  String jdbcUrl() {
+    String port = read("data/postgres/postmaster.pid").lines().skip(3).findFirst().orElseThrow();
+    return "jdbc:postgresql://127.0.0.1:%s/postgres?user=carillon&password=%s"
+        .formatted(port.strip(), read("data/postgres-password").strip());
+  }
+
+  private Matcher dashboard() {
+    return DASHBOARD.matcher(read("out"));
+  }
+
+  private String read(String file) {
+    try {
+      return Files.readString(directory.resolve(file));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.destroy();
+    try {
+      if (!process.waitFor(40, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}
