@@ -36,7 +36,8 @@ public final class Main {
       task early, by up to its poll interval; such a time is negative.
 
       `sql` is the limit: the same writes in a loop inside PostgreSQL, no scheduler and no client. `raw` is what one
-      cannot do without: plain INSERTs, a plain COPY, plain requests. Peers that are slow get fewer tasks: %s.
+      cannot do without: plain INSERTs, a plain COPY, plain requests, a plain
+      producer. Peers that are slow get fewer tasks: %s.
       """
           .formatted(Sizes.PEERS);
 
@@ -157,6 +158,18 @@ public final class Main {
 
     measure("http", new Delivery(), "carillon", carillon);
     measure("http", new Posts(), "raw", raw);
+    measureKafka(systems);
+  }
+
+  private void measureKafka(Systems systems) throws IOException, InterruptedException {
+    if (!options.wants(Publishing.NAME, "carillon") && !options.wants(Publishing.NAME, "raw")) {
+      return;
+    }
+    try (Kafka kafka = Kafka.start(DIRECTORY)) {
+      measure(Publishing.NAME, new Publishing(), "carillon", () -> systems.carillon(kafka));
+      Start<RawLimit> raw = systems::raw;
+      measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
+    }
   }
 
   private static final Map<String, String> TOO_SLOW_TO_GROW =

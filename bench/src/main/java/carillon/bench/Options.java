@@ -36,6 +36,7 @@ record Options(
           "burst",
           BigBurst.NAME,
           "http",
+          Publishing.NAME,
           Nodes.NAME);
 
   static final List<String> SYSTEMS =

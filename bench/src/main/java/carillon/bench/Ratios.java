@@ -8,7 +8,7 @@ final class Ratios {
   static final String NOTES =
       """
       The ratio is of rates: drain to `sql`; growth and snapshot to a drain of the same system right before; lanes to
-      Carillon's drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
+      Carillon's drain; bulk, http and kafka to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
       graphile-worker's time until the last task had ended to the system's own.
       """;
 
@@ -31,7 +31,7 @@ final class Ratios {
       case "lanes" -> of(rate, results.get("drain", "carillon", Metric.RATE));
       case "enqueue" -> of(rate, results.get("enqueue", "db-scheduler", Metric.RATE));
       case "pull" -> of(rate, results.get("drain", "db-scheduler", Metric.RATE));
-      case "bulk", "http" -> of(rate, results.get(row.scenario(), "raw", Metric.RATE));
+      case "bulk", "http", Publishing.NAME -> of(rate, results.get(row.scenario(), "raw", Metric.RATE));
       case "burst" ->
           of(results.get("burst", "graphile-worker", Metric.LAST), figures.get(Metric.LAST));
       default -> null;

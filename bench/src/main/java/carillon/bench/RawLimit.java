@@ -14,4 +14,9 @@ final class RawLimit extends OwnProcess {
   Taken post(String url, int tasks, int callers) throws IOException {
     return taken(ask("post", Map.of("url", url, "tasks", tasks, "callers", callers)));
   }
+
+  /** Sends so many payloads to Kafka and waits for all to be confirmed. */
+  Taken produce(String servers, int tasks) throws IOException {
+    return taken(ask("produce", Map.of("servers", servers, "tasks", tasks)));
+  }
 }

@@ -58,6 +58,13 @@ final class Systems {
     return CarillonServer.start(postgres.database(), directory, serverOptions);
   }
 
+  /** One that knows a Kafka. */
+  CarillonServer carillon(Kafka kafka) throws IOException, SQLException {
+    List<String> options = new ArrayList<>(serverOptions);
+    options.addAll(List.of("--kafka", "main=" + kafka.servers()));
+    return CarillonServer.start(postgres.database(), directory, options);
+  }
+
   CarillonCluster cluster(int nodes) throws IOException, SQLException {
     Database database = postgres.database();
     database.execute(LockWaits.SETTINGS);

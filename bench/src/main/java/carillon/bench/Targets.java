@@ -78,6 +78,12 @@ final class Targets {
     add("growth", OWN_DRAIN, of("growth", Metric.RATIO), atLeast(0.95), null);
     add("snapshot", OWN_DRAIN, of("snapshot", Metric.RATIO), atLeast(0.9), null);
     ratio("http", "http", "raw", atLeast(0.5), 0.7);
+    add(
+        Publishing.NAME,
+        "published",
+        of(Publishing.NAME, Metric.RATE),
+        new Bound(true, 20_000, "tasks/s"),
+        null);
     ratio("pull", "drain", "db-scheduler", atLeast(3), null);
     add("all of it", "peak memory of the node", peakMemory(), atMost(512, "MB"), 300.0);
   }

@@ -8,6 +8,7 @@ import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
 import carillon.delivery.Publisher;
+import carillon.delivery.kafka.KafkaPublisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
@@ -61,12 +62,14 @@ import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.crypto.spec.SecretKeySpec;
@@ -302,15 +305,20 @@ final class Wiring {
   }
 
   /** The clusters that tasks may name here, also on nodes that publish nothing themselves. */
-  @SuppressWarnings("UnusedVariable") // no kind of broker is in the configuration yet
   private static Set<BrokerName> brokers(Config config) {
-    return Set.of();
+    Set<BrokerName> names = new TreeSet<>();
+    config.brokers().kafka().forEach(cluster -> names.add(cluster.name()));
+    return names;
   }
 
   /** One for each of them; none waits for its broker to answer. */
-  @SuppressWarnings("UnusedVariable")
   private static List<Publisher> publishers(Config config, InstantSource clock) {
-    return List.of();
+    List<Publisher> publishers = new ArrayList<>();
+    config
+        .brokers()
+        .kafka()
+        .forEach(cluster -> publishers.add(KafkaPublisher.start(cluster, clock)));
+    return publishers;
   }
 
   private record Node(URI url, Shutdown shutdown) implements Running {

@@ -53,7 +53,7 @@ public final class Raw {
       protocol.serve(
           "",
           "enqueue: single-row INSERTs on 32 connections; bulk: one COPY (binary); both into"
-              + " Carillon's own table; http: Carillon's own client alone",
+              + " Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own producer",
           new Raw(database)::handle);
     }
     System.exit(0);
@@ -69,6 +69,7 @@ public final class Raw {
               insertion());
       case "bulk" -> Map.of("seconds", copy(tasks));
       case "post" -> post(tasks, command.path("callers").asInt(), command.path("url").asString());
+      case "produce" -> Producer.produce(command.path("servers").asString(), tasks, payload);
       default -> throw new IllegalArgumentException("no such command: " + command);
     };
   }

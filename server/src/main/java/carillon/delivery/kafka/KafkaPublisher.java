@@ -9,7 +9,6 @@ import carillon.model.Target;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
@@ -126,6 +126,7 @@ public final class KafkaPublisher implements Publisher {
     Map<String, List<ClaimedTask>> byTopic = new LinkedHashMap<>();
     for (ClaimedTask task : tasks) {
       heldBytes.addAndGet(size(task));
+      depths.begun(topic(task)); // now, so that whoever asks for room next is told less
       byTopic.computeIfAbsent(topic(task), _ -> new ArrayList<>()).add(task);
     }
     byTopic.forEach((topic, some) -> submit(new Batch(topic, some, ended)));
@@ -200,7 +201,6 @@ public final class KafkaPublisher implements Publisher {
   }
 
   private void send(Link link, Batch batch, ClaimedTask task) {
-    depths.begun(batch.topic());
     var flight = new Flight(link, batch, task);
     try {
       var _ = link.producer().send(message(task, batch.topic()), flight::ended);
@@ -244,7 +244,6 @@ public final class KafkaPublisher implements Publisher {
         }
         hasEnded = true;
       }
-      depths.ended(batch.topic());
       synchronized (sentBytes) {
         sentBytes.addAndGet(-size(task));
         sentBytes.notifyAll();
@@ -289,6 +288,7 @@ public final class KafkaPublisher implements Publisher {
   }
 
   private void end(Batch batch, ClaimedTask task, DeliveryResult result) {
+    depths.ended(batch.topic());
     long before = heldBytes.getAndAdd(-size(task));
     try {
       batch.ended().accept(task, result);
@@ -301,7 +301,7 @@ public final class KafkaPublisher implements Publisher {
   }
 
   private boolean isThere(String topic)
-      throws java.util.concurrent.ExecutionException, InterruptedException, TimeoutException {
+      throws ExecutionException, InterruptedException, TimeoutException {
     Link link = watch.link();
     if (link == null) {
       throw new TimeoutException("not connected");

@@ -9,6 +9,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** The two clients of one cluster: who sends, and who asks. */
 record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoCloseable {
@@ -52,8 +53,7 @@ record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoClose
       answer(admin.describeTopics(Set.of(topic)).allTopicNames());
       return true;
     } catch (ExecutionException e) {
-      if (e.getCause()
-          instanceof org.apache.kafka.common.errors.UnknownTopicOrPartitionException) {
+      if (e.getCause() instanceof UnknownTopicOrPartitionException) {
         return false;
       }
       throw e;

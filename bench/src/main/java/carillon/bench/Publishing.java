@@ -1,0 +1,33 @@
+package carillon.bench;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.util.Map;
+
+/** A drain that publishes each task to a topic of three partitions. */
+final class Publishing implements Scenario<CarillonServer> {
+
+  static final String NAME = "kafka";
+
+  @Override
+  public Figures run(CarillonServer carillon, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    stage.progress().step("warming up");
+    publish(carillon, stage, stage.sizes().warmUp());
+    return publish(carillon, stage, stage.sizes().drain());
+  }
+
+  private static Figures publish(CarillonServer carillon, Stage stage, int tasks)
+      throws IOException, SQLException, InterruptedException {
+    Map<String, ?> target = Map.of("kafka", Map.of("topic", "bench", "complete", "onPublish"));
+    String type = carillon.newType(Map.of("target", target, "paused", true));
+    carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
+    carillon.store().settle();
+    stage.progress().step("publishing");
+    long before = carillon.finished();
+    Meter meter = Meter.start(carillon);
+    carillon.release();
+    stage.await(carillon, before, tasks);
+    return meter.stop(tasks).with(Metric.RATE, tasks / carillon.seconds(tasks));
+  }
+}
