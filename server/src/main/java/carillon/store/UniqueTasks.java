@@ -28,7 +28,7 @@ public final class UniqueTasks {
   private static final String NO_WAITING =
       """
       /* UniqueTasks.noWaiting */
-      SET LOCAL lock_timeout = '100ms'
+      SET LOCAL lock_timeout = '1s'
       """;
 
   /** Removes keys whose window is over; says how many. */

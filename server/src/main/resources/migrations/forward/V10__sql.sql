@@ -525,6 +525,7 @@ CREATE FUNCTION carillon.grant_enqueue(role name, tenant text DEFAULT 'default',
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_column
 DECLARE
     for_tenant int := (SELECT t.id FROM carillon.tenant t WHERE t.name = grant_enqueue.tenant);
 BEGIN
@@ -532,12 +533,15 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('there is no tenant %s', grant_enqueue.tenant),
             HINT = 'Make it with PUT /v1/tenants/{name}.';
     END IF;
-    IF types IS NULL OR EXISTS (SELECT FROM unnest(types) AS n WHERE (n COLLATE "C" ~ '^[A-Za-z0-9_.-]{1,100}$') IS NOT TRUE) THEN
+    IF grant_enqueue.types IS NULL
+       OR EXISTS (SELECT
+                  FROM unnest(grant_enqueue.types) AS n
+                  WHERE (n COLLATE "C" ~ '^[A-Za-z0-9_.-]{1,100}$') IS NOT TRUE) THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'types must match [A-Za-z0-9_.-]{1,100}',
             HINT = 'Leave them out to allow all.';
     END IF;
-    EXECUTE format('GRANT USAGE ON SCHEMA carillon TO %I', role);
-    EXECUTE format('GRANT EXECUTE ON FUNCTION carillon.enqueue, carillon.cancel TO %I', role);
+    EXECUTE format('GRANT USAGE ON SCHEMA carillon TO %I', grant_enqueue.role);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION carillon.enqueue, carillon.cancel TO %I', grant_enqueue.role);
     INSERT INTO carillon.sql_role AS g (role, tenant, types)
     VALUES (quote_ident(grant_enqueue.role)::regrole, for_tenant, grant_enqueue.types)
     ON CONFLICT (role, tenant) DO UPDATE
@@ -551,8 +555,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     DELETE FROM carillon.sql_role g WHERE g.role = quote_ident(revoke_enqueue.role)::regrole;
-    EXECUTE format('REVOKE EXECUTE ON FUNCTION carillon.enqueue, carillon.cancel FROM %I', role);
-    EXECUTE format('REVOKE USAGE ON SCHEMA carillon FROM %I', role);
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION carillon.enqueue, carillon.cancel FROM %I', revoke_enqueue.role);
+    EXECUTE format('REVOKE USAGE ON SCHEMA carillon FROM %I', revoke_enqueue.role);
 END
 $$;
 

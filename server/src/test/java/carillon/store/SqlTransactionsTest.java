@@ -106,7 +106,7 @@ class SqlTransactionsTest {
     user.commit();
     assertThat(world.state(id(task))).isEqualTo(TaskState.CANCELLED);
     assertThat(world.tasks.story(World.TENANT, id(task)).orElseThrow().transitions())
-        .extracting(TaskStory.Transition::who)
+        .extracting(TaskStory.Transition::by)
         .containsExactly("sql:postgres");
   }
 
@@ -161,8 +161,7 @@ class SqlTransactionsTest {
       claimer.sql(
           "UPDATE carillon.task SET state = 'RUNNING', ready_at = NULL, claim = gen_random_uuid()");
       Future<Integer> cancelled = other.submit(() -> user.cancel("'mail', 'k'"));
-      String isWaiting =
-          "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = " + pid;
+      String isWaiting = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = " + pid;
       while (!"t".equals(world.value(isWaiting))) {
         Thread.onSpinWait();
       }
@@ -181,21 +180,26 @@ class SqlTransactionsTest {
     user.commit();
     AtomicInteger cancelled = new AtomicInteger();
     List<ClaimedTask> claimed = new ArrayList<>();
+    List<Future<Integer>> ends = new ArrayList<>();
     try (ExecutorService users = Executors.newFixedThreadPool(4)) {
       for (int t = 0; t < 4; t++) {
         int first = t;
-        users.submit(
-            () -> {
-              try (SqlUser one = SqlUser.owner(world.address)) {
-                for (int n = 1 + first; n <= tasks; n += 4) {
-                  cancelled.addAndGet(one.cancel("'mail', 'k" + n + "'"));
-                }
-              }
-              return cancelled;
-            });
+        ends.add(
+            users.submit(
+                () -> {
+                  try (SqlUser one = SqlUser.owner(world.address)) {
+                    for (int n = 1 + first; n <= tasks; n += 4) {
+                      cancelled.addAndGet(one.cancel("'mail', 'k" + n + "'"));
+                    }
+                  }
+                  return first;
+                }));
       }
       while (claimed.size() + cancelled.get() < tasks) {
         claimed.addAll(world.claim("node", 7));
+      }
+      for (Future<Integer> end : ends) {
+        end.get();
       }
     }
     claimed.forEach(this::complete);
@@ -249,6 +253,8 @@ class SqlTransactionsTest {
       throws SQLException {
     List<String> committed = new ArrayList<>();
     try (SqlUser one = SqlUser.owner(world.address).begin()) {
+      one.sql("SET deadlock_timeout = '20ms'");
+      one.commit();
       if (random.nextInt(4) == 0) {
         one.serializable();
       }
