@@ -158,6 +158,7 @@ public final class Main {
 
     measure("http", new Delivery(), "carillon", carillon);
     measure("http", new Posts(), "raw", raw);
+<<<<<<< HEAD
     measureKafka(systems);
   }
 
@@ -169,6 +170,26 @@ public final class Main {
       measure(Publishing.NAME, new Publishing(), "carillon", () -> systems.carillon(kafka));
       Start<RawLimit> raw = systems::raw;
       measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
+=======
+    measureRabbitMq(systems);
+  }
+
+  private void measureRabbitMq(Systems systems) throws IOException, InterruptedException {
+    if (!options.wants("rabbitmq", "carillon")) {
+      return;
+    }
+    Optional<String> missing = RabbitMq.missing();
+    if (missing.isPresent()) {
+      results.missing("rabbitmq", missing.get());
+      return;
+    }
+    try (RabbitMq rabbit = RabbitMq.start(DIRECTORY)) {
+      measure(
+          "rabbitmq",
+          new RabbitMqDelivery(rabbit),
+          "carillon",
+          () -> systems.carillon(rabbit.options()));
+>>>>>>> adapters
     }
   }
 

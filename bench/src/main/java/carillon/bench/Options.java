@@ -36,7 +36,11 @@ record Options(
           "burst",
           BigBurst.NAME,
           "http",
+<<<<<<< HEAD
           Publishing.NAME,
+=======
+          "rabbitmq",
+>>>>>>> adapters
           Nodes.NAME);
 
   static final List<String> SYSTEMS =

@@ -8,8 +8,14 @@ final class Ratios {
   static final String NOTES =
       """
       The ratio is of rates: drain to `sql`; growth and snapshot to a drain of the same system right before; lanes to
+<<<<<<< HEAD
       Carillon's drain; bulk, http and kafka to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
       graphile-worker's time until the last task had ended to the system's own.
+=======
+      Carillon's drain; bulk and http to `raw`; enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is
+      graphile-worker's time until the last task had ended to the system's own. To RabbitMQ it is to a plain producer's rate
+      right before.
+>>>>>>> adapters
       """;
 
   private Ratios() {}

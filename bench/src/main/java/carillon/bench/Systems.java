@@ -58,11 +58,18 @@ final class Systems {
     return CarillonServer.start(postgres.database(), directory, serverOptions);
   }
 
+<<<<<<< HEAD
   /** One that knows a Kafka. */
   CarillonServer carillon(Kafka kafka) throws IOException, SQLException {
     List<String> options = new ArrayList<>(serverOptions);
     options.addAll(List.of("--kafka", "main=" + kafka.servers()));
     return CarillonServer.start(postgres.database(), directory, options);
+=======
+  CarillonServer carillon(List<String> moreOptions) throws IOException, SQLException {
+    List<String> all = new ArrayList<>(serverOptions);
+    all.addAll(moreOptions);
+    return CarillonServer.start(postgres.database(), directory, all);
+>>>>>>> adapters
   }
 
   CarillonCluster cluster(int nodes) throws IOException, SQLException {

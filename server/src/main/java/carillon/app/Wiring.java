@@ -8,7 +8,12 @@ import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
 import carillon.delivery.Publisher;
+<<<<<<< HEAD
 import carillon.delivery.kafka.KafkaPublisher;
+=======
+import carillon.delivery.rabbitmq.RabbitCluster;
+import carillon.delivery.rabbitmq.RabbitPublisher;
+>>>>>>> adapters
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
@@ -63,6 +68,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+<<<<<<< HEAD
+=======
+import java.util.HashSet;
+>>>>>>> adapters
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -306,18 +315,31 @@ final class Wiring {
 
   /** The clusters that tasks may name here, also on nodes that publish nothing themselves. */
   private static Set<BrokerName> brokers(Config config) {
+<<<<<<< HEAD
     Set<BrokerName> names = new TreeSet<>();
     config.brokers().kafka().forEach(cluster -> names.add(cluster.name()));
+=======
+    Set<BrokerName> names = new HashSet<>();
+    for (RabbitCluster cluster : config.brokers().rabbitmq()) {
+      names.add(new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name()));
+    }
+>>>>>>> adapters
     return names;
   }
 
   /** One for each of them; none waits for its broker to answer. */
   private static List<Publisher> publishers(Config config, InstantSource clock) {
     List<Publisher> publishers = new ArrayList<>();
+<<<<<<< HEAD
     config
         .brokers()
         .kafka()
         .forEach(cluster -> publishers.add(KafkaPublisher.start(cluster, clock)));
+=======
+    for (RabbitCluster cluster : config.brokers().rabbitmq()) {
+      publishers.add(RabbitPublisher.start(cluster, clock));
+    }
+>>>>>>> adapters
     return publishers;
   }
 

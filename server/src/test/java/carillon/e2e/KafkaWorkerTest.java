@@ -15,11 +15,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterAll;
@@ -70,8 +72,9 @@ class KafkaWorkerTest extends BrokerWorkerContract {
             body);
     headers.forEach(
         (key, value) -> message.headers().add(key, value.getBytes(StandardCharsets.UTF_8)));
-    producer.send(message);
+    Future<RecordMetadata> sent = producer.send(message);
     producer.flush();
+    assertThat(sent).isDone();
   }
 
   @Override

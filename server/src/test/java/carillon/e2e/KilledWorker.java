@@ -39,6 +39,8 @@ final class KilledWorker {
       """;
 
   /**
+   * Works until it is killed.
+   *
    * @param arguments the server's URL, a key, the name of the worker, and URL, user and password of
    *     the database
    */
@@ -59,7 +61,7 @@ final class KilledWorker {
               execute(database, DELIVERED, context.id(), context.fence(), name);
               boolean isNew =
                   ledger.once(
-                      context, connection -> execute(connection, EFFECT, "" + context.key()));
+                      context, connection -> execute(connection, EFFECT, String.valueOf(context.key())));
               if (!isNew) {
                 execute(database, SKIPPED, context.id());
               }

@@ -37,8 +37,8 @@ class OutboxTest {
   private static Database tasks;
 
   private final Database database = new Database(Postgres.emptyDatabase());
-  private final Carillon carillon = server.connect();
-  private final Outbox outbox = Outbox.of(database.dataSource(), carillon);
+  private Carillon carillon;
+  private Outbox outbox;
   private final String type = "outbox." + System.identityHashCode(this);
 
   @BeforeAll
@@ -55,6 +55,8 @@ class OutboxTest {
 
   @BeforeEach
   void create() throws SQLException {
+    carillon = server.connect();
+    outbox = Outbox.of(database.dataSource(), carillon);
     outbox.createTable();
     outbox.createTable();
   }

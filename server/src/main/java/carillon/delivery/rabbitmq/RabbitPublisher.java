@@ -94,7 +94,7 @@ public final class RabbitPublisher implements Publisher {
     return room;
   }
 
-  /** Messages in the queues that have a limit. */
+  @Override
   public Map<String, Long> depths() {
     return depths.known();
   }

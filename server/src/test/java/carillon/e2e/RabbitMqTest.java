@@ -1,0 +1,284 @@
+package carillon.e2e;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.Carillon;
+import carillon.store.Db;
+import carillon.testkit.Postgres;
+import carillon.testkit.RabbitMqServer;
+import carillon.testkit.Servers;
+import carillon.testkit.TestCertificates;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.GetResponse;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A node that publishes to a real RabbitMQ, and what its consumers see of it. */
+class RabbitMqTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final int MANY = 50_000;
+
+  @RegisterExtension static final Servers servers = new Servers();
+  @TempDir static Path directory;
+
+  private static @Nullable RabbitMqServer rabbit;
+  private static @Nullable Carillon api;
+  private static @Nullable Database database;
+
+  private @Nullable Connection connection;
+
+  @BeforeAll
+  static void start() throws IOException {
+    rabbit = RabbitMqServer.start();
+    Db.Address address = Postgres.freshDatabase();
+    database = new Database(address);
+    api =
+        servers
+            .startOn(
+                address,
+                "--rabbitmq",
+                "main=" + rabbit().uri(),
+                "--rabbitmq",
+                "tls=@" + settings("tls", rabbit().tlsUri()),
+                "--rabbitmq",
+                "wrong=@" + settings("wrong", rabbit().wrongTlsUri()))
+            .connect();
+  }
+
+  private static Path settings(String name, String uri) throws IOException {
+    return Files.writeString(
+        directory.resolve(name),
+        "uri=%s\ntls.truststore=%s\ntls.truststore.password=%s\n"
+            .formatted(uri, rabbit().truststore(), TestCertificates.PASSWORD));
+  }
+
+  @AfterAll
+  static void stop() {
+    if (api != null) {
+      api.close();
+    }
+    if (rabbit != null) {
+      rabbit.close();
+    }
+  }
+
+  @AfterEach
+  void disconnect() throws IOException {
+    if (connection != null && connection.isOpen()) {
+      connection.close();
+    }
+  }
+
+  private static RabbitMqServer rabbit() {
+    return requireNonNull(rabbit);
+  }
+
+  private static Carillon api() {
+    return requireNonNull(api);
+  }
+
+  private Channel channel() throws IOException {
+    var factory = new ConnectionFactory();
+    factory.setPort(rabbit().port());
+    try {
+      connection = factory.newConnection();
+      return requireNonNull(connection.createChannel());
+    } catch (TimeoutException e) {
+      throw new IOException(e);
+    }
+  }
+
+  /** A type whose tasks go to a queue that is there. */
+  private Channel queue(String name, Map<String, Object> target) throws IOException {
+    return queue(name, target, Map.of());
+  }
+
+  private Channel queue(String name, Map<String, Object> target, Map<String, Object> more)
+      throws IOException {
+    Channel channel = channel();
+    channel.queueDeclare(name, true, false, false, Map.of("x-queue-type", "quorum"));
+    type(name, target, more);
+    return channel;
+  }
+
+  private static void type(String name, Map<String, Object> target, Map<String, Object> more) {
+    Map<String, Object> inner = new HashMap<>(Map.of("cluster", "main", "routingKey", name));
+    inner.putAll(target);
+    Map<String, Object> type = new HashMap<>(more);
+    type.put("target", Map.of("rabbitmq", inner));
+    api().put("/v1/types/" + name, type);
+  }
+
+  private static List<String> create(String type, int count) {
+    List<String> ids = new ArrayList<>();
+    api()
+        .post(
+            "/v1/tasks/batch",
+            Map.of("tasks", Collections.nCopies(count, Map.of("type", type, "payload", "x"))))
+        .path("ids")
+        .forEach(id -> ids.add(id.asString()));
+    return ids;
+  }
+
+  private static String status(String task) {
+    return api().get("/v1/tasks/" + task).path("status").asString();
+  }
+
+  private static long inState(String type, String state) {
+    return requireNonNull(database)
+        .count(
+            """
+            SELECT count(*)
+            FROM carillon.task t
+            JOIN carillon.lane l ON l.id = t.lane
+            WHERE t.state = '%s'
+              AND l.type = '%s'
+            """
+                .formatted(state, type));
+  }
+
+  private static String header(GetResponse message, String name) {
+    return String.valueOf(message.getProps().getHeaders().get(name));
+  }
+
+  private static GetResponse next(Channel channel, String queue) {
+    return await()
+        .atMost(PATIENCE)
+        .until(() -> channel.basicGet(queue, true), message -> message != null);
+  }
+
+  private static String report(String task, String token) {
+    return api()
+        .post(
+            "/v1/work/report",
+            Map.of(
+                "results", List.of(Map.of("id", task, "token", token, "outcome", "completed"))))
+        .path("results")
+        .path(0)
+        .path("result")
+        .asString();
+  }
+
+  @Test
+  void none_of_many_is_lost_when_the_broker_is_killed_and_other_lanes_go_on() throws IOException {
+    queue("orders", Map.of("complete", "onPublish"));
+    Set<String> ids = new HashSet<>(create("orders", MANY));
+    await().atMost(PATIENCE).until(() -> inState("orders", "COMPLETED") > 2_000);
+
+    rabbit().kill9();
+    String other =
+        api()
+            .post("/v1/tasks", Map.of("type", "other", "target", Map.of("discard", Map.of())))
+            .path("id")
+            .asString();
+    await().atMost(PATIENCE).until(() -> status(other).equals("COMPLETED"));
+    assertThat(inState("orders", "COMPLETED")).isLessThan(MANY);
+    rabbit().restart();
+
+    await().atMost(PATIENCE).until(() -> inState("orders", "COMPLETED") == MANY);
+    assertThat(
+            requireNonNull(database)
+                .count("SELECT count(*) FROM carillon.task WHERE attempt > 1 OR attempt = 0"))
+        .as("tasks that paid for the loss")
+        .isZero();
+    Map<String, Set<String>> fences = new HashMap<>();
+    Channel channel = channel();
+    int messages = 0;
+    for (GetResponse message = channel.basicGet("orders", true);
+        message != null;
+        message = channel.basicGet("orders", true)) {
+      fences
+          .computeIfAbsent(message.getProps().getMessageId(), _ -> new HashSet<>())
+          .add(header(message, "Carillon-Fence"));
+      messages++;
+    }
+    assertThat(fences.keySet()).isEqualTo(ids);
+    assertThat(fences.values().stream().mapToInt(Set::size).sum())
+        .as("each duplicate has a fence of its own")
+        .isEqualTo(messages);
+  }
+
+  @Test
+  void a_consumer_reports_and_who_is_silent_loses_it() throws IOException {
+    Channel channel =
+        queue("reported", Map.of("complete", "onReport"), Map.of("leaseTimeout", "2s"));
+    String task = create("reported", 1).getFirst();
+
+    GetResponse first = next(channel, "reported");
+    GetResponse second = next(channel, "reported");
+
+    assertThat(first.getProps().getMessageId()).isEqualTo(task);
+    assertThat(second.getProps().getMessageId()).isEqualTo(task);
+    assertThat(Integer.parseInt(header(second, "Carillon-Fence")))
+        .isGreaterThan(Integer.parseInt(header(first, "Carillon-Fence")));
+    assertThat(report(task, header(first, "Carillon-Token"))).isEqualTo("stale");
+    assertThat(report(task, header(second, "Carillon-Token"))).isEqualTo("accepted");
+    assertThat(status(task)).isEqualTo("COMPLETED");
+  }
+
+  @Test
+  void what_cannot_be_routed_is_tried_again_and_dies() {
+    Map<String, Object> retry =
+        Map.of("retry", Map.of("maxAttempts", 2, "backoff", "fixed", "base", "100ms"));
+    type("nowhere", Map.of("complete", "onPublish"), retry);
+    type("no.exchange", Map.of("complete", "onPublish", "exchange", "no-such"), retry);
+
+    for (String type : List.of("nowhere", "no.exchange")) {
+      String task = create(type, 1).getFirst();
+      await().atMost(PATIENCE).until(() -> status(task).equals("DEAD"));
+      assertThat(api().get("/v1/tasks/" + task).path("attempts").toString())
+          .contains("unroutable");
+    }
+  }
+
+  @Test
+  void a_queue_that_is_full_enough_gets_no_more_until_it_is_emptied() throws IOException {
+    Channel channel = queue("limited", Map.of("complete", "onPublish", "maxDepth", 100));
+    create("limited", 250);
+    await().atMost(PATIENCE).until(() -> inState("limited", "COMPLETED") == 100);
+    int seen = 0;
+    int most = 0;
+    while (seen < 250) {
+      int depth = channel.queueDeclarePassive("limited").getMessageCount();
+      most = Math.max(most, depth);
+      next(channel, "limited");
+      seen++;
+    }
+
+    assertThat(most).isBetween(90, 100);
+    await().atMost(PATIENCE).until(() -> inState("limited", "COMPLETED") == 250);
+  }
+
+  @Test
+  void over_tls_the_broker_must_be_who_it_says() throws IOException {
+    queue("encrypted", Map.of("complete", "onPublish", "cluster", "tls"));
+    String task = create("encrypted", 1).getFirst();
+
+    await().atMost(PATIENCE).until(() -> status(task).equals("COMPLETED"));
+    assertThat(api().text("/metrics"))
+        .contains("carillon_broker_reachable{broker=\"rabbitmq/tls\"} 1.0")
+        .contains("carillon_broker_reachable{broker=\"rabbitmq/wrong\"} 0.0");
+  }
+}
