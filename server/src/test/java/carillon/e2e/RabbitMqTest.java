@@ -166,6 +166,7 @@ class RabbitMqTest {
   private static GetResponse next(Channel channel, String queue) {
     return await()
         .atMost(PATIENCE)
+        .pollDelay(Duration.ZERO) // hundreds of them are there already
         .until(() -> channel.basicGet(queue, true), message -> message != null);
   }
 
