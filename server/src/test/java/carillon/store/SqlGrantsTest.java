@@ -77,22 +77,22 @@ class SqlGrantsTest {
 
   private static final List<String> FORBIDDEN =
       List.of(
-        "SELECT * FROM carillon.task",
-        "SELECT * FROM carillon.every_transition",
-        "SELECT * FROM carillon.sql_role",
-        "SELECT secret FROM carillon.catalog",
-        "INSERT INTO carillon.cancel_request (tenant, task, slot, who)"
-            + " VALUES (1, gen_random_uuid(), now(), 'me')",
-        "UPDATE carillon.tenant SET strict = true",
-        "SELECT carillon.grant_enqueue(current_user, 'bank')",
-        "SELECT carillon.revoke_enqueue(current_user)",
-        "SELECT carillon.make_slot('2030-01-01')",
-        "SELECT carillon.make_lane(1, 'x', 5)",
-        "SELECT carillon.live_tasks(1, 'x', 'k', 1)",
-        "SELECT carillon.cancel_waiting(1, '2030-01-01', '{}', 'me')",
-        "SELECT carillon.sql_caller('bank', 'mail')",
-        "CREATE FUNCTION carillon.enqueue(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
-        "SET ROLE postgres");
+          "SELECT * FROM carillon.task",
+          "SELECT * FROM carillon.every_transition",
+          "SELECT * FROM carillon.sql_role",
+          "SELECT secret FROM carillon.catalog",
+          "INSERT INTO carillon.cancel_request (tenant, task, slot, who)"
+              + " VALUES (1, gen_random_uuid(), now(), 'me')",
+          "UPDATE carillon.tenant SET strict = true",
+          "SELECT carillon.grant_enqueue(current_user, 'bank')",
+          "SELECT carillon.revoke_enqueue(current_user)",
+          "SELECT carillon.make_slot('2030-01-01')",
+          "SELECT carillon.make_lane(1, 'x', 5)",
+          "SELECT carillon.live_tasks(1, 'x', 'k', 1)",
+          "SELECT carillon.cancel_waiting(1, '2030-01-01', '{}', 'me')",
+          "SELECT carillon.sql_caller('bank', 'mail')",
+          "CREATE FUNCTION carillon.enqueue(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+          "SET ROLE postgres");
 
   @Test
   void what_is_granted_is_this_and_nothing_else() {
