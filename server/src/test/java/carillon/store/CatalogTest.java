@@ -55,11 +55,15 @@ class CatalogTest {
     assertThat(world.catalog.lanes()).isNotEmpty();
   }
 
+  private static Tenants.Settings paused(boolean paused) {
+    return new Tenants.Settings(false, paused, 1, new AlertSetting.AsInstallation(), null);
+  }
+
   @Test
   void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
     world.sql("UPDATE carillon.task_type SET paused = true");
 
-    world.tenants.put("acme", false, true, 1, new AlertSetting.AsInstallation(), "test");
+    world.tenants.put("acme", paused(true), "test");
 
     assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
@@ -69,7 +73,7 @@ class CatalogTest {
 
   @Test
   void what_was_read_before_a_tenant_was_put_does_not_undo_it() throws Exception {
-    world.tenants.put("acme", false, false, 1, new AlertSetting.AsInstallation(), "test");
+    world.tenants.put("acme", paused(false), "test");
 
     overlapping.runWaiting(
         tx -> tx.update(HOLD_LANES),
@@ -77,7 +81,7 @@ class CatalogTest {
           world.catalog.refresh();
           return true;
         },
-        () -> world.tenants.put("acme", false, true, 1, new AlertSetting.AsInstallation(), "test"));
+        () -> world.tenants.put("acme", paused(true), "test"));
 
     assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
   }
