@@ -32,7 +32,8 @@ final class Ratios {
       case "lanes" -> of(rate, results.get("drain", "carillon", Metric.RATE));
       case "enqueue" -> of(rate, results.get("enqueue", "db-scheduler", Metric.RATE));
       case "pull" -> of(rate, results.get("drain", "db-scheduler", Metric.RATE));
-      case "bulk", "http", Publishing.NAME -> of(rate, results.get(row.scenario(), "raw", Metric.RATE));
+      case "bulk", "http", Publishing.NAME ->
+          of(rate, results.get(row.scenario(), "raw", Metric.RATE));
       case "burst" ->
           of(results.get("burst", "graphile-worker", Metric.LAST), figures.get(Metric.LAST));
       default -> null;

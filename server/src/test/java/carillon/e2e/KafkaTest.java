@@ -164,7 +164,15 @@ class KafkaTest {
     type(
         "deep",
         Map.of(
-            "topic", "deep", "cluster", "main", "complete", "onPublish", "maxDepth", 100, "group",
+            "topic",
+            "deep",
+            "cluster",
+            "main",
+            "complete",
+            "onPublish",
+            "maxDepth",
+            100,
+            "group",
             "readers"));
 
     submit("deep", 250);

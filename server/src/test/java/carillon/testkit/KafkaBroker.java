@@ -43,6 +43,8 @@ public final class KafkaBroker implements AutoCloseable {
   }
 
   /**
+   * The same with more settings.
+   *
    * @param settings beyond those that any broker of the tests has; a listener named SECURE is added
    *     at {@code secure.port}, if that is among them
    */

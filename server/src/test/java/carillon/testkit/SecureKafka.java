@@ -55,8 +55,7 @@ public record SecureKafka(Path directory, int port) {
           ssl.truststore.type = PEM
           ssl.truststore.location = %s
           """
-              .formatted(
-                  port, LOGIN.formatted("carillon", ""), directory.resolve("trusted.pem")));
+              .formatted(port, LOGIN.formatted("carillon", ""), directory.resolve("trusted.pem")));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (GeneralSecurityException e) {
@@ -93,10 +92,7 @@ public record SecureKafka(Path directory, int port) {
                   new AclBinding(
                       new ResourcePattern(ResourceType.TOPIC, topic, PatternType.LITERAL),
                       new AccessControlEntry(
-                          "User:carillon",
-                          "*",
-                          AclOperation.WRITE,
-                          AclPermissionType.DENY))))
+                          "User:carillon", "*", AclOperation.WRITE, AclPermissionType.DENY))))
           .all()
           .get();
     } catch (ExecutionException e) {

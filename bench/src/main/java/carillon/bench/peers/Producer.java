@@ -25,14 +25,22 @@ final class Producer {
     try (var producer =
         new KafkaProducer<byte[], byte[]>(
             Map.of(
-                "bootstrap.servers", servers,
-                "acks", "all",
-                "enable.idempotence", true,
-                "batch.size", 64 * 1024,
-                "linger.ms", 2,
-                "buffer.memory", 64L * 1024 * 1024,
-                "key.serializer", ByteArraySerializer.class,
-                "value.serializer", ByteArraySerializer.class))) {
+                "bootstrap.servers",
+                servers,
+                "acks",
+                "all",
+                "enable.idempotence",
+                true,
+                "batch.size",
+                64 * 1024,
+                "linger.ms",
+                2,
+                "buffer.memory",
+                64L * 1024 * 1024,
+                "key.serializer",
+                ByteArraySerializer.class,
+                "value.serializer",
+                ByteArraySerializer.class))) {
       long began = System.nanoTime();
       for (int i = 0; i < tasks; i++) {
         byte[] key = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);

@@ -53,7 +53,8 @@ public final class Raw {
       protocol.serve(
           "",
           "enqueue: single-row INSERTs on 32 connections; bulk: one COPY (binary); both into"
-              + " Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own producer",
+              + " Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own"
+              + " producer",
           new Raw(database)::handle);
     }
     System.exit(0);

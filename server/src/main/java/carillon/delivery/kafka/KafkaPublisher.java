@@ -9,8 +9,8 @@ import carillon.model.Target;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
-import java.util.LinkedHashMap;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,7 +45,7 @@ public final class KafkaPublisher implements Publisher {
   /** Half of what Kafka's producer has by default: full batches take more than their records. */
   private static final long MOST_BYTES = 32L * 1024 * 1024;
 
-  private static final int OVERHEAD = 700; // headers, more or less
+  private static final long OVERHEAD = 700; // headers, more or less
 
   private final KafkaCluster cluster;
   private final InstantSource clock;
@@ -180,17 +180,15 @@ public final class KafkaPublisher implements Publisher {
     if (why.isPresent()) {
       endAll(batch, why.get());
     } else {
-      send(link, batch, answer);
+      send(link, batch);
     }
   }
 
-  private void send(
-      Link link, Batch batch, CompletableFuture<Optional<DeliveryResult>> basedOn)
-      throws InterruptedException {
+  private void send(Link link, Batch batch) throws InterruptedException {
     List<ClaimedTask> tasks = batch.tasks();
     for (int i = 0; i < tasks.size(); i++) {
-      // Checked now and then only; but after a wait, which was for nothing if the topic is gone.
-      boolean isStale = topics.answer(batch.topic()) != basedOn || watch.link() != link;
+      // Before each: the last one may have waited in vain for a topic that is gone.
+      boolean isStale = !topics.isKnown(batch.topic()) || !link.equals(watch.link());
       if (isStale || isClosed()) {
         submit(new Batch(batch.topic(), tasks.subList(i, tasks.size()), batch.ended()));
         return;
@@ -213,8 +211,7 @@ public final class KafkaPublisher implements Publisher {
     byte[] body = MessageHeaders.body(task);
     String key = task.key() == null ? task.id().toString() : task.key();
     var message =
-        new ProducerRecord<byte[], byte[]>(
-            topic, null, key.getBytes(StandardCharsets.UTF_8), body);
+        new ProducerRecord<byte[], byte[]>(topic, null, key.getBytes(StandardCharsets.UTF_8), body);
     MessageHeaders.of(task, body, clock.instant())
         .forEach(
             (name, value) ->

@@ -37,8 +37,7 @@ record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoClose
    * Whether the topic is there, and ready for the producer to write to. A broker that makes topics
    * does so when the producer asks.
    */
-  boolean hasTopic(String topic)
-      throws ExecutionException, InterruptedException, TimeoutException {
+  boolean hasTopic(String topic) throws ExecutionException, InterruptedException, TimeoutException {
     // Twice, with a second between: a broker that has just started may not know all of its topics.
     if (isDescribed(topic)) {
       warm(topic);

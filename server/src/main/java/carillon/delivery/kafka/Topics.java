@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
@@ -25,6 +26,7 @@ final class Topics {
   private final Lookup lookup;
   private final LongSupplier nanos;
   private final ConcurrentHashMap<String, Topic> topics = new ConcurrentHashMap<>();
+  private final AtomicLong numbers = new AtomicLong();
   private final Semaphore lookups = new Semaphore(LOOKUPS_AT_ONCE);
 
   /** Asks Kafka whether a topic is there; may take a while. */
@@ -35,12 +37,14 @@ final class Topics {
   /**
    * One topic.
    *
+   * @param lookup which of all lookups is its answer
    * @param answer empty if it can be written to, else what becomes of its tasks
    * @param until when the answer is too old; it has not come yet while this is {@code MAX_VALUE}
    * @param resting until when nothing should be sent, because what was sent was not confirmed
    * @param pause how long the last such rest was
    */
   private record Topic(
+      long lookup,
       CompletableFuture<Optional<DeliveryResult>> answer,
       long until,
       long resting,
@@ -59,6 +63,7 @@ final class Topics {
       return known.answer();
     }
     CompletableFuture<Optional<DeliveryResult>> answer = new CompletableFuture<>();
+    long number = numbers.incrementAndGet();
     Topic asked =
         topics.compute(
             name,
@@ -67,16 +72,25 @@ final class Topics {
                 return old;
               }
               return old == null
-                  ? new Topic(answer, now + Long.MAX_VALUE / 2, now, Duration.ZERO)
-                  : new Topic(answer, now + Long.MAX_VALUE / 2, old.resting(), old.pause());
+                  ? new Topic(number, answer, now + Long.MAX_VALUE / 2, now, Duration.ZERO)
+                  : new Topic(number, answer, now + Long.MAX_VALUE / 2, old.resting(), old.pause());
             });
-    if (asked.answer() == answer) {
-      Thread.ofVirtual().name("kafka-topic").start(() -> look(name, answer));
+    if (asked.lookup() == number) {
+      Thread.ofVirtual().name("kafka-topic").start(() -> look(name, number, answer));
     }
     return asked.answer();
   }
 
-  private void look(String name, CompletableFuture<Optional<DeliveryResult>> answer) {
+  /** Whether it is known to be there. */
+  boolean isKnown(String name) {
+    Topic topic = topics.get(name);
+    return topic != null
+        && topic.until() - nanos.getAsLong() > 0
+        && topic.answer().isDone()
+        && topic.answer().join().isEmpty();
+  }
+
+  private void look(String name, long number, CompletableFuture<Optional<DeliveryResult>> answer) {
     Optional<DeliveryResult> found;
     try {
       lookups.acquire();
@@ -86,8 +100,7 @@ final class Topics {
         lookups.release();
       }
     } catch (ExecutionException e) {
-      found =
-          Optional.of(e.getCause() instanceof Exception why ? Results.of(why) : Results.lost());
+      found = Optional.of(e.getCause() instanceof Exception why ? Results.of(why) : Results.lost());
     } catch (TimeoutException e) {
       found = Optional.of(Results.lost());
     } catch (InterruptedException e) {
@@ -97,14 +110,13 @@ final class Topics {
       found = Optional.of(Results.of(e));
     }
     long until = nanos.getAsLong() + (found.isEmpty() ? KNOWN : MISSING).toNanos();
-    boolean isKept =
-        found.isEmpty() || !(found.get() instanceof DeliveryResult.Unreached);
+    boolean isKept = found.isEmpty() || !(found.get() instanceof DeliveryResult.Unreached);
     topics.computeIfPresent(
         name,
         (_, old) ->
-            old.answer() != answer
+            old.lookup() != number
                 ? old
-                : isKept ? new Topic(answer, until, old.resting(), old.pause()) : null);
+                : isKept ? new Topic(number, answer, until, old.resting(), old.pause()) : null);
     answer.complete(found);
   }
 
@@ -122,7 +134,7 @@ final class Topics {
           if (pause.compareTo(LONGEST_PAUSE) > 0) {
             pause = LONGEST_PAUSE;
           }
-          return new Topic(old.answer(), now, now + pause.toNanos(), pause);
+          return new Topic(old.lookup(), old.answer(), now, now + pause.toNanos(), pause);
         });
   }
 

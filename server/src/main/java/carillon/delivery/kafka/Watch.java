@@ -121,7 +121,7 @@ final class Watch implements AutoCloseable {
 
   private Link open() {
     Link spent = broken;
-    if (opened != null && opened == spent) {
+    if (opened != null && opened.equals(spent)) {
       log.warn("broker={} the producer is of no use any more and is replaced", cluster.name());
       link = null;
       opened.close();

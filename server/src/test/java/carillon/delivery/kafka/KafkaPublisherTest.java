@@ -89,8 +89,7 @@ class KafkaPublisherTest {
     publish(publisher, task("said", "order-7", "{\"n\":1}"));
 
     assertThat(ended(1))
-        .containsExactly(
-            new DeliveryResult.Accepted(null, "{\"partition\":0,\"offset\":0}"));
+        .containsExactly(new DeliveryResult.Accepted(null, "{\"partition\":0,\"offset\":0}"));
     try (KafkaReader reader = new KafkaReader(broker, "said")) {
       KafkaReader.Message message = reader.read(1).getFirst();
       assertThat(message.key()).isEqualTo("order-7");
@@ -171,17 +170,12 @@ class KafkaPublisherTest {
     broker.makeTopic("deep", 2);
     var target =
         new Target.Kafka(
-            "main",
-            "deep",
-            Target.Complete.ON_PUBLISH,
-            new Target.DepthLimit(10, "readers"));
+            "main", "deep", Target.Complete.ON_PUBLISH, new Target.DepthLimit(10, "readers"));
     await("a measure").atMost(PATIENCE).until(() -> publisher.room(target) == 10);
 
     publish(
         publisher,
-        IntStream.range(0, 8)
-            .mapToObj(_ -> task("deep", null, "1"))
-            .toArray(ClaimedTask[]::new));
+        IntStream.range(0, 8).mapToObj(_ -> task("deep", null, "1")).toArray(ClaimedTask[]::new));
     ended(8);
 
     assertThat(publisher.room(target)).isEqualTo(2);
@@ -219,7 +213,9 @@ class KafkaPublisherTest {
     one.close();
     publish(one, task("closing", null, "1"));
 
-    assertThat(results).hasSize(many + 1).hasAtLeastOneElementOfType(DeliveryResult.Interrupted.class);
+    assertThat(results)
+        .hasSize(many + 1)
+        .hasAtLeastOneElementOfType(DeliveryResult.Interrupted.class);
     assertThat(failures()).isEmpty();
   }
 
