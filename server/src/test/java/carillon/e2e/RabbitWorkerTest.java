@@ -21,6 +21,8 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -122,6 +124,7 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   void a_lost_connection_is_made_again_and_nothing_runs_beside_itself() {
     make(queue);
     Queue<String> seen = new ConcurrentLinkedQueue<>();
+    AtomicReference<@Nullable Worker> itself = new AtomicReference<>();
     Map<String, String> headers =
         Map.of(
             "Carillon-Task-Id", UUID.randomUUID().toString(),
@@ -139,14 +142,21 @@ class RabbitWorkerTest extends BrokerWorkerContract {
             task -> {
               seen.add(String.valueOf(task.id()));
               rabbit.kill9();
+              await().atMost(PATIENCE).until(() -> !isConnected(itself.get()));
               rabbit.restart();
-              await().atMost(PATIENCE).until(RabbitWorkerTest::isBack);
-              await().atMost(PATIENCE).until(() -> channel.consumerCount(queue) == 1);
+              await().atMost(PATIENCE).until(() -> isConnected(itself.get()));
             })) {
+      itself.set(worker);
       await().atMost(PATIENCE).until(() -> seen.size() == 1 && worker.held() == 0);
+      await().atMost(PATIENCE).until(RabbitWorkerTest::isBack);
       await().atMost(PATIENCE).until(() -> left(queue) == 0);
     }
+    assertThat(left(queue)).as("given back when it left").isZero();
     assertThat(seen).hasSize(1);
+  }
+
+  private static boolean isConnected(@Nullable Worker worker) {
+    return worker == null || worker.isConnected();
   }
 
   private static boolean isBack() {
