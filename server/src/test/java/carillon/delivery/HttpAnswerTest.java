@@ -197,7 +197,8 @@ class HttpAnswerTest {
         case DeliveryResult.Failed(var failure, var _) -> failure.output();
         case DeliveryResult.Refused(var failure) -> failure.output();
         case DeliveryResult.Gone(var failure) -> failure.output();
-        case DeliveryResult.Unreached _, DeliveryResult.Interrupted() -> throw new AssertionError();
+        case DeliveryResult.Unreached(var failure) -> failure.output();
+        case DeliveryResult.Interrupted() -> throw new AssertionError();
       };
     }
   }
