@@ -173,7 +173,8 @@ class RabbitMqTest {
     return api()
         .post(
             "/v1/work/report",
-            Map.of("results", List.of(Map.of("id", task, "token", token, "outcome", "completed"))))
+            Map.of(
+                "results", List.of(Map.of("id", task, "token", token, "outcome", "completed"))))
         .path("results")
         .path(0)
         .path("result")
@@ -247,7 +248,8 @@ class RabbitMqTest {
     for (String type : List.of("nowhere", "no.exchange")) {
       String task = create(type, 1).getFirst();
       await().atMost(PATIENCE).until(() -> status(task).equals("DEAD"));
-      assertThat(api().get("/v1/tasks/" + task).path("attempts").toString()).contains("unroutable");
+      assertThat(api().get("/v1/tasks/" + task).path("attempts").toString())
+          .contains("unroutable");
     }
   }
 
