@@ -23,7 +23,7 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * <pre>{@code
  * try (var carillon = Carillon.connect("http://127.0.0.1:8080", key)) {
- *   carillon.enqueue(NewTask.of("greet").payload(Map.of("name", "Ada")).delay(Duration.ofMinutes(5)));
+ *   carillon.enqueue(NewTask.of("greet").payload(Map.of("name", "Ada")).key("ada"));
  * }
  * }</pre>
  *
@@ -168,7 +168,9 @@ public final class Carillon implements AutoCloseable {
     }
   }
 
-  /** Cancels all tasks of a type with this key; how many were cancelled or asked to stop. */
+  /**
+   * Cancels all tasks of a type with this key; how many. Running ones are asked to stop, uncounted.
+   */
   public int cancel(String type, String key) {
     String once = UUID.randomUUID().toString();
     return retried(() -> post("/v1/tasks/cancel", Map.of("type", type, "key", key), once))
