@@ -28,7 +28,7 @@ final class DocBlocks {
     return pattern
         .matcher(Files.readString(file))
         .results()
-        .map(match -> match.group(1).stripIndent().strip())
+        .map(match -> match.group(1).stripTrailing().stripIndent())
         .toList();
   }
 }

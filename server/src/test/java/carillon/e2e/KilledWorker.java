@@ -61,7 +61,8 @@ final class KilledWorker {
               execute(database, DELIVERED, context.id(), context.fence(), name);
               boolean isNew =
                   ledger.once(
-                      context, connection -> execute(connection, EFFECT, String.valueOf(context.key())));
+                      context,
+                      connection -> execute(connection, EFFECT, String.valueOf(context.key())));
               if (!isNew) {
                 execute(database, SKIPPED, context.id());
               }

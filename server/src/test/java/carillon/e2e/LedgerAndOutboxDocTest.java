@@ -128,8 +128,7 @@ class LedgerAndOutboxDocTest {
   }
 
   private static void pay(Connection connection, int invoice) throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement("INSERT INTO paid VALUES (?)")) {
+    try (PreparedStatement statement = connection.prepareStatement("INSERT INTO paid VALUES (?)")) {
       statement.setInt(1, invoice);
       statement.executeUpdate();
     }

@@ -17,6 +17,8 @@ import java.time.Instant;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,6 +28,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 class LedgerTest {
 
   private final Database database = new Database(Postgres.emptyDatabase());
+  // Of its own: the common pool may have one thread, for which both would wait.
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Ledger ledger = Ledger.of(database.dataSource());
 
   @BeforeEach
@@ -80,10 +84,12 @@ class LedgerTest {
                       effect(connection);
                       isIn.countDown();
                       await().until(() -> goOn.getCount() == 0);
-                    }));
+                    }),
+            threads);
     isIn.await();
     var second =
-        CompletableFuture.supplyAsync(() -> once(new Delivered(id, 2), LedgerTest::effect));
+        CompletableFuture.supplyAsync(
+            () -> once(new Delivered(id, 2), LedgerTest::effect), threads);
     await().until(() -> database.count(WAITING) == 1);
     goOn.countDown();
 

@@ -179,8 +179,13 @@ class OutboxTest {
     assertThat(rows()).isEqualTo(30);
 
     try (OutboxRelay relay = outbox.start()) {
-      server = servers.startOn(address, "--port", Integer.toString(port));
-      // Its admin key is the old one: the database knows it.
+      server =
+          servers.start(
+              server.dataDir(),
+              "--database-url",
+              Servers.url(address),
+              "--port",
+              Integer.toString(port));
       await().atMost(PATIENCE).until(() -> rows() == 0);
       assertThat(relay).isNotNull();
     }

@@ -21,6 +21,8 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -119,9 +121,10 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void a_lost_connection_is_made_again_and_nothing_runs_beside_itself() {
+  void a_lost_connection_is_made_again_and_nothing_runs_beside_itself() throws Exception {
     make(queue);
     Queue<String> seen = new ConcurrentLinkedQueue<>();
+    AtomicInteger connects = new AtomicInteger();
     Map<String, String> headers =
         Map.of(
             "Carillon-Task-Id", UUID.randomUUID().toString(),
@@ -134,19 +137,33 @@ class RabbitWorkerTest extends BrokerWorkerContract {
     try (Worker worker =
         worker(
             "lasting",
-            source(queue),
+            RabbitSource.of(counting(connects), queue),
             8,
             task -> {
               seen.add(String.valueOf(task.id()));
-              rabbit.kill9();
-              rabbit.restart();
-              await().atMost(PATIENCE).until(RabbitWorkerTest::isBack);
-              await().atMost(PATIENCE).until(() -> channel.consumerCount(queue) == 1);
+              rabbit.control("close_all_connections", "a test of what comes again");
+              await().atMost(PATIENCE).until(() -> connects.get() == 2);
             })) {
       await().atMost(PATIENCE).until(() -> seen.size() == 1 && worker.held() == 0);
+      await().atMost(PATIENCE).until(RabbitWorkerTest::isBack);
       await().atMost(PATIENCE).until(() -> left(queue) == 0);
     }
+    assertThat(left(queue)).as("given back when it left").isZero();
     assertThat(seen).hasSize(1);
+  }
+
+  private static ConnectionFactory counting(AtomicInteger connects) throws Exception {
+    ConnectionFactory factory =
+        new ConnectionFactory() {
+          @Override
+          public Connection newConnection(String name) throws IOException, TimeoutException {
+            Connection made = super.newConnection(name);
+            connects.incrementAndGet();
+            return made;
+          }
+        };
+    factory.setUri(rabbit.uri());
+    return factory;
   }
 
   private static boolean isBack() {

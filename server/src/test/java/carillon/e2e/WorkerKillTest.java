@@ -29,8 +29,8 @@ class WorkerKillTest {
   private static final int WORKERS = 3;
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** For the reaper to look, and a worker to be there at all: starting one takes a while here. */
-  private static final Duration GRACE = Duration.ofSeconds(10);
+  /** For the reaper to look, on a machine that is busy. */
+  private static final Duration GRACE = Duration.ofSeconds(8);
 
   @RegisterExtension final Servers servers = new Servers();
   @TempDir Path directory;
@@ -62,7 +62,7 @@ class WorkerKillTest {
     long skipped = database.count("SELECT count(*) FROM skipped");
     long worst = database.count(WORST_GAP_MILLIS);
     System.out.printf(
-        "workers: %d kills, %d deliveries again, %d of them of what was done, next within %d ms%n",
+        "workers: %d kills, %d deliveries again, %d of them of what was done, free after %d ms%n",
         KILLS, again, skipped, worst);
     assertThat(again).as("deliveries again").isPositive();
     assertThat(skipped).as("deliveries of what was done").isPositive();
@@ -70,16 +70,20 @@ class WorkerKillTest {
     assertThat(database.count("SELECT count(*) FROM processed_task")).isEqualTo(TASKS);
     assertThat(database.count("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(TASKS);
+    assertThat(worst).isPositive();
     assertThat(Duration.ofMillis(worst)).isLessThan(KilledWorker.LEASE.plus(GRACE));
   }
 
-  /** From a kill to the next delivery of what the killed one had begun and not reported. */
+  /** From a kill to when what the killed one had in hand could be claimed by others. */
   private static final String WORST_GAP_MILLIS =
       """
-      SELECT coalesce(max(1000 * extract(epoch FROM next.at - kill.at))::bigint, 0)
+      SELECT coalesce(max(1000 * extract(epoch FROM back.at - kill.at))::bigint, 0)
       FROM kill
-      JOIN delivery AS last ON last.worker = kill.worker
-      JOIN delivery AS next ON next.task = last.task AND next.fence = last.fence + 1
+      JOIN delivery ON delivery.worker = kill.worker
+      JOIN carillon.transition AS back ON back.task = delivery.task
+          AND back.fence = delivery.fence
+          AND back.from_state = 'RUNNING'
+          AND back.to_state = 'PENDING'
       """;
 
   private void prepare(ServerProcess server) throws Exception {

@@ -52,38 +52,46 @@ final class RabbitRun {
   /** Returns when closed; throws when the connection is lost. */
   void consume(ConnectionFactory broker, String queue, @Nullable QueueSpec spec)
       throws IOException, TimeoutException, InterruptedException {
-    try (Connection connection = broker.newConnection("carillon " + sink.worker())) {
-      Channel channel = connection.createChannel();
-      if (spec != null) {
-        spec.declare(channel);
+    try {
+      Connection connection = broker.newConnection("carillon " + sink.worker());
+      try {
+        consume(connection.createChannel(), queue, spec);
+      } finally {
+        connection.abort(CLOSE_MILLIS); // like close, but does not mind that it is lost
       }
-      channel.basicQos(sink.prefetch());
-      channel.addShutdownListener(this::lost);
-      String consumer =
-          channel.basicConsume(
-              queue,
-              false,
-              (tag, message) -> arrived(message),
-              tag ->
-                  steps.add(
-                      (c, t) -> {
-                        throw new IOException("the queue is gone");
-                      }));
-      sink.connected();
-      while (steps.take().take(channel, consumer)) {
-        // each step does all
-      }
-      channel.close(); // after the acknowledgements, which the broker reads first
-      connection.close(CLOSE_MILLIS);
     } finally {
       gone.countDown();
     }
   }
 
+  private void consume(Channel channel, String queue, @Nullable QueueSpec spec)
+      throws IOException, TimeoutException, InterruptedException {
+    if (spec != null) {
+      spec.declare(channel);
+    }
+    channel.basicQos(sink.prefetch());
+    channel.addShutdownListener(this::lost);
+    String consumer =
+        channel.basicConsume(
+            queue,
+            false,
+            (tag, message) -> arrived(message),
+            tag -> end("the queue is gone", null));
+    sink.connected();
+    while (steps.take().take(channel, consumer)) {
+      // each step does all
+    }
+    channel.close(); // after the acknowledgements, which the broker reads first
+  }
+
   private void lost(ShutdownSignalException why) {
+    end("the connection to RabbitMQ is lost", why);
+  }
+
+  private void end(String message, @Nullable Throwable why) {
     steps.add(
         (channel, consumer) -> {
-          throw new IOException("the connection to RabbitMQ is lost", why);
+          throw new IOException(message, why);
         });
   }
 
