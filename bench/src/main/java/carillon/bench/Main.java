@@ -185,7 +185,11 @@ public final class Main {
       return;
     }
     try (Kafka kafka = Kafka.start(DIRECTORY)) {
-      measure(Publishing.NAME, new Publishing(), "carillon", () -> systems.carillon(List.of("--kafka", "main=" + kafka.servers())));
+      measure(
+          Publishing.NAME,
+          new Publishing(),
+          "carillon",
+          () -> systems.carillon(List.of("--kafka", "main=" + kafka.servers())));
       Start<RawLimit> raw = systems::raw;
       measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
     }
