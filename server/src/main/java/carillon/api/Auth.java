@@ -59,7 +59,9 @@ final class Auth {
     byte[] hash = text.hash();
     ApiKey key = database.use(() -> keys.findLive(text.id(), hash)).orElseThrow(Auth::unauthorized);
     Role role = Role.labelled(key.role()).orElseThrow(Auth::unauthorized);
-    return new Caller("key:" + key.id(), role, key.types(), key.tenant());
+    // The key is remembered longer than the settings of its tenant.
+    Tenant tenant = tenants.find(key.tenant().name()).orElse(key.tenant());
+    return new Caller("key:" + key.id(), role, key.types(), tenant);
   }
 
   private Caller onTenant(Caller caller, List<String> header) {

@@ -9,23 +9,23 @@ ALTER TABLE carillon.lane DROP CONSTRAINT lane_route_check; -- locks it: from he
 
 DO $$
 DECLARE
-    found text;
+    culprit text;
 BEGIN
-    SELECT name INTO found FROM carillon.task_type WHERE target -> 'kafka' IS NOT NULL OR target -> 'rabbitmq' IS NOT NULL LIMIT 1;
+    SELECT name INTO culprit FROM carillon.task_type WHERE target -> 'kafka' IS NOT NULL OR target -> 'rabbitmq' IS NOT NULL LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'type % has a broker as its target: give it another one first', found;
+        RAISE EXCEPTION 'type % has a broker as its target: give it another one first', culprit;
     END IF;
-    SELECT name INTO found FROM carillon.schedule WHERE target -> 'kafka' IS NOT NULL OR target -> 'rabbitmq' IS NOT NULL LIMIT 1;
+    SELECT name INTO culprit FROM carillon.schedule WHERE target -> 'kafka' IS NOT NULL OR target -> 'rabbitmq' IS NOT NULL LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'schedule % has a broker as its target: give it another one first', found;
+        RAISE EXCEPTION 'schedule % has a broker as its target: give it another one first', culprit;
     END IF;
-    SELECT t.id::text INTO found
+    SELECT t.id::text INTO culprit
     FROM carillon.task t
     WHERE t.lane IN (SELECT id FROM carillon.lane WHERE route LIKE '%:%')
       AND t.state IN ('PENDING', 'RUNNING', 'DEAD')
     LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'task % has a broker as its target and has not ended: cancel, finish or purge such tasks first', found;
+        RAISE EXCEPTION 'task % has a broker as its target and has not ended: cancel, finish or purge such tasks first', culprit;
     END IF;
 END
 $$;

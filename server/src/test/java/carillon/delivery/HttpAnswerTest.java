@@ -197,6 +197,7 @@ class HttpAnswerTest {
         case DeliveryResult.Failed(var failure, var _) -> failure.output();
         case DeliveryResult.Refused(var failure) -> failure.output();
         case DeliveryResult.Gone(var failure) -> failure.output();
+        case DeliveryResult.Unreached(var failure) -> failure.output();
         case DeliveryResult.Interrupted() -> throw new AssertionError();
       };
     }

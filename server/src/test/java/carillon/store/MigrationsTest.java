@@ -8,6 +8,7 @@ import carillon.model.ClaimedTask;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Outcome;
+import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
@@ -71,6 +72,41 @@ class MigrationsTest {
 
       assertThat(world.value(all.formatted("transition"))).isEqualTo(before);
       assertThat(before.split(", ")).hasSize(5);
+    }
+  }
+
+  @Test
+  void going_back_from_schema_9_waits_for_what_is_published_and_keeps_what_has_ended() {
+    Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
+    try (World world = World.create()) {
+      world.node("node");
+      Migrations schema =
+          Migrations.open(world.address.url(), world.address.user(), world.address.password());
+      world.sql(
+          "INSERT INTO carillon.task_type (tenant, name, target)"
+              + " VALUES (1, 'typed', '{\"kafka\": {}}')");
+      assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
+          .hasStackTraceContaining("type typed has a broker as its target");
+      world.sql("DELETE FROM carillon.task_type WHERE name = 'typed'");
+      TaskId id = world.create(World.task("t", kafka));
+      assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
+          .hasStackTraceContaining("task " + id + " has a broker as its target");
+      assertThat(schema.current()).isEqualTo(schema.latest());
+
+      ClaimedTask claimed = world.claimOne("node");
+      world.endings.finish(
+          List.of(new Attempted(claimed, new Outcome.Completed(null, null))),
+          Set.of(claimed.lease().claim()),
+          "node");
+      schema.apply(OptionalInt.of(8));
+
+      assertThat(
+              world.value(
+                  "SELECT route || ' ' || target || ' ' || state FROM carillon.task t"
+                      + " JOIN carillon.lane l ON l.id = t.lane"))
+          .isEqualTo("PULL {\"pull\": {}} COMPLETED");
+      schema.apply(OptionalInt.empty());
+      assertThat(world.value("SELECT count(publish) FROM carillon.tenant")).isEqualTo("0");
     }
   }
 
