@@ -38,6 +38,8 @@ public class HttpReceiver {
   }
 
   /**
+   * Believes what is signed with a secret.
+   *
    * @param secret the type's {@code signingSecret}: {@code whsec_} and the key in Base64
    */
   public HttpReceiver(String secret) {
