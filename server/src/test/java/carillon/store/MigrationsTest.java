@@ -88,10 +88,12 @@ class MigrationsTest {
       assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
           .hasStackTraceContaining("type typed has a broker as its target");
       world.sql("DELETE FROM carillon.task_type WHERE name = 'typed'");
+      schema.apply(OptionalInt.empty()); // it had come as far as 9
       TaskId id = world.create(World.task("t", kafka));
       assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
           .hasStackTraceContaining("task " + id + " has a broker as its target");
-      assertThat(schema.current()).isEqualTo(schema.latest());
+      assertThat(schema.current()).isEqualTo(9);
+      schema.apply(OptionalInt.empty());
 
       ClaimedTask claimed = world.claimOne("node");
       world.endings.finish(
