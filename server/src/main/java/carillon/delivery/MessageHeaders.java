@@ -54,9 +54,8 @@ public final class MessageHeaders {
 
   /** What not every task has. */
   private static void putRest(Map<String, String> headers, ClaimedTask task) {
-    String key = task.key();
-    if (key != null && isPlain(key)) {
-      headers.put("Carillon-Key", key);
+    if (task.key() != null) {
+      headers.put("Carillon-Key", task.key());
     }
     if (task.scheduleName() != null) {
       headers.put("Carillon-Schedule", task.scheduleName());
@@ -70,10 +69,5 @@ public final class MessageHeaders {
         headers.put("Carillon-Lease-Until", Requests.millis(task.leaseUntil()));
       }
     }
-  }
-
-  /** A key is any text; a header is not. */
-  private static boolean isPlain(String text) {
-    return text.chars().allMatch(c -> c >= ' ' && c <= '~');
   }
 }

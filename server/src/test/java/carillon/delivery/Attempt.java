@@ -47,6 +47,7 @@ final class Attempt {
   private TenantId tenant = TenantId.DEFAULT;
   private List<SigningSecret> secrets = List.of();
   private StatusRules statuses = StatusRules.DEFAULT;
+  private @Nullable String key;
   private @Nullable String schedule;
   private @Nullable Instant fireAt;
 
@@ -122,6 +123,11 @@ final class Attempt {
     return this;
   }
 
+  Attempt key(String key) {
+    this.key = key;
+    return this;
+  }
+
   Attempt firedBy(String schedule, Instant fireAt) {
     this.schedule = schedule;
     this.fireAt = fireAt;
@@ -135,7 +141,7 @@ final class Attempt {
         1,
         "invoice.send",
         5,
-        null,
+        key,
         number,
         new Lease(7, new UUID(1, 2)),
         Instant.parse("2026-11-15T09:59:58.007Z"),

@@ -1,0 +1,35 @@
+package carillon.delivery;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.ClaimedTask;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class MessageHeadersTest {
+
+  @Test
+  void a_message_says_what_a_request_says_and_what_cloud_events_want() {
+    Map<String, String> headers = headers(Attempt.at("http://target.example").number(3).task());
+
+    assertThat(headers)
+        .containsEntry("webhook-id", Attempt.ID.toString())
+        .containsEntry("Carillon-Task-Type", "invoice.send")
+        .containsEntry("Carillon-Attempt", "3")
+        .containsEntry("Carillon-Fence", "7")
+        .containsEntry("Carillon-Due-At", "2026-11-15T09:59:58.007Z")
+        .containsEntry("ce_id", Attempt.ID.toString())
+        .containsEntry("ce_time", "2026-11-15T09:59:58.007Z")
+        .doesNotContainKeys("webhook-signature", "Carillon-Key", "Carillon-Token");
+  }
+
+  @Test
+  void a_key_is_told_in_any_language() {
+    assertThat(headers(Attempt.at("http://target.example").key("schl\u00fcssel \u9375").task()))
+        .containsEntry("Carillon-Key", "schl\u00fcssel \u9375");
+  }
+
+  private static Map<String, String> headers(ClaimedTask task) {
+    return MessageHeaders.of(task, MessageHeaders.body(task), Attempt.NOW);
+  }
+}
