@@ -4,6 +4,7 @@ import carillon.model.BrokerName;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -18,6 +19,16 @@ public interface Publisher extends AutoCloseable {
 
   /** How many more messages the target's queue takes; MAX_VALUE where nobody limits it. */
   int room(Target.Broker target);
+
+  /** Whether it holds as many bytes as it may; nothing should be claimed for it then. */
+  default boolean isFull() {
+    return false;
+  }
+
+  /** The longest that a message may wait here for its confirm. */
+  default Duration patience() {
+    return Duration.ofSeconds(10);
+  }
 
   /**
    * Starts to publish. Each task ends exactly once, on any thread. Never waits for the network and

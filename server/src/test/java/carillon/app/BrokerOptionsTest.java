@@ -112,6 +112,8 @@ class BrokerOptionsTest {
     "compression.type=best, compression.type",
     "ssl.truststore.location=/none, no such file",
     "security.protocol=SSH, security.protocol",
+    "linger.ms=3001, linger.ms",
+    "buffer.memory=100000, buffer.memory must be",
     "client.id=\\u00, not a properties file",
   })
   void what_a_file_may_not_say_is_refused_by_name(String line, String rule) throws IOException {
@@ -123,6 +125,24 @@ class BrokerOptionsTest {
         .hasMessageContaining(rule)
         .message()
         .doesNotContain("\n");
+  }
+
+  @Test
+  void a_login_that_can_never_work_is_refused_without_being_shown() throws IOException {
+    file(
+        "f",
+        """
+        bootstrap.servers=h:1
+        security.protocol=SASL_SSL
+        sasl.mechanism=PLAIN
+        sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required s3cret
+        """);
+
+    assertThatThrownBy(() -> kafka("main=@f"))
+        .isInstanceOf(CommandFailed.class)
+        .hasMessageContaining("sasl.jaas.config cannot be used")
+        .message()
+        .doesNotContain("s3cret");
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -18,10 +19,13 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** How far the consumer groups that limit a target are behind. */
 final class Depths {
 
+  private static final Logger log = LoggerFactory.getLogger(Depths.class);
   private static final Duration FORGET = Duration.ofSeconds(60);
   private static final long NOT_MEASURED = -1;
 
@@ -42,6 +46,7 @@ final class Depths {
   private static final class Depth {
     private volatile long askedAt;
     private volatile Measure last = new Measure(NOT_MEASURED, 0);
+    private boolean isUnknown; // of who measures
   }
 
   /**
@@ -93,26 +98,49 @@ final class Depths {
     return all;
   }
 
-  /** Measures all that were asked for lately. */
-  void measure(Admin admin) throws InterruptedException {
+  /** Asks Kafka how far a group is behind. */
+  interface Lag {
+    long of(Watched watched) throws ExecutionException, InterruptedException, TimeoutException;
+  }
+
+  /**
+   * Measures all that were asked for lately.
+   *
+   * @throws TimeoutException if nobody answered: then the others need not be asked either
+   */
+  void measure(Lag lag) throws InterruptedException, TimeoutException {
     long now = nanos.getAsLong();
     depths.values().removeIf(depth -> now - depth.askedAt > FORGET.toNanos());
+    Set<String> watched =
+        depths.keySet().stream().map(Watched::topic).collect(Collectors.toUnmodifiableSet());
+    sent.keySet().removeIf(topic -> !watched.contains(topic));
     for (Map.Entry<Watched, Depth> entry : depths.entrySet()) {
-      Sent counted = sent.get(entry.getKey().topic());
-      long ended = counted == null ? 0 : counted.ended.get();
-      Measure last = entry.getValue().last;
-      try {
-        entry.getValue().last = new Measure(lag(admin, entry.getKey()), ended);
-      } catch (ExecutionException | TimeoutException e) {
-        // Kafka answers, but not this: what is not known does not stop anybody.
-        if (last.lag() == NOT_MEASURED) {
-          entry.getValue().last = new Measure(0, ended);
-        }
-      }
+      measure(lag, entry.getKey(), entry.getValue());
     }
   }
 
-  private static long lag(Admin admin, Watched watched)
+  private void measure(Lag lag, Watched watched, Depth depth)
+      throws InterruptedException, TimeoutException {
+    Sent counted = sent.get(watched.topic());
+    long ended = counted == null ? 0 : counted.ended.get();
+    try {
+      depth.last = new Measure(lag.of(watched), ended);
+      depth.isUnknown = false;
+    } catch (ExecutionException e) {
+      // Kafka answers, but not this. What has ended since must not count for ever.
+      depth.last = new Measure(Math.max(0, depth.last.lag()), ended);
+      if (!depth.isUnknown) {
+        Throwable why = e.getCause() == null ? e : e.getCause();
+        log.warn(
+            "the depth of a group cannot be read topic={} error={}",
+            watched.topic(),
+            why.getClass().getSimpleName());
+      }
+      depth.isUnknown = true;
+    }
+  }
+
+  static long lag(Admin admin, Watched watched)
       throws ExecutionException, InterruptedException, TimeoutException {
     Map<TopicPartition, OffsetAndMetadata> committed = committed(admin, watched.group());
     TopicDescription topic =

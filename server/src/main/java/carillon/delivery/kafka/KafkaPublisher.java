@@ -7,17 +7,20 @@ import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Queue;
-import java.util.concurrent.CompletableFuture;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -29,12 +32,13 @@ import org.slf4j.LoggerFactory;
 
 /*
  * Kafka's producer never fails to accept a record, it waits: for the metadata of a topic that it
- * does not know, and for room in its buffer. Both waits happen here on the publisher's own thread,
- * and the first only when a topic vanished within the last minute: topics are looked up aside
- * (Topics) before anything is sent to them.
+ * does not know, and for room in its buffer. So the tasks of one call that go to one topic have a
+ * thread of their own, which waits for them and for nobody else: for the topic to be looked up
+ * (Topics), for room (InFlight), and at worst for the producer.
  *
- * What was handed to the producer ends by its callback, within delivery.timeout.ms. What was not
- * yet ends here: as lost while the cluster does not answer, as interrupted when we close.
+ * What was handed to the producer ends by its callback, within delivery.timeout.ms; if that thread
+ * of Kafka's has died, by our sweep. What was not yet ends here: as lost while the cluster does not
+ * answer or the topic does not confirm, as interrupted when we close.
  */
 
 /** Publishes tasks to one Kafka cluster. */
@@ -42,50 +46,44 @@ public final class KafkaPublisher implements Publisher {
 
   private static final Logger log = LoggerFactory.getLogger(KafkaPublisher.class);
 
-  /** Half of what Kafka's producer has by default: full batches take more than their records. */
-  private static final long MOST_BYTES = 32L * 1024 * 1024;
-
   private static final long OVERHEAD = 700; // headers, more or less
+
+  /** How long a task may wait here before it is handed to the producer. */
+  private static final Duration WAIT = Duration.ofSeconds(3);
+
+  /** How long the producer may have a task: longer than it should. */
+  private static final Duration FLIGHT = KafkaCluster.DELIVERY.plusSeconds(2);
 
   private final KafkaCluster cluster;
   private final InstantSource clock;
   private final Watch watch;
   private final Topics topics;
   private final Depths depths = new Depths(System::nanoTime);
-  private final Thread sending;
+  private final long mostBytes;
+  private final InFlight inFlight;
+  private final Set<Flight> flights = ConcurrentHashMap.newKeySet();
 
-  /** Waits to be given to the producer. Guarded by itself, as is closed. */
-  private final Queue<Batch> waiting = new ArrayDeque<>();
+  /** Who hands over. Guarded by itself, as is closed. */
+  private final Set<Thread> senders = new HashSet<>();
 
   private boolean closed;
 
   /** Given to us and not ended. */
   private final AtomicLong heldBytes = new AtomicLong();
 
-  /** Given to the producer and not ended. Guarded by itself. */
-  private final AtomicLong sentBytes = new AtomicLong();
-
-  /** Tasks of one call that go to one topic. */
-  private record Batch(
-      String topic, List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {}
-
   private KafkaPublisher(KafkaCluster cluster, InstantSource clock) {
     this.cluster = cluster;
     this.clock = clock;
     this.watch = new Watch(cluster, depths);
-    this.topics = new Topics(this::isThere, System::nanoTime);
-    this.sending =
-        Thread.ofPlatform()
-            .daemon()
-            .name("kafka-" + cluster.name().cluster())
-            .unstarted(this::sendAll);
+    this.topics = new Topics(this::lookUp, System::nanoTime);
+    this.mostBytes = cluster.mostBytes();
+    this.inFlight = new InFlight(mostBytes);
   }
 
   /** Starts to look for the cluster; returns before it is found. */
   public static KafkaPublisher start(KafkaCluster cluster, InstantSource clock) {
     var publisher = new KafkaPublisher(cluster, clock);
-    publisher.sending.start();
-    publisher.watch.whenPassed(publisher.topics::sweep);
+    publisher.watch.whenPassed(publisher::sweep);
     publisher.watch.start();
     return publisher;
   }
@@ -101,10 +99,18 @@ public final class KafkaPublisher implements Publisher {
   }
 
   @Override
+  public boolean isFull() {
+    return heldBytes.get() > mostBytes;
+  }
+
+  @Override
+  public Duration patience() {
+    return WAIT.plus(FLIGHT);
+  }
+
+  @Override
   public int room(Target.Broker target) {
-    if (!(target instanceof Target.Kafka kafka)
-        || heldBytes.get() > MOST_BYTES
-        || topics.isResting(kafka.topic())) {
+    if (!(target instanceof Target.Kafka kafka) || isFull() || topics.isResting(kafka.topic())) {
       return 0;
     }
     Target.DepthLimit limit = kafka.depth();
@@ -129,81 +135,107 @@ public final class KafkaPublisher implements Publisher {
       depths.begun(topic(task)); // now, so that whoever asks for room next is told less
       byTopic.computeIfAbsent(topic(task), _ -> new ArrayList<>()).add(task);
     }
-    byTopic.forEach((topic, some) -> submit(new Batch(topic, some, ended)));
+    byTopic.forEach((topic, some) -> start(new Batch(topic, some, ended)));
   }
 
-  private void submit(Batch batch) {
-    synchronized (waiting) {
-      if (!closed) {
-        waiting.add(batch);
-        waiting.notifyAll();
-        return;
-      }
-    }
-    endAll(batch, new DeliveryResult.Interrupted());
-  }
-
-  private void sendAll() {
+  private void start(Batch batch) {
     try {
-      while (true) {
-        route(next());
-      }
-    } catch (InterruptedException _) {
-      // closed; what waits is ended by who closes
-    }
-  }
-
-  private Batch next() throws InterruptedException {
-    synchronized (waiting) {
-      while (true) {
-        Batch batch = waiting.poll();
-        if (batch != null) {
-          return batch;
+      Thread sender =
+          Thread.ofVirtual()
+              .name("kafka-" + cluster.name().cluster())
+              .unstarted(() -> handOver(batch));
+      synchronized (senders) {
+        if (!closed) {
+          sender.start();
+          senders.add(sender);
+          return;
         }
-        waiting.wait();
+      }
+      endRest(batch, new DeliveryResult.Interrupted());
+    } catch (Error e) { // no memory for a thread
+      log.error("broker={} cannot publish", name(), e);
+      endRest(batch, Results.lost());
+    }
+  }
+
+  /** Whatever happens, all of them end: a seat that is not given back is lost for good. */
+  private void handOver(Batch batch) {
+    DeliveryResult rest = Results.lost();
+    try {
+      rest = send(batch);
+    } catch (InterruptedException _) {
+      rest = new DeliveryResult.Interrupted();
+    } catch (RuntimeException | Error e) {
+      log.error("broker={} could not publish", name(), e);
+    } finally {
+      endRest(batch, rest);
+      synchronized (senders) {
+        senders.remove(Thread.currentThread());
+        senders.notifyAll();
       }
     }
   }
 
-  private void route(Batch batch) throws InterruptedException {
-    Link link = watch.link();
-    if (link == null) {
-      endAll(batch, Results.lost());
-      return;
+  /** Returns what becomes of those that were not handed over. */
+  private DeliveryResult send(Batch batch) throws InterruptedException {
+    for (ClaimedTask task = batch.first(); task != null; task = batch.first()) {
+      Link link = watch.link();
+      long left = batch.since + WAIT.toNanos() - System.nanoTime();
+      if (isClosed()) {
+        return new DeliveryResult.Interrupted();
+      }
+      if (link == null || left <= 0 || topics.isResting(batch.topic)) {
+        return Results.lost();
+      }
+      Optional<DeliveryResult> why = answer(batch.topic, left);
+      if (why.isPresent()) {
+        return why.get();
+      }
+      if (isLate(task)) {
+        end(batch, batch.take(), Results.tooLate());
+      } else if (inFlight.take(batch.topic, size(task))) {
+        send(link, batch, batch.take());
+      } else {
+        inFlight.await(left);
+      }
     }
-    CompletableFuture<Optional<DeliveryResult>> answer = topics.answer(batch.topic());
-    if (!answer.isDone()) {
-      var _ = answer.thenRun(() -> submit(batch));
-      return;
-    }
-    Optional<DeliveryResult> why = answer.join();
-    if (why.isPresent()) {
-      endAll(batch, why.get());
-    } else {
-      send(link, batch);
+    return Results.lost(); // there are none
+  }
+
+  private Optional<DeliveryResult> answer(String topic, long nanos) throws InterruptedException {
+    try {
+      return topics.answer(topic).get(nanos, TimeUnit.NANOSECONDS);
+    } catch (ExecutionException | TimeoutException _) {
+      return Optional.of(Results.lost());
     }
   }
 
-  private void send(Link link, Batch batch) throws InterruptedException {
-    List<ClaimedTask> tasks = batch.tasks();
-    for (int i = 0; i < tasks.size(); i++) {
-      // Before each: the last one may have waited in vain for a topic that is gone.
-      boolean isStale = !topics.isKnown(batch.topic()) || !link.equals(watch.link());
-      if (isStale || isClosed()) {
-        submit(new Batch(batch.topic(), tasks.subList(i, tasks.size()), batch.ended()));
-        return;
-      }
-      awaitRoom(size(tasks.get(i)));
-      send(link, batch, tasks.get(i));
-    }
+  private boolean isLate(ClaimedTask task) {
+    return task.leaseUntil() != null && task.leaseUntil().isBefore(clock.instant());
   }
 
   private void send(Link link, Batch batch, ClaimedTask task) {
     var flight = new Flight(link, batch, task);
+    flights.add(flight);
     try {
-      var _ = link.producer().send(message(task, batch.topic()), flight::ended);
+      var _ = link.producer().send(message(task, batch.topic), flight::ended);
     } catch (RuntimeException e) { // closed under us, or interrupted
       flight.ended(null, e);
+    } catch (Error e) {
+      log.error("broker={} could not publish", name(), e);
+      flight.ended(null, new TimeoutException());
+    }
+  }
+
+  /** Once a second. */
+  private void sweep() {
+    topics.sweep();
+    long now = System.nanoTime();
+    for (Flight flight : flights) {
+      if (now - flight.since > FLIGHT.toNanos()) {
+        watch.replace(flight.link); // its thread must have died
+        flight.ended(null, new TimeoutException());
+      }
     }
   }
 
@@ -221,12 +253,37 @@ public final class KafkaPublisher implements Publisher {
     return message;
   }
 
+  /** Tasks of one call that go to one topic. Of one thread. */
+  private static final class Batch {
+    private final long since = System.nanoTime();
+    private final String topic;
+    private final List<ClaimedTask> tasks;
+    private final BiConsumer<ClaimedTask, DeliveryResult> ended;
+    private int taken;
+
+    Batch(String topic, List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {
+      this.topic = topic;
+      this.tasks = tasks;
+      this.ended = ended;
+    }
+
+    /** The first that was not taken. */
+    @Nullable ClaimedTask first() {
+      return taken < tasks.size() ? tasks.get(taken) : null;
+    }
+
+    ClaimedTask take() {
+      return tasks.get(taken++);
+    }
+  }
+
   /** One message on its way. */
   private final class Flight {
+    private final long since = System.nanoTime();
     private final Link link;
     private final Batch batch;
     private final ClaimedTask task;
-    private boolean hasEnded; // guarded by this
+    private final AtomicBoolean hasEnded = new AtomicBoolean();
 
     Flight(Link link, Batch batch, ClaimedTask task) {
       this.link = link;
@@ -235,22 +292,25 @@ public final class KafkaPublisher implements Publisher {
     }
 
     void ended(@Nullable RecordMetadata place, @Nullable Exception error) {
-      synchronized (this) {
-        if (hasEnded) {
-          return;
-        }
-        hasEnded = true;
+      if (hasEnded.getAndSet(true)) {
+        return;
       }
-      synchronized (sentBytes) {
-        sentBytes.addAndGet(-size(task));
-        sentBytes.notifyAll();
+      flights.remove(this);
+      DeliveryResult result = Results.lost();
+      try {
+        result = result(place, error);
+      } finally {
+        inFlight.giveBack(batch.topic, size(task));
+        end(batch, task, result);
       }
+    }
+
+    private DeliveryResult result(@Nullable RecordMetadata place, @Nullable Exception error) {
       if (error == null && place != null) {
         watch.heard();
-        end(batch, task, new DeliveryResult.Accepted(null, output(place)));
-      } else {
-        end(batch, task, failure(error == null ? new TimeoutException() : error));
+        return new DeliveryResult.Accepted(null, output(place));
       }
+      return failure(error == null ? new TimeoutException() : error);
     }
 
     private DeliveryResult failure(Exception error) {
@@ -260,7 +320,7 @@ public final class KafkaPublisher implements Publisher {
       if (Results.isFatal(error)) {
         watch.replace(link);
       } else if (Results.isDoubtful(error)) {
-        topics.doubt(batch.topic());
+        topics.doubt(batch.topic);
         watch.doubt();
       }
       return Results.of(error);
@@ -271,39 +331,32 @@ public final class KafkaPublisher implements Publisher {
     return "{\"partition\":" + place.partition() + ",\"offset\":" + place.offset() + "}";
   }
 
-  private void awaitRoom(long bytes) throws InterruptedException {
-    synchronized (sentBytes) {
-      while (sentBytes.get() > 0 && sentBytes.get() + bytes > MOST_BYTES) {
-        sentBytes.wait();
-      }
-      sentBytes.addAndGet(bytes);
+  private void endRest(Batch batch, DeliveryResult result) {
+    while (batch.first() != null) {
+      end(batch, batch.take(), result);
     }
-  }
-
-  private void endAll(Batch batch, DeliveryResult result) {
-    batch.tasks().forEach(task -> end(batch, task, result));
   }
 
   private void end(Batch batch, ClaimedTask task, DeliveryResult result) {
-    depths.ended(batch.topic());
+    depths.ended(batch.topic);
     long before = heldBytes.getAndAdd(-size(task));
     try {
-      batch.ended().accept(task, result);
-    } catch (RuntimeException e) { // on a thread of Kafka's, which has others to call
+      batch.ended.accept(task, result);
+      if (before > mostBytes && before - size(task) <= mostBytes) {
+        watch.ready();
+      }
+    } catch (RuntimeException | Error e) { // on a thread of Kafka's, which has others to call
       log.error("the end of a publish was not taken task={}", task.id(), e);
-    }
-    if (before > MOST_BYTES && before - size(task) <= MOST_BYTES) {
-      watch.ready();
     }
   }
 
-  private boolean isThere(String topic)
-      throws ExecutionException, InterruptedException, TimeoutException {
+  private Map<String, Optional<DeliveryResult>> lookUp(Set<String> names)
+      throws InterruptedException, TimeoutException {
     Link link = watch.link();
     if (link == null) {
       throw new TimeoutException("not connected");
     }
-    return link.hasTopic(topic);
+    return link.topics(names);
   }
 
   private static String topic(ClaimedTask task) {
@@ -318,32 +371,27 @@ public final class KafkaPublisher implements Publisher {
   }
 
   private boolean isClosed() {
-    synchronized (waiting) {
+    synchronized (senders) {
       return closed;
     }
   }
 
   @Override
   public void close() {
-    synchronized (waiting) {
+    synchronized (senders) {
       closed = true;
+      senders.forEach(Thread::interrupt);
     }
-    sending.interrupt();
     watch.close(); // ends what the producer has
-    try {
-      sending.join();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    while (true) {
-      Batch batch;
-      synchronized (waiting) {
-        batch = waiting.poll();
+    synchronized (senders) {
+      try {
+        while (!senders.isEmpty()) {
+          senders.wait();
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
       }
-      if (batch == null) {
-        return;
-      }
-      endAll(batch, new DeliveryResult.Interrupted());
     }
+    flights.forEach(flight -> flight.ended(null, new TimeoutException()));
   }
 }

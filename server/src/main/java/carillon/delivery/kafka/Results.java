@@ -43,6 +43,12 @@ final class Results {
         Failure.of(FailureKind.BROKER_LOST, "Kafka did not confirm the message in time"));
   }
 
+  /** Its token is worth nothing any more, so nobody should get it. */
+  static DeliveryResult tooLate() {
+    return new DeliveryResult.Unreached(
+        Failure.of(FailureKind.BROKER_LOST, "its lease was over before Kafka could take it"));
+  }
+
   static DeliveryResult noSuchTopic() {
     return failed(FailureKind.UNROUTABLE, "there is no such topic");
   }

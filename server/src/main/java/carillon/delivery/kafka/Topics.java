@@ -1,15 +1,25 @@
 package carillon.delivery.kafka;
 
+import carillon.delivery.Backoff;
 import carillon.model.DeliveryResult;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What is known of the topics: looked up aside, so that nobody who sends waits for one that is not
@@ -17,11 +27,11 @@ import java.util.function.LongSupplier;
  */
 final class Topics {
 
+  private static final Logger log = LoggerFactory.getLogger(Topics.class);
   private static final Duration KNOWN = Duration.ofSeconds(60);
   private static final Duration MISSING = Duration.ofSeconds(5);
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
   private static final int LOOKUPS_AT_ONCE = 16;
+  private static final int TOPICS_OF_A_LOOKUP = 100;
 
   private final Lookup lookup;
   private final LongSupplier nanos;
@@ -29,9 +39,18 @@ final class Topics {
   private final AtomicLong numbers = new AtomicLong();
   private final Semaphore lookups = new Semaphore(LOOKUPS_AT_ONCE);
 
-  /** Asks Kafka whether a topic is there; may take a while. */
+  /** To be looked up; those that come while many lookups are under way share the next. */
+  private final Queue<Asked> asked = new ConcurrentLinkedQueue<>();
+
+  private record Asked(
+      String name, long number, CompletableFuture<Optional<DeliveryResult>> answer) {}
+
+  /** Asks Kafka about topics; may take a while. */
   interface Lookup {
-    boolean isThere(String topic) throws ExecutionException, InterruptedException, TimeoutException;
+
+    /** For each of them empty if it can be written to, else what becomes of its tasks. */
+    Map<String, Optional<DeliveryResult>> of(Set<String> names)
+        throws ExecutionException, InterruptedException, TimeoutException;
   }
 
   /**
@@ -64,7 +83,7 @@ final class Topics {
     }
     CompletableFuture<Optional<DeliveryResult>> answer = new CompletableFuture<>();
     long number = numbers.incrementAndGet();
-    Topic asked =
+    Topic latest =
         topics.compute(
             name,
             (_, old) -> {
@@ -75,49 +94,68 @@ final class Topics {
                   ? new Topic(number, answer, now + Long.MAX_VALUE / 2, now, Duration.ZERO)
                   : new Topic(number, answer, now + Long.MAX_VALUE / 2, old.resting(), old.pause());
             });
-    if (asked.lookup() == number) {
-      Thread.ofVirtual().name("kafka-topic").start(() -> look(name, number, answer));
+    if (latest.lookup() == number) {
+      asked.add(new Asked(name, number, answer));
+      Thread.ofVirtual().name("kafka-topics").start(this::lookUp);
     }
-    return asked.answer();
+    return latest.answer();
   }
 
-  /** Whether it is known to be there. */
-  boolean isKnown(String name) {
-    Topic topic = topics.get(name);
-    return topic != null
-        && topic.until() - nanos.getAsLong() > 0
-        && topic.answer().isDone()
-        && topic.answer().join().isEmpty();
-  }
-
-  private void look(String name, long number, CompletableFuture<Optional<DeliveryResult>> answer) {
-    Optional<DeliveryResult> found;
+  private void lookUp() {
+    lookups.acquireUninterruptibly();
     try {
-      lookups.acquire();
-      try {
-        found = lookup.isThere(name) ? Optional.empty() : Optional.of(Results.noSuchTopic());
-      } finally {
-        lookups.release();
+      List<Asked> some = new ArrayList<>();
+      for (Asked one = asked.poll(); one != null; one = asked.poll()) {
+        some.add(one);
+        if (some.size() == TOPICS_OF_A_LOOKUP) {
+          break;
+        }
       }
+      if (!some.isEmpty()) {
+        answer(some);
+      }
+    } finally {
+      lookups.release();
+    }
+  }
+
+  private void answer(List<Asked> some) {
+    Map<String, Optional<DeliveryResult>> found = Map.of();
+    Optional<DeliveryResult> otherwise = Optional.of(Results.lost());
+    try {
+      found = lookup.of(some.stream().map(Asked::name).collect(Collectors.toUnmodifiableSet()));
     } catch (ExecutionException e) {
-      found = Optional.of(e.getCause() instanceof Exception why ? Results.of(why) : Results.lost());
-    } catch (TimeoutException e) {
-      found = Optional.of(Results.lost());
+      otherwise =
+          Optional.of(e.getCause() instanceof Exception why ? Results.of(why) : Results.lost());
+    } catch (TimeoutException _) {
+      // nobody answered
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      found = Optional.of(Results.lost());
     } catch (RuntimeException e) {
-      found = Optional.of(Results.of(e));
+      otherwise = Optional.of(Results.of(e));
+    } catch (Error e) {
+      log.error("topics could not be looked up", e);
+    } finally {
+      for (Asked one : some) { // whatever happened: tasks wait for it
+        answered(one, found.getOrDefault(one.name(), otherwise));
+      }
     }
+  }
+
+  private void answered(Asked one, Optional<DeliveryResult> found) {
     long until = nanos.getAsLong() + (found.isEmpty() ? KNOWN : MISSING).toNanos();
     boolean isKept = found.isEmpty() || !(found.get() instanceof DeliveryResult.Unreached);
     topics.computeIfPresent(
-        name,
-        (_, old) ->
-            old.lookup() != number
-                ? old
-                : isKept ? new Topic(number, answer, until, old.resting(), old.pause()) : null);
-    answer.complete(found);
+        one.name(),
+        (_, old) -> {
+          if (old.lookup() != one.number()) {
+            return old;
+          }
+          return isKept
+              ? new Topic(one.number(), one.answer(), until, old.resting(), old.pause())
+              : null;
+        });
+    one.answer().complete(found);
   }
 
   /** What was sent there was not confirmed: looked up again, and left alone for a while. */
@@ -130,10 +168,7 @@ final class Topics {
             return old; // of the same mishap
           }
           boolean isRepeated = now - old.resting() < KNOWN.toNanos() && !old.pause().isZero();
-          Duration pause = isRepeated ? old.pause().multipliedBy(2) : FIRST_PAUSE;
-          if (pause.compareTo(LONGEST_PAUSE) > 0) {
-            pause = LONGEST_PAUSE;
-          }
+          Duration pause = Backoff.after(isRepeated ? old.pause() : Duration.ZERO);
           return new Topic(old.lookup(), old.answer(), now, now + pause.toNanos(), pause);
         });
   }

@@ -1,5 +1,6 @@
 package carillon.delivery.kafka;
 
+import carillon.delivery.Backoff;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -14,8 +15,6 @@ final class Watch implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Watch.class);
   private static final Duration PERIOD = Duration.ofSeconds(1);
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
   private final KafkaCluster cluster;
   private final Depths depths;
@@ -34,7 +33,7 @@ final class Watch implements AutoCloseable {
   private volatile boolean closed;
   private boolean doubted; // guarded by this
   private boolean isLost; // of the thread
-  private Duration pause = FIRST_PAUSE; // of the thread
+  private Duration pause = Duration.ZERO; // of the thread
 
   Watch(KafkaCluster cluster, Depths depths) {
     this.cluster = cluster;
@@ -87,10 +86,20 @@ final class Watch implements AutoCloseable {
   private void run() {
     try {
       while (!closed) {
-        pass(look());
+        pass(safeLook());
       }
     } catch (InterruptedException _) {
       // closed
+    }
+  }
+
+  /** Whatever happens, also out of memory: without this thread nothing is published any more. */
+  private Duration safeLook() throws InterruptedException {
+    try {
+      return look();
+    } catch (RuntimeException | Error e) {
+      log.error("broker={} could not be looked at", cluster.name(), e);
+      return PERIOD;
     }
   }
 
@@ -102,7 +111,7 @@ final class Watch implements AutoCloseable {
         now.probe();
       }
       found(now);
-      depths.measure(now.admin());
+      depths.measure(watched -> Depths.lag(now.admin(), watched));
       ready();
       return PERIOD;
     } catch (ExecutionException e) {
@@ -143,7 +152,7 @@ final class Watch implements AutoCloseable {
       log.info("broker={} answers", cluster.name());
     }
     isLost = false;
-    pause = FIRST_PAUSE;
+    pause = Duration.ZERO;
     link = now;
   }
 
@@ -154,10 +163,8 @@ final class Watch implements AutoCloseable {
     }
     isLost = true;
     link = null;
-    Duration now = pause;
-    Duration twice = pause.multipliedBy(2);
-    pause = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
-    return now;
+    pause = Backoff.after(pause);
+    return pause;
   }
 
   private synchronized void pass(Duration time) throws InterruptedException {

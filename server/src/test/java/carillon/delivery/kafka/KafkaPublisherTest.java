@@ -28,6 +28,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -219,6 +220,71 @@ class KafkaPublisherTest {
     assertThat(failures()).isEmpty();
   }
 
+  @Test
+  void whoever_holds_more_than_it_may_says_so_and_still_ends_all() {
+    broker.makeTopic("heavy", 1);
+    KafkaPublisher one =
+        KafkaPublisher.start(
+            KafkaCluster.of(
+                "main", Map.of(KafkaCluster.SERVERS, broker.servers(), "buffer.memory", "2000000")),
+            InstantSource.fixed(NOW));
+    await("Kafka").atMost(PATIENCE).until(one::isReachable);
+    CountDownLatch looked = new CountDownLatch(1);
+    String payload = "\"" + "x".repeat(100_000) + "\"";
+    int many = 40;
+
+    one.publish(
+        IntStream.range(0, many).mapToObj(_ -> task("heavy", null, payload)).toList(),
+        (_, result) -> {
+          awaitQuietly(looked);
+          results.add(result);
+        });
+
+    assertThat(one.isFull()).isTrue();
+    looked.countDown();
+    assertThat(ended(many)).hasSize(many);
+    assertThat(one.isFull()).isFalse();
+    one.close();
+    assertThat(results).hasSize(many);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void what_was_claimed_too_long_ago_is_not_sent() {
+    broker.makeTopic("late", 1);
+
+    publish(publisher, task("late", null, "1", NOW.minusMillis(1)), task("late", null, "2", NOW));
+
+    assertThat(ended(2)).contains(Results.tooLate());
+    assertThat(results).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
+    try (KafkaReader reader = new KafkaReader(broker, "late")) {
+      assertThat(reader.read(1)).extracting(KafkaReader.Message::value).containsExactly("2");
+    }
+  }
+
+  @Test
+  void an_end_that_dies_takes_nobody_with_it() {
+    broker.makeTopic("dying", 1);
+    publisher.publish(
+        List.of(task("dying", null, "1"), task("none-such", null, "1")),
+        (_, result) -> {
+          results.add(result);
+          throw new OutOfMemoryError("thrown by the test");
+        });
+    ended(2);
+
+    publish(publisher, task("dying", null, "2"));
+
+    assertThat(ended(3).getLast()).isInstanceOf(DeliveryResult.Accepted.class);
+  }
+
   private List<FailureKind> failures() {
     return results.stream()
         .flatMap(
@@ -234,6 +300,11 @@ class KafkaPublisherTest {
   }
 
   static ClaimedTask task(String topic, @Nullable String key, @Nullable String payload) {
+    return task(topic, key, payload, null);
+  }
+
+  private static ClaimedTask task(
+      String topic, @Nullable String key, @Nullable String payload, @Nullable Instant leaseUntil) {
     return new ClaimedTask(
         TenantId.DEFAULT,
         new TaskId(UUID.randomUUID()),
@@ -246,7 +317,7 @@ class KafkaPublisherTest {
         NOW,
         NOW,
         NOW,
-        null,
+        leaseUntil,
         payload,
         new Target.Kafka("main", topic, Target.Complete.ON_PUBLISH, null),
         false,
