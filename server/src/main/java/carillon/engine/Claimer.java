@@ -183,6 +183,10 @@ final class Claimer {
     StoreException failure = null;
     for (Map.Entry<Part, List<WorkQueue.Quota>> part : quotas(entries, free).entrySet()) {
       whenMoved.run();
+      if (!start.isReady()) { // what was claimed before may have been as much as it can hold
+        putBack(part.getKey().slot(), part.getValue());
+        continue;
+      }
       try {
         claim(part.getKey(), part.getValue(), lease);
       } catch (StoreException e) {
@@ -236,13 +240,17 @@ final class Claimer {
         start.start(claim.tasks(), lease.node());
       }
     } catch (StoreException e) {
-      quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
+      putBack(slot, quotas);
       throw e;
     } finally {
       // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.
       completer.claimed(id);
     }
+  }
+
+  private void putBack(Slot slot, List<WorkQueue.Quota> quotas) {
+    quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
   }
 
   /** In which lanes of others there was nothing to help with. */

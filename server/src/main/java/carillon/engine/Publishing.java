@@ -44,7 +44,7 @@ final class Publishing implements Claimer.Start {
 
   @Override
   public boolean isReady() {
-    return publisher.isReachable();
+    return publisher.isReachable() && !publisher.isFull();
   }
 
   /** Lanes of one type share the room of its queue. */
@@ -62,10 +62,11 @@ final class Publishing implements Claimer.Start {
     };
   }
 
+  /** The consumer's time, and before it that of the message on its way there. */
   @Override
   public @Nullable Duration leaseOf(Lane lane) {
     return catalog.isReportedNow(lane.id())
-        ? catalog.type(lane.tenant(), lane.type()).leaseTimeout()
+        ? catalog.type(lane.tenant(), lane.type()).leaseTimeout().plus(publisher.patience())
         : null;
   }
 

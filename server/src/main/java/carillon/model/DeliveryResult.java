@@ -26,8 +26,9 @@ public sealed interface DeliveryResult {
   record Gone(Failure failure) implements DeliveryResult {}
 
   /**
-   * Nobody answered, and it is not the task's fault: the attempt does not count. It may have
-   * arrived all the same; the next one then carries the same id and a higher fence.
+   * Nobody answered, and it is not the task's fault: the attempt does not count, and the next one
+   * comes a few seconds later. It may have arrived all the same; the next one then carries the same
+   * id and a higher fence.
    */
   record Unreached(Failure failure) implements DeliveryResult {}
 

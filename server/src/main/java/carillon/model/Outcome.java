@@ -18,8 +18,17 @@ public sealed interface Outcome {
    */
   record Dead(Failure failure, boolean pausesType) implements Outcome {}
 
-  /** Goes back as it was, and the attempt does not count. */
-  record Released(Failure why) implements Outcome {}
+  /**
+   * Goes back as it was, and the attempt does not count.
+   *
+   * @param readyAt not before that; null means at once
+   */
+  record Released(Failure why, @Nullable Instant readyAt) implements Outcome {
+
+    public Released(Failure why) {
+      this(why, null);
+    }
+  }
 
   /**
    * The state that follows, unless a cancel was requested meanwhile: then PENDING becomes

@@ -28,6 +28,11 @@ public record RetryPolicy(
   /** A target may ask us to wait, but not for ever. */
   public static final Duration RETRY_AFTER_CAP = Duration.ofHours(24);
 
+  /** What nobody answered to comes again after a pause between these two. */
+  static final Duration UNREACHED_AT_LEAST = Duration.ofSeconds(2);
+
+  static final Duration UNREACHED_AT_MOST = Duration.ofSeconds(10);
+
   /** Doubled this often, the shortest delay is longer than any that can be set. */
   private static final int MOST_DOUBLINGS = 40;
 
@@ -61,12 +66,18 @@ public record RetryPolicy(
       case DeliveryResult.Interrupted() ->
           new Outcome.Released(
               Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
-      case DeliveryResult.Unreached(var failure) -> new Outcome.Released(failure);
+      case DeliveryResult.Unreached(var failure) ->
+          new Outcome.Released(failure, after(now, Duration.ofMillis(pause(random))));
       case DeliveryResult.Refused(var failure) -> new Outcome.Dead(failure, false);
       case DeliveryResult.Gone(var failure) -> new Outcome.Dead(failure, task.targetIsOfType());
       case DeliveryResult.Failed(var failure, var retryAfter) ->
           afterFailure(task.attempt(), task.dueAt(), failure, retryAfter, now, random);
     };
+  }
+
+  /** What costs no attempt would else be tried, and written down, without end and without rest. */
+  private static long pause(RandomGenerator random) {
+    return random.nextLong(UNREACHED_AT_LEAST.toMillis(), UNREACHED_AT_MOST.toMillis() + 1);
   }
 
   /** Retries within the budget and the age; dead otherwise. */

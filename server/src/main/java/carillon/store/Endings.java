@@ -118,7 +118,7 @@ public final class Endings {
         case Outcome.Completed _ -> null;
         case Outcome.RetryAt(_, var failure) -> failure;
         case Outcome.Dead(var failure, _) -> failure;
-        case Outcome.Released(var why) -> why;
+        case Outcome.Released(var why, _) -> why;
       };
     }
 
@@ -137,7 +137,11 @@ public final class Endings {
     }
 
     private @Nullable Instant readyAt() {
-      return outcome instanceof Outcome.RetryAt retry ? retry.readyAt() : null;
+      return switch (outcome) {
+        case Outcome.RetryAt(var readyAt, _) -> readyAt;
+        case Outcome.Released(_, var readyAt) -> readyAt;
+        case Outcome.Completed _, Outcome.Dead _ -> null;
+      };
     }
   }
 

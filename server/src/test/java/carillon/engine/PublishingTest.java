@@ -26,6 +26,7 @@ import carillon.testkit.FakeDeliverer;
 import carillon.testkit.FakePublisher;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -205,7 +206,13 @@ class PublishingTest {
       becomes(id, TaskState.PENDING);
       assertThat(world.find(id).attempt()).isZero();
     }
+    assertThat(waits()).as("that it does not go round and round").isEqualTo("2");
     nothingInFlight();
+    world.sql("UPDATE carillon.task SET ready_at = now()");
+    for (String lane :
+        world.value("SELECT string_agg(DISTINCT lane::text, ',') FROM carillon.task").split(",")) {
+      world.agenda.note(ids.getFirst().slot(), Integer.parseInt(lane), Instant.EPOCH);
+    }
     broker.reachable(true);
     await().until(() -> broker.published().size() == 4);
     assertThat(broker.published().subList(2, 4))
@@ -214,6 +221,87 @@ class PublishingTest {
               assertThat(again.lease().fence()).isEqualTo(2);
               assertThat(again.attempt()).isEqualTo(1);
             });
+  }
+
+  private String waits() {
+    return world.value(
+        """
+        SELECT count(*) FROM carillon.task
+        WHERE ready_at BETWEEN now() + interval '1s' AND now() + interval '10s'
+        """);
+  }
+
+  @Test
+  void while_it_is_full_nothing_is_claimed_for_it_whosever_the_target_is() {
+    broker.most(0);
+    TaskId own = world.create(World.task("t", ON_PUBLISH));
+    TaskId ofType = createOfType("typed", ON_PUBLISH);
+    start();
+    TaskId rabbit =
+        world.create(
+            World.task(
+                "t", new Target.RabbitMq("main", "", "q", Target.Complete.ON_PUBLISH, null)));
+    becomes(rabbit, TaskState.COMPLETED);
+    assertThat(broker.published()).isEmpty();
+    assertThat(world.state(own)).isEqualTo(TaskState.PENDING);
+    assertThat(world.state(ofType)).isEqualTo(TaskState.PENDING);
+
+    broker.most(Integer.MAX_VALUE);
+    becomes(own, TaskState.COMPLETED);
+    becomes(ofType, TaskState.COMPLETED);
+  }
+
+  @Test
+  void what_one_claim_has_filled_the_next_of_the_same_pass_does_not_fill_further() {
+    broker.hold();
+    broker.most(1);
+    world.create(World.task("t", ON_PUBLISH));
+    world.create(World.task("t", ON_REPORT)); // claimed with another statement
+    start();
+
+    publishedAs(1);
+    assertThat(running()).isEqualTo("1");
+    broker.end(CONFIRMED);
+    broker.most(1); // tells that there is room
+    publishedAs(2);
+  }
+
+  private String running() {
+    return world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING'");
+  }
+
+  @Test
+  void a_message_that_is_never_confirmed_costs_no_attempt_though_the_wait_is_long() {
+    broker.hold();
+    broker.patience(A_MINUTE);
+    Duration lease = Duration.ofSeconds(20);
+    type("t", ON_REPORT, lease);
+    TaskId id = world.create(World.task("t", null));
+    start();
+    ClaimedTask sent = publishedAs(1);
+    assertThat(sent.leaseUntil())
+        .isBetween(
+            sent.claimedAt().plus(A_MINUTE).plus(lease).minusMillis(500),
+            sent.claimedAt().plus(A_MINUTE).plus(lease).plusMillis(500));
+
+    // As if the publisher's whole patience were over.
+    world.sql("UPDATE carillon.task SET lease_until = lease_until - interval '60s'");
+    world.sql("UPDATE carillon.claim SET lease_until = lease_until - interval '60s'");
+    reaper().reapOnce();
+    broker.reachable(false);
+    broker.end(LOST);
+
+    becomes(id, TaskState.PENDING);
+    assertThat(world.find(id).attempt()).isZero();
+  }
+
+  private Reaper reaper() {
+    return new Reaper(
+        world.claims,
+        world.nodes,
+        () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
+        new Verdict(world.clock, 3),
+        _ -> {});
   }
 
   @Test
@@ -289,17 +377,10 @@ class PublishingTest {
     TaskId id = world.create(World.task("t", null));
     start();
     ClaimedTask first = publishedAs(1);
-    var reaper =
-        new Reaper(
-            world.claims,
-            world.nodes,
-            () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
-            new Verdict(world.clock, 3),
-            _ -> {});
 
     world.sql("UPDATE carillon.task SET lease_until = now() - interval '1s'");
     world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1s'");
-    reaper.reapOnce();
+    reaper().reapOnce();
 
     ClaimedTask second = publishedAs(2);
     assertThat(second.id()).isEqualTo(first.id());

@@ -10,7 +10,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Random;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +23,31 @@ class RetryPolicyTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
   private static final Failure FAILURE = Failure.of(FailureKind.STATUS, "503");
+
+  private static final ClaimedTask CLAIMED =
+      new ClaimedTask(
+          TenantId.DEFAULT,
+          new TaskId(new UUID(0, 1)),
+          1,
+          "t",
+          5,
+          null,
+          RetryPolicy.DEFAULT.maxAttempts(),
+          new Lease(1, new UUID(0, 2)),
+          NOW,
+          NOW,
+          NOW,
+          null,
+          null,
+          new Target.Pull(),
+          true,
+          RetryPolicy.DEFAULT,
+          Duration.ofSeconds(10),
+          List.of(),
+          0,
+          StatusRules.DEFAULT,
+          null,
+          null);
 
   private static RetryPolicy policy(RetryPolicy.Backoff backoff, RetryPolicy.Jitter jitter) {
     return new RetryPolicy(5, null, backoff, Duration.ofSeconds(2), Duration.ofSeconds(30), jitter);
@@ -84,6 +111,19 @@ class RetryPolicyTest {
     }
     assertThat(policy(FIXED, NONE).delay(1, Duration.ofDays(3_650), random))
         .isEqualTo(RetryPolicy.RETRY_AFTER_CAP);
+  }
+
+  @Test
+  void what_nobody_answered_to_comes_again_after_a_pause_and_without_limit() {
+    Random random = new Random(7);
+    var lost = new DeliveryResult.Unreached(Failure.of(FailureKind.BROKER_LOST, "no answer"));
+    for (int i = 0; i < 200; i++) {
+      Outcome outcome = RetryPolicy.DEFAULT.decide(CLAIMED, lost, NOW, random);
+
+      assertThat(outcome).isInstanceOf(Outcome.Released.class);
+      assertThat(((Outcome.Released) outcome).readyAt())
+          .isBetween(NOW.plusSeconds(2), NOW.plusSeconds(10));
+    }
   }
 
   private static Outcome after(int attempt, @Nullable Duration maxAge) {

@@ -5,6 +5,7 @@ import carillon.model.BrokerName;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -20,6 +21,8 @@ public final class FakePublisher implements Publisher {
   private volatile boolean confirming = true;
   private volatile boolean closed;
   private volatile int room = Integer.MAX_VALUE;
+  private volatile int most = Integer.MAX_VALUE;
+  private volatile Duration patience = Duration.ZERO;
   private volatile Runnable whenReady = () -> {};
 
   private record InFlight(ClaimedTask task, BiConsumer<ClaimedTask, DeliveryResult> ended) {}
@@ -53,6 +56,29 @@ public final class FakePublisher implements Publisher {
   public void room(int messages) {
     room = messages;
     whenReady.run();
+  }
+
+  @Override
+  public boolean isFull() {
+    synchronized (inFlight) {
+      return inFlight.size() >= most;
+    }
+  }
+
+  /** With so many in flight it is full. */
+  public void most(int messages) {
+    most = messages;
+    whenReady.run();
+  }
+
+  @Override
+  public Duration patience() {
+    return patience;
+  }
+
+  /** From now on it waits for so long for a confirm. */
+  public void patience(Duration time) {
+    patience = time;
   }
 
   /** From now on nothing is confirmed before {@link #end}. */

@@ -1,5 +1,7 @@
 package carillon.delivery.rabbitmq;
 
+import carillon.model.DeliveryResult;
+import carillon.model.FailureKind;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Method;
 import com.rabbitmq.client.ShutdownSignalException;
@@ -18,6 +20,9 @@ record Blame(int code, String text) {
 
   static Blame of(ShutdownSignalException cause) {
     Method reason = cause.getReason();
+    if (cause.isInitiatedByApplication()) {
+      return new Blame(0, "we gave it up");
+    }
     if (reason instanceof AMQP.Channel.Close close) {
       return new Blame(close.getReplyCode(), close.getReplyText());
     }
@@ -44,6 +49,27 @@ record Blame(int code, String text) {
     Matcher size = TOO_LARGE.matcher(text);
     return code == AMQP.PRECONDITION_FAILED
         && size.find()
-        && Long.parseLong(size.group(1)) == sent.body.length;
+        && Long.parseLong(size.group(1)) == sent.length();
+  }
+
+  /**
+   * What becomes of a message on the channel. The broker's own words may name what is no business
+   * of a tenant; they are for the log.
+   *
+   * @param clear whether any message is known to be to blame. If not, all that were sent are taken
+   *     for it: they would else close one channel after the other without end.
+   */
+  DeliveryResult verdict(Publication sent, boolean clear) {
+    if (!isOn(sent)) {
+      return code == 0 || clear || !sent.isSent()
+          ? Publication.unreached("the broker was lost")
+          : Publication.failed(FailureKind.BROKER_REFUSED, "the broker does not take the message");
+    }
+    if (isMissing()) {
+      return Exchanges.NO_SUCH;
+    }
+    return isRefusal()
+        ? Exchanges.NOT_LET
+        : Publication.refused("the message is too large for the broker");
   }
 }

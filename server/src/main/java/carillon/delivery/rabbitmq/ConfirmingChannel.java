@@ -1,21 +1,30 @@
 package carillon.delivery.rabbitmq;
 
+import carillon.delivery.MessageHeaders;
 import carillon.model.DeliveryResult;
-import carillon.model.Failure;
 import carillon.model.FailureKind;
+import carillon.model.Target;
+import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Return;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Map;
-import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One channel in confirm mode and the thread that writes to it, so that nobody else ever waits for
@@ -23,12 +32,22 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConfirmingChannel {
 
+  private static final Logger log = LoggerFactory.getLogger(ConfirmingChannel.class);
+
   /** Unconfirmed messages; more of them make the broker's memory full and nothing faster. */
   private static final int WINDOW = 3_000;
 
+  /** A message waits for so long to be sent, and then for so long for its confirm. */
+  static final Duration SENT_WITHIN = Duration.ofSeconds(3);
+
+  static final Duration CONFIRMED_WITHIN = Duration.ofSeconds(7);
+
+  private static final String NO_MESSAGE = "the broker's client can make no message of it";
+
   private final Channel channel;
   private final Valve valve;
-  private final BlockingQueue<Publication> waiting = new LinkedBlockingQueue<>();
+  private final InstantSource clock;
+  private final BlockingDeque<Publication> waiting = new LinkedBlockingDeque<>();
   private final ConcurrentNavigableMap<Long, Publication> unconfirmed =
       new ConcurrentSkipListMap<>();
   private final Semaphore window = new Semaphore(WINDOW);
@@ -36,19 +55,22 @@ final class ConfirmingChannel {
       new AtomicReference<>();
   private final Thread writer;
 
-  private ConfirmingChannel(Channel channel, Valve valve, String name) {
+  private ConfirmingChannel(Channel channel, Valve valve, String name, InstantSource clock) {
     this.channel = channel;
     this.valve = valve;
+    this.clock = clock;
     this.writer = Thread.ofVirtual().name(name).unstarted(this::write);
   }
 
   /**
    * @param valve holds writing up while the broker wants nothing
+   * @param clock of the database, which leases end by
    * @param whenClosed is told why, if it was not us
    */
-  static ConfirmingChannel open(Channel channel, Valve valve, String name, ChannelClosed whenClosed)
+  static ConfirmingChannel open(
+      Channel channel, Valve valve, String name, InstantSource clock, ChannelClosed whenClosed)
       throws IOException {
-    var confirming = new ConfirmingChannel(channel, valve, name);
+    var confirming = new ConfirmingChannel(channel, valve, name, clock);
     channel.confirmSelect();
     channel.addReturnListener(confirming::returned);
     channel.addConfirmListener(confirming::acked, confirming::nacked);
@@ -73,29 +95,68 @@ final class ConfirmingChannel {
   private void write() {
     try {
       while (ending.get() == null) {
-        Publication next = waiting.take();
-        try {
-          window.acquire();
-          valve.awaitOpen();
-          send(next);
-        } catch (InterruptedException e) {
-          waiting.add(next); // ends with the others
-          throw e;
-        }
+        writeNext();
       }
     } catch (InterruptedException _) {
       // the end
+    } catch (Throwable e) { // what it holds would else keep its seats for ever
+      log.error("thread={} ends in an unforeseen way", writer.getName(), e);
+      abort(); // who hears of it ends the connection, and all on it
+    } finally {
+      close(_ -> Publication.unreached("the connection was given up"));
     }
-    Function<Publication, DeliveryResult> how = ending.get();
-    endAll(how == null ? _ -> Publication.unreached("the connection was given up") : how);
   }
 
-  private void send(Publication next) {
-    next.sent(System.nanoTime()); // before anybody can find it
+  /** Whatever it waits for, the next one stays where it can be given up. */
+  private void writeNext() throws InterruptedException {
+    window.acquire();
+    boolean isSent = false;
+    try {
+      Publication next = waiting.take();
+      if (!valve.isOpen()) {
+        waiting.addFirst(next);
+        valve.awaitOpen();
+        return;
+      }
+      try {
+        isSent = send(next);
+      } catch (Throwable e) {
+        next.end(Publication.unreached("it could not be sent"));
+        throw e;
+      }
+    } finally {
+      if (!isSent) {
+        window.release();
+      }
+    }
+  }
+
+  /** Whether it is among the unconfirmed now, or was. */
+  private boolean send(Publication next) {
+    Instant now = clock.instant();
+    if (next.isLapsed(now)) {
+      next.end(Publication.unreached("its lease ended before it could be sent"));
+      return false;
+    }
+    byte[] body = MessageHeaders.body(next.task); // only now: it is a second copy of the payload
+    BasicProperties properties;
+    try {
+      properties = Message.properties(next.task, body, now);
+    } catch (RuntimeException e) {
+      log.warn("no message can be made of task={}", next.task.id(), e);
+      next.end(Publication.refused(NO_MESSAGE));
+      return false;
+    }
+    next.sent(System.nanoTime(), body.length); // before anybody can find it
     unconfirmed.put(channel.getNextPublishSeqNo(), next);
+    publish(next, properties, body);
+    return true;
+  }
+
+  private void publish(Publication next, BasicProperties properties, byte[] body) {
     try {
       channel.basicPublish(
-          next.target.exchange(), next.target.routingKey(), true, next.properties, next.body);
+          next.target.exchange(), next.target.routingKey(), true, properties, body);
     } catch (IOException | ShutdownSignalException _) {
       // Who was told that the channel is closed ends this with the others.
       Function<Publication, DeliveryResult> how = ending.get();
@@ -104,9 +165,8 @@ final class ConfirmingChannel {
       }
     } catch (RuntimeException e) {
       // It cannot be written, but was counted: from here on confirms would mean other messages.
-      next.end(
-          new DeliveryResult.Refused(
-              Failure.of(FailureKind.BROKER_REFUSED, "it cannot be a message: " + e.getMessage())));
+      log.warn("no message can be made of task={}", next.task.id(), e);
+      next.end(Publication.refused(NO_MESSAGE));
       abort();
     }
   }
@@ -114,7 +174,7 @@ final class ConfirmingChannel {
   private void abort() {
     try {
       channel.abort();
-    } catch (IOException _) {
+    } catch (IOException | RuntimeException _) {
       // it is closed already
     }
   }
@@ -161,14 +221,33 @@ final class ConfirmingChannel {
     }
   }
 
-  /** Ends those that have been unconfirmed since before the given time. */
-  void giveUp(long sentBefore, DeliveryResult result) {
+  /** Whether such a message waits for its confirm. */
+  boolean hasSent(Predicate<Publication> such) {
+    return unconfirmed.values().stream().anyMatch(such);
+  }
+
+  /** Ends those that have waited for too long, and returns how many they were. */
+  int giveUp(long now, Consumer<Target.RabbitMq> whenUnconfirmed) {
+    int old = 0;
     for (Map.Entry<Long, Publication> entry : unconfirmed.entrySet()) {
-      if (entry.getValue().sentAt() - sentBefore >= 0) {
-        return; // all others were sent later
+      Publication sent = entry.getValue();
+      if (now - sent.sentAt() < CONFIRMED_WITHIN.toNanos()) {
+        break; // all others were sent later
       }
-      end(entry.getKey(), _ -> result);
+      whenUnconfirmed.accept(sent.target);
+      end(entry.getKey(), _ -> Publication.unreached("the broker did not confirm it in time"));
+      old++;
     }
+    for (Publication next : waiting) {
+      if (now - next.handedInAt() < SENT_WITHIN.toNanos()) {
+        break;
+      }
+      if (waiting.remove(next)) { // else it is being sent
+        next.end(Publication.unreached("the broker did not take it in time"));
+        old++;
+      }
+    }
+    return old;
   }
 
   /** Ends everything, now and later. The first to say how decides. */

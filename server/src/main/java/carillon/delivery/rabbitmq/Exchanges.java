@@ -14,6 +14,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class Exchanges {
 
+  static final DeliveryResult NO_SUCH =
+      Publication.failed(FailureKind.UNROUTABLE, "the broker has no such exchange");
+  static final DeliveryResult NOT_LET =
+      Publication.failed(
+          FailureKind.BROKER_REFUSED, "the broker does not let us publish to this exchange");
+
   private static final Duration FOUND = Duration.ofSeconds(60);
   private static final Duration MISSING = Duration.ofSeconds(5);
   private static final int MOST = 10_000;
@@ -50,19 +56,12 @@ final class Exchanges {
   }
 
   void missing(String exchange) {
-    keep(
-        exchange,
-        Publication.failed(FailureKind.UNROUTABLE, "the broker has no such exchange"),
-        MISSING);
+    keep(exchange, NO_SUCH, MISSING);
   }
 
   /** It cost a channel to learn this, so it is believed for longer. */
   void refused(String exchange) {
-    keep(
-        exchange,
-        Publication.failed(
-            FailureKind.BROKER_REFUSED, "the broker does not let us publish to this exchange"),
-        FOUND);
+    keep(exchange, NOT_LET, FOUND);
   }
 
   private void keep(String exchange, @Nullable DeliveryResult problem, Duration how) {

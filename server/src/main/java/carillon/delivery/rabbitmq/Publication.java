@@ -5,7 +5,7 @@ import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Target;
-import com.rabbitmq.client.AMQP.BasicProperties;
+import java.time.Instant;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -13,28 +13,26 @@ import org.jspecify.annotations.Nullable;
 /** One message on its way, which ends once. */
 final class Publication {
 
+  private static final int UNSENT = -1;
+
   final ClaimedTask task;
   final Target.RabbitMq target;
-  final BasicProperties properties;
-  final byte[] body;
 
   private final QueueDepths.@Nullable Watch watch;
   private final BiConsumer<ClaimedTask, DeliveryResult> ended;
+  private final long handedInAt = System.nanoTime();
   private final AtomicBoolean hasEnded = new AtomicBoolean();
   private volatile boolean returned;
   private volatile long sentAt;
+  private volatile int length = UNSENT;
 
   Publication(
       ClaimedTask task,
       Target.RabbitMq target,
-      BasicProperties properties,
-      byte[] body,
       QueueDepths.@Nullable Watch watch,
       BiConsumer<ClaimedTask, DeliveryResult> ended) {
     this.task = task;
     this.target = target;
-    this.properties = properties;
-    this.body = body;
     this.watch = watch;
     this.ended = ended;
   }
@@ -49,16 +47,37 @@ final class Publication {
     }
   }
 
-  void sent(long nanoTime) {
+  /** In nanoseconds of the monotonic clock. */
+  long handedInAt() {
+    return handedInAt;
+  }
+
+  /** Whether its lease is over, so that another may have the task by now. */
+  boolean isLapsed(Instant now) {
+    Instant until = task.leaseUntil();
+    return until != null && !until.isAfter(now);
+  }
+
+  void sent(long nanoTime, int bytes) {
     sentAt = nanoTime;
+    length = bytes;
   }
 
   long sentAt() {
     return sentAt;
   }
 
+  boolean isSent() {
+    return length != UNSENT;
+  }
+
+  /** Of its body, in bytes, once it was sent. */
+  int length() {
+    return length;
+  }
+
   boolean isOf(String taskId, @Nullable Object fence) {
-    return taskId.equals(properties.getMessageId())
+    return taskId.equals(task.id().toString())
         && String.valueOf(fence).equals(Long.toString(task.lease().fence()));
   }
 
@@ -76,6 +95,10 @@ final class Publication {
 
   static DeliveryResult failed(FailureKind kind, String message) {
     return new DeliveryResult.Failed(Failure.of(kind, message), null);
+  }
+
+  static DeliveryResult refused(String message) {
+    return new DeliveryResult.Refused(Failure.of(FailureKind.BROKER_REFUSED, message));
   }
 
   static DeliveryResult unreached(String message) {

@@ -1,14 +1,14 @@
 package carillon.delivery.rabbitmq;
 
 import carillon.model.DeliveryResult;
-import carillon.model.FailureKind;
+import carillon.model.Target;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
-import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -32,7 +32,6 @@ final class RabbitLink {
   private static final int CONNECT_MILLIS = 3_000;
   private static final int ANSWER_MILLIS = 5_000;
   private static final int CLOSE_MILLIS = 1_000;
-  private static final long PATIENCE = Duration.ofSeconds(30).toNanos();
 
   /** What is to be told. */
   interface Listener {
@@ -40,6 +39,9 @@ final class RabbitLink {
     void unblocked();
 
     void lost(String why);
+
+    /** A message that was sent there was not confirmed in time. */
+    void unconfirmed(Target.RabbitMq target);
   }
 
   private final Connection connection;
@@ -63,7 +65,11 @@ final class RabbitLink {
 
   /** Connects to the first host that answers. */
   static RabbitLink open(
-      RabbitCluster cluster, int firstHost, Exchanges exchanges, Listener listener)
+      RabbitCluster cluster,
+      int firstHost,
+      Exchanges exchanges,
+      InstantSource clock,
+      Listener listener)
       throws IOException, TimeoutException {
     List<Address> hosts = new ArrayList<>();
     cluster.hosts().forEach(host -> hosts.add(new Address(host.name(), host.port())));
@@ -75,7 +81,8 @@ final class RabbitLink {
       link.connection.addBlockedListener(_ -> link.valve.shut(), link::unblocked);
       for (int i = 0; i < CHANNELS; i++) {
         link.channels.add(
-            ConfirmingChannel.open(link.channel(), link.valve, name + "-" + i, link::closed));
+            ConfirmingChannel.open(
+                link.channel(), link.valve, name + "-" + i, clock, link::closed));
       }
       return link;
     } catch (IOException | RuntimeException e) {
@@ -204,13 +211,16 @@ final class RabbitLink {
     }
   }
 
-  /** Ends what the broker has not confirmed for very long, as a queue without a majority does. */
-  void giveUpOnTheOld() {
-    long before = System.nanoTime() - PATIENCE;
-    if (valve.isOpen() && valve.openSince() - before < 0) {
-      DeliveryResult lost = Publication.unreached("the broker did not confirm it in time");
-      channels.forEach(channel -> channel.giveUp(before, lost));
+  /**
+   * Ends what the broker has not confirmed for very long, as a queue without a majority does, and
+   * what could not be sent to it: the lease of each runs meanwhile. Returns how many they were.
+   */
+  int giveUpOnTheOld() {
+    int old = 0;
+    for (ConfirmingChannel channel : channels) {
+      old += channel.giveUp(System.nanoTime(), listener::unconfirmed);
     }
+    return old;
   }
 
   private void unblocked() {
@@ -224,20 +234,15 @@ final class RabbitLink {
       return;
     }
     Blame blame = Blame.of(cause);
+    boolean clear = channel.hasSent(blame::isOn);
     channel.close(
         sent -> {
-          String exchange = sent.target.exchange();
-          if (!blame.isOn(sent)) {
-            return Publication.unreached("the broker was lost");
+          if (blame.isOn(sent) && blame.isMissing()) {
+            exchanges.missing(sent.target.exchange());
+          } else if (blame.isOn(sent) && blame.isRefusal()) {
+            exchanges.refused(sent.target.exchange());
           }
-          if (blame.isMissing()) {
-            exchanges.missing(exchange);
-          } else if (blame.isRefusal()) {
-            exchanges.refused(exchange);
-          }
-          return Publication.failed(
-              blame.isMissing() ? FailureKind.UNROUTABLE : FailureKind.BROKER_REFUSED,
-              blame.text());
+          return blame.verdict(sent, clear);
         });
     close(_ -> Publication.unreached("the broker was lost"));
     listener.lost(blame.text());

@@ -1,18 +1,13 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.delivery.MessageHeaders;
 import carillon.delivery.Publisher;
 import carillon.model.BrokerName;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.Target;
-import com.rabbitmq.client.AMQP.BasicProperties;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Date;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,14 +31,14 @@ public final class RabbitPublisher implements Publisher {
   private static final Duration AT_ONCE = Duration.ofMillis(20);
   private static final Duration FIRST_RETRY = Duration.ofMillis(500);
   private static final Duration LAST_RETRY = Duration.ofSeconds(5);
-  private static final int PERSISTENT = 2;
-  private static final String APP = "carillon";
 
   private final RabbitCluster cluster;
   private final BrokerName name;
   private final InstantSource clock;
   private final Exchanges exchanges = new Exchanges();
+  private final Places places = new Places(System::nanoTime);
   private final QueueDepths depths = new QueueDepths();
+  private final Held held = new Held();
   private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread keeper;
@@ -79,8 +74,21 @@ public final class RabbitPublisher implements Publisher {
   }
 
   @Override
+  public boolean isFull() {
+    return held.isFull();
+  }
+
+  @Override
+  public Duration patience() {
+    return ConfirmingChannel.SENT_WITHIN.plus(ConfirmingChannel.CONFIRMED_WITHIN);
+  }
+
+  @Override
   public int room(Target.Broker target) {
     if (!isReachable()) {
+      return 0;
+    }
+    if (target instanceof Target.RabbitMq to && places.isResting(to)) {
       return 0;
     }
     Target.DepthLimit limit = target.depth();
@@ -106,7 +114,6 @@ public final class RabbitPublisher implements Publisher {
 
   @Override
   public void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {
-    Instant now = clock.instant();
     RabbitLink current = link;
     boolean asks = false;
     for (ClaimedTask task : tasks) {
@@ -114,8 +121,10 @@ public final class RabbitPublisher implements Publisher {
         ended.accept(task, new DeliveryResult.Interrupted());
       } else if (current == null || !(task.target() instanceof Target.RabbitMq target)) {
         ended.accept(task, Publication.unreached("the broker is not there"));
+      } else if (places.isResting(target)) {
+        ended.accept(task, Publication.unreached("the queue has not confirmed others lately"));
       } else {
-        asks |= current.publish(publication(task, target, now, ended));
+        asks |= current.publish(publication(task, target, ended));
       }
     }
     if (asks) {
@@ -124,26 +133,20 @@ public final class RabbitPublisher implements Publisher {
   }
 
   private Publication publication(
-      ClaimedTask task,
-      Target.RabbitMq target,
-      Instant now,
-      BiConsumer<ClaimedTask, DeliveryResult> ended) {
-    byte[] body = MessageHeaders.body(task);
-    Map<String, Object> headers = new HashMap<>(MessageHeaders.of(task, body, now));
-    Object contentType = headers.remove("content-type"); // has a field of its own
-    var properties =
-        new BasicProperties.Builder()
-            .contentType(String.valueOf(contentType))
-            .contentEncoding("utf-8")
-            .deliveryMode(PERSISTENT)
-            .priority(task.priority())
-            .messageId(task.id().toString())
-            .timestamp(Date.from(now))
-            .type(task.type())
-            .appId(APP)
-            .headers(headers)
-            .build();
-    return new Publication(task, target, properties, body, depths.handIn(target), ended);
+      ClaimedTask task, Target.RabbitMq target, BiConsumer<ClaimedTask, DeliveryResult> ended) {
+    long size = Held.sizeOf(task);
+    held.add(size);
+    return new Publication(
+        task,
+        target,
+        depths.handIn(target),
+        (each, result) -> {
+          boolean hasRoom = held.remove(size);
+          ended.accept(each, result);
+          if (hasRoom) {
+            ready();
+          }
+        });
   }
 
   private void keep() {
@@ -156,19 +159,26 @@ public final class RabbitPublisher implements Publisher {
           look(current);
         }
       } catch (IOException | TimeoutException | RuntimeException e) {
-        if (current != null && current.isOpen()) {
-          log.warn("RabbitMQ {}: {}", name, reason(e));
-          current.close(_ -> Publication.unreached("the broker did not answer"));
-        } else {
-          missed(e);
-        }
+        failed(current, e);
+      } catch (Throwable e) { // without this thread nothing would ever be published again
+        log.error("broker={} failed in an unforeseen way", name, e);
+        failed(current, e);
       }
       pause();
     }
   }
 
+  private void failed(@Nullable RabbitLink current, Throwable why) {
+    if (current != null && current.isOpen()) {
+      log.warn("broker={} does not answer: {}", name, reason(why));
+      current.close(_ -> Publication.unreached("the broker did not answer"));
+    } else {
+      missed(why);
+    }
+  }
+
   private void connect() throws IOException, TimeoutException {
-    RabbitLink opened = RabbitLink.open(cluster, tries, exchanges, new Ears());
+    RabbitLink opened = RabbitLink.open(cluster, tries, exchanges, clock, new Ears());
     link = opened;
     if (isClosed) {
       opened.close(_ -> new DeliveryResult.Interrupted());
@@ -176,13 +186,13 @@ public final class RabbitPublisher implements Publisher {
     }
     retry = Duration.ZERO;
     tries = 0;
-    log.info("RabbitMQ {} answers at {}", name, opened.host());
+    log.info("broker={} answers at {}", name, opened.host());
     ready();
   }
 
-  private void missed(Exception why) {
+  private void missed(Throwable why) {
     if (tries == 0) {
-      log.warn("RabbitMQ {} cannot be reached: {}", name, reason(why));
+      log.warn("broker={} cannot be reached: {}", name, reason(why));
     }
     tries++;
     retry = retry.isZero() ? FIRST_RETRY : retry.multipliedBy(2);
@@ -190,11 +200,15 @@ public final class RabbitPublisher implements Publisher {
   }
 
   private void look(RabbitLink current) throws IOException {
+    int old = current.giveUpOnTheOld(); // first, because an answer may take long
+    if (old > 0) {
+      log.warn("broker={} has not taken or confirmed messages={} in time", name, old);
+    }
+    places.sweep();
     current.ask();
     if (depths.measure(current::count)) {
       ready();
     }
-    current.giveUpOnTheOld();
   }
 
   private void pause() {
@@ -232,9 +246,14 @@ public final class RabbitPublisher implements Publisher {
     }
 
     @Override
+    public void unconfirmed(Target.RabbitMq target) {
+      places.doubt(target);
+    }
+
+    @Override
     public void lost(String why) {
       if (!isClosed) {
-        log.warn("RabbitMQ {} was lost: {}", name, why);
+        log.warn("broker={} was lost: {}", name, why);
         wakeUps.release();
       }
     }

@@ -9,15 +9,9 @@ final class Valve {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition opened = lock.newCondition();
   private volatile boolean isOpen = true;
-  private volatile long openSince = System.nanoTime();
 
   boolean isOpen() {
     return isOpen;
-  }
-
-  /** In nanoseconds of the monotonic clock. */
-  long openSince() {
-    return openSince;
   }
 
   void shut() {
@@ -27,7 +21,6 @@ final class Valve {
   void open() {
     lock.lock();
     try {
-      openSince = System.nanoTime();
       isOpen = true;
       opened.signalAll();
     } finally {

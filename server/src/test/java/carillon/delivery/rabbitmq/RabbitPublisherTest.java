@@ -117,6 +117,11 @@ class RabbitPublisherTest {
   }
 
   private static ClaimedTask task(Target target, int priority) {
+    return task(target, priority, null, "{\"n\":1}");
+  }
+
+  private static ClaimedTask task(
+      Target target, int priority, @Nullable Instant leaseUntil, String payload) {
     return new ClaimedTask(
         TenantId.DEFAULT,
         new TaskId(UUID.randomUUID()),
@@ -129,8 +134,8 @@ class RabbitPublisherTest {
         NOW,
         NOW,
         NOW,
-        null,
-        "{\"n\":1}",
+        leaseUntil,
+        payload,
         target,
         false,
         RetryPolicy.DEFAULT,
@@ -325,20 +330,51 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void while_the_broker_has_no_memory_nothing_is_sent_and_nothing_fails() throws IOException {
+  void while_the_broker_has_no_memory_it_is_full_and_what_waits_comes_back_in_time()
+      throws IOException {
     queue("patient", Map.of());
     rabbit().control("set_vm_memory_high_watermark", "absolute", "1MB");
-    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
     try {
-      publisher.publish(List.of(task(to("", "patient"), 5)), (_, how) -> result.complete(how));
+      publisher.publish(List.of(task(to("", "patient"), 5)), (_, _) -> {});
       await().atMost(PATIENCE).until(() -> !publisher.isReachable());
-      assertThat(result).isNotDone();
+      assertThat(publisher.isFull()).isFalse();
+      String large = "x".repeat(1 << 20);
+      List<ClaimedTask> tasks =
+          IntStream.range(0, 20).mapToObj(_ -> task(to("", "patient"), 5, null, large)).toList();
+
+      publisher.publish(
+          tasks,
+          (_, how) -> {
+            synchronized (ended) {
+              ended.add(how);
+            }
+          });
+
+      assertThat(publisher.isFull()).isTrue();
+      await().atMost(publisher.patience()).until(() -> endedCount() == tasks.size());
+      assertThat(ended).allMatch(how -> kind(how) == FailureKind.BROKER_LOST);
+      assertThat(publisher.isFull()).isFalse();
     } finally {
       rabbit().control("set_vm_memory_high_watermark", "0.4");
     }
 
     await().atMost(PATIENCE).until(publisher::isReachable);
-    assertThat(result.join()).isInstanceOf(DeliveryResult.Accepted.class);
+    await()
+        .atMost(PATIENCE)
+        .until(() -> publish(to("", "patient")) instanceof DeliveryResult.Accepted);
+  }
+
+  @Test
+  void what_another_may_have_by_now_is_not_sent() throws IOException {
+    queue("lapsed", Map.of());
+    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+
+    publisher.publish(
+        List.of(task(to("", "lapsed"), 5, NOW, "1")), (_, how) -> result.complete(how));
+
+    assertThat(kind(result.join())).isEqualTo(FailureKind.BROKER_LOST);
+    assertThat(publish(to("", "lapsed"))).isInstanceOf(DeliveryResult.Accepted.class);
+    assertThat(channel.queueDeclarePassive("lapsed").getMessageCount()).isEqualTo(1);
   }
 
   @Test
@@ -402,6 +438,12 @@ class RabbitPublisherTest {
     publisher.close();
 
     assertThat(endedCount()).isEqualTo(tasks.size());
+    assertThat(ended)
+        .hasAtLeastOneElementOfType(DeliveryResult.Interrupted.class)
+        .allMatch(
+            how ->
+                how instanceof DeliveryResult.Interrupted
+                    || how instanceof DeliveryResult.Accepted);
     assertThat(publish(to("", "late"))).isInstanceOf(DeliveryResult.Interrupted.class);
   }
 }

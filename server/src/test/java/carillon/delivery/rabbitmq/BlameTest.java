@@ -1,0 +1,135 @@
+package carillon.delivery.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.ClaimedTask;
+import carillon.model.DeliveryResult;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Lease;
+import carillon.model.RetryPolicy;
+import carillon.model.StatusRules;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** Who pays for a channel that the broker has closed. */
+class BlameTest {
+
+  private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
+  private static final Blame NOT_ALLOWED =
+      closed(
+          403, "ACCESS_REFUSED - write access to exchange 'a' in vhost 'v' refused for user 'u'");
+  private static final Blame MISSING = closed(404, "NOT_FOUND - no exchange 'a' in vhost 'v'");
+  private static final Blame TOO_LARGE =
+      closed(406, "PRECONDITION_FAILED - message size 700 is larger than configured max size 512");
+  private static final Blame STRANGE = closed(406, "PRECONDITION_FAILED - something in vhost 'v'");
+
+  private static Blame closed(int code, String text) {
+    return Blame.of(
+        new ShutdownSignalException(
+            false,
+            false,
+            new AMQP.Channel.Close.Builder().replyCode(code).replyText(text).build(),
+            ""));
+  }
+
+  private static Publication sent(String exchange, int bytes) {
+    Publication publication = unsent(exchange);
+    publication.sent(1, bytes);
+    return publication;
+  }
+
+  private static Publication unsent(String exchange) {
+    var target = new Target.RabbitMq("main", exchange, "k", Target.Complete.ON_PUBLISH, null);
+    var task =
+        new ClaimedTask(
+            TenantId.DEFAULT,
+            new TaskId(new UUID(0, 1)),
+            1,
+            "t",
+            5,
+            null,
+            1,
+            new Lease(1, new UUID(0, 2)),
+            NOW,
+            NOW,
+            NOW,
+            null,
+            null,
+            target,
+            false,
+            RetryPolicy.DEFAULT,
+            Duration.ofSeconds(10),
+            List.of(),
+            0,
+            StatusRules.DEFAULT,
+            null,
+            null);
+    return new Publication(task, target, null, (_, _) -> {});
+  }
+
+  private static Failure failure(DeliveryResult result) {
+    return switch (result) {
+      case DeliveryResult.Failed(var failure, _) -> failure;
+      case DeliveryResult.Refused(var failure) -> failure;
+      case DeliveryResult.Unreached(var failure) -> failure;
+      default -> throw new AssertionError("not failed, but " + result);
+    };
+  }
+
+  @Test
+  void only_those_to_blame_fail() {
+    assertThat(failure(MISSING.verdict(sent("a", 1), true)).kind())
+        .isEqualTo(FailureKind.UNROUTABLE);
+    assertThat(failure(NOT_ALLOWED.verdict(sent("a", 1), true)).kind())
+        .isEqualTo(FailureKind.BROKER_REFUSED);
+    for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE)) {
+      assertThat(blame.verdict(sent("b", 1), true)).isInstanceOf(DeliveryResult.Unreached.class);
+    }
+  }
+
+  @Test
+  void what_is_too_large_is_refused_for_good() {
+    assertThat(TOO_LARGE.verdict(sent("a", 700), true)).isInstanceOf(DeliveryResult.Refused.class);
+  }
+
+  @Test
+  void a_close_that_names_nobody_fails_what_was_sent_and_nothing_else() {
+    assertThat(STRANGE.isOn(sent("a", 1))).isFalse();
+    assertThat(STRANGE.verdict(sent("a", 1), false)).isInstanceOf(DeliveryResult.Failed.class);
+    assertThat(STRANGE.verdict(unsent("a"), false)).isInstanceOf(DeliveryResult.Unreached.class);
+  }
+
+  @Test
+  void a_lost_connection_and_our_own_close_blame_nobody() {
+    var ours =
+        new ShutdownSignalException(
+            false,
+            true,
+            new AMQP.Channel.Close.Builder().replyCode(200).replyText("OK").build(),
+            "");
+    var lost = new ShutdownSignalException(true, false, null, "");
+    for (ShutdownSignalException cause : List.of(ours, lost)) {
+      assertThat(Blame.of(cause).verdict(sent("a", 1), false))
+          .isInstanceOf(DeliveryResult.Unreached.class);
+    }
+  }
+
+  @Test
+  void tenants_are_told_nothing_of_virtual_hosts_and_users() {
+    for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE, STRANGE)) {
+      for (int bytes : new int[] {1, 700}) {
+        assertThat(failure(blame.verdict(sent("a", bytes), false)).message())
+            .doesNotContain("vhost", "'v'", "'u'", "_");
+      }
+    }
+  }
+}
