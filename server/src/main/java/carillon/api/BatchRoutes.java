@@ -33,19 +33,25 @@ final class BatchRoutes {
   }
 
   private Answer create(Call call) {
-    List<NewTask> batch = read(call);
+    Batch batch = read(call);
+    if (call.idempotencyKey() == null) {
+      batch.refuse();
+    }
     Mistakes misfits =
-        schemas.misfits(call.tenant(), batch); // before there is a transaction to idle
+        batch.mistakes.none() // before there is a transaction to idle
+            ? schemas.misfits(call.tenant(), batch.tasks)
+            : new Mistakes();
     return once.run(
         call,
         tx -> {
-          misfits.refuse(); // only now: a repeat is answered as before, whatever changed
-          return created(tasks.createAll(tx, call.tenant(), batch));
+          batch.refuse(); // only now: a repeat is answered as before, whatever changed
+          misfits.refuse();
+          return created(tasks.createAll(tx, call.tenant(), batch.tasks));
         });
   }
 
-  private List<NewTask> read(Call call) {
-    Batch batch = new Batch(call.caller());
+  private Batch read(Call call) {
+    Batch batch = new Batch(call.caller(), call.idempotencyKey() != null);
     RequestBody body = call.body();
     if (!body.isPresent()) {
       throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; tasks were expected");
@@ -62,12 +68,14 @@ final class BatchRoutes {
   private final class Batch {
 
     private final Caller caller;
+    private final boolean isRepeatable; // then all of it is read: it may be a repeat
     private final List<NewTask> tasks = new ArrayList<>();
     private final Mistakes mistakes = new Mistakes();
     private int lines;
 
-    Batch(Caller caller) {
+    Batch(Caller caller, boolean isRepeatable) {
       this.caller = caller;
+      this.isRepeatable = isRepeatable;
     }
 
     void addLine(String text) {
@@ -101,20 +109,24 @@ final class BatchRoutes {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
       }
       tasks.add(task);
-      if (mistakes.isFull()) {
+      if (mistakes.isFull() && !isRepeatable) {
         mistakes.refuse();
       }
     }
 
-    List<NewTask> finish() {
-      mistakes.refuse();
+    Batch finish() {
       if (tasks.isEmpty()) {
         throw Mistakes.one(
             new FieldError(
                 "/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
       }
+      return this;
+    }
+
+    /** Throws what is wrong with what was read, or with who sends it. */
+    void refuse() {
+      mistakes.refuse();
       tasks.forEach(task -> caller.mustBeAllowed(task.type()));
-      return tasks;
     }
   }
 

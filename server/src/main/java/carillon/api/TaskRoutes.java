@@ -64,18 +64,24 @@ final class TaskRoutes {
   private Answer create(Call call) {
     Fields fields = call.fields();
     NewTask task = reader.read(fields, call.caller().grants());
-    fields.mistakes().refuse();
-    call.caller().mustBeAllowed(task.type());
-    if (call.idempotencyKey() == null && task.uniqueFor() == null) {
-      schemas.mustFit(call.tenant(), task);
-      return created(task, database.together(() -> tasks.create(call.tenant(), task)));
+    if (call.idempotencyKey() == null) {
+      mustBeRight(call, fields, task);
+      if (task.uniqueFor() == null) {
+        return created(task, database.together(() -> tasks.create(call.tenant(), task)));
+      }
     }
     return once.run(
         call,
         tx -> {
-          schemas.mustFit(call.tenant(), task); // a repeat is answered as before, whatever changed
+          mustBeRight(call, fields, task); // a repeat is answered as before, whatever changed
           return created(task, tasks.create(tx, call.tenant(), task));
         });
+  }
+
+  private void mustBeRight(Call call, Fields fields, NewTask task) {
+    fields.mistakes().refuse();
+    call.caller().mustBeAllowed(task.type());
+    schemas.mustFit(call.tenant(), task);
   }
 
   private static Answer created(NewTask task, CreateResult result) {

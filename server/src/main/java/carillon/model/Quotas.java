@@ -28,9 +28,9 @@ public final class Quotas {
 
   /**
    * To look into a lane costs a claim about as much as a few tasks do. So when there are many
-   * lanes, each is given this many tasks at once and is looked into less often...
+   * lanes, each is given up to this many tasks at once and is looked into less often...
    */
-  private static final int ENOUGH = 16;
+  private static final int ENOUGH = 64;
 
   /** ... but only if that leaves the claim about this many lanes to look into. */
   private static final int MOST_LANES = 32;

@@ -35,9 +35,13 @@ public final class Catalog {
   private final Db db;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
   private final Lanes lanes = new Lanes();
+  private final Map<LaneName, Long> beingMade =
+      new ConcurrentHashMap<>(); // until when to believe it
   private volatile int history; // how often all was forgotten
   private long newest; // version of a tenant that was added to the snapshot; guarded by this
   private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
+
+  private static final Duration BELIEVED = Duration.ofSeconds(1);
 
   public Catalog(Db db) {
     this.db = db;
@@ -46,7 +50,12 @@ public final class Catalog {
   /** Names a type across tenants. */
   private record TypeName(int tenant, String name) {}
 
-  private record LaneName(int tenant, String type, int priority, int slice, Route route) {}
+  private record LaneName(int tenant, String type, int priority, int slice, Route route) {
+
+    LaneName nextSlice() {
+      return new LaneName(tenant, type, priority, slice + 1, route);
+    }
+  }
 
   /** All known lanes. They are never changed or removed, so they only gather. */
   private static final class Lanes {
@@ -236,12 +245,18 @@ public final class Catalog {
    * A lane with these properties, made if need be; in a transaction of its own, because it locks
    * the catalog's row. Only what was made is read: with all the others, a thousand new lanes would
    * cost a million rows. While a user's transaction is making the very same one, which may take as
-   * long as that likes, it is the next slice's.
+   * long as that likes, it is the next slice's; and then nothing is written for each task that asks
+   * again.
    */
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
-    Lane lane = lanes.byName.get(new LaneName(tenant.value(), type, priority, slice, route));
+    LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
+    Lane lane = lanes.byName.get(name);
     if (lane != null && isKnownType(tenant, type)) { // the type may have been deleted since
       return lane;
+    }
+    Lane known = lane == null ? lanes.byName.get(name.nextSlice()) : lane;
+    if (known != null && isBeingMade(name, lane == null)) {
+      return known;
     }
     Made made =
         db.inTransaction(
@@ -263,6 +278,36 @@ public final class Catalog {
             });
     add(new TypeName(tenant.value(), type), made);
     return made.lane();
+  }
+
+  /** Whether a user's transaction makes the lane or its type; asked at most once a second. */
+  private boolean isBeingMade(LaneName name, boolean isNewLane) {
+    Long until = beingMade.get(name);
+    if (until != null && System.nanoTime() - until < 0) {
+      return true;
+    }
+    TenantId tenant = new TenantId(name.tenant());
+    boolean isHeld =
+        isNewLane
+            && !db.ask(
+                tx ->
+                    isFree(
+                        tx,
+                        MAY_MAKE_LANE,
+                        tenant,
+                        name.type(),
+                        name.priority(),
+                        name.slice(),
+                        name.route().text()));
+    if (!isHeld && !isKnownType(tenant, name.type())) {
+      isHeld = !db.ask(tx -> isFree(tx, MAY_MAKE_TYPE, tenant, name.type()));
+    }
+    if (isHeld) {
+      beingMade.put(name, System.nanoTime() + BELIEVED.toNanos());
+    } else {
+      beingMade.remove(name);
+    }
+    return isHeld;
   }
 
   private static boolean isFree(Tx tx, String lock, Object... name) {
@@ -313,8 +358,10 @@ public final class Catalog {
       newest = written.version();
       snapshot = snapshot.with(written.tenant());
       whenChanged.forEach(Runnable::run);
+      return true;
     }
-    return true;
+    // Users' changes count as well, so a snapshot may have this version and not this tenant.
+    return written.tenant().equals(snapshot.tenants().get(written.tenant().id().value()));
   }
 
   private static final String VERSION =
@@ -407,8 +454,9 @@ public final class Catalog {
   /** Reads tenants and types again, and what lanes are new, if anything has changed since. */
   public void refresh() {
     if (db.ask(Catalog::version) > snapshot.version()) {
-      while (!db.inTransaction(this::readOnce)) {
-        // A tenant was put meanwhile that is not among what was read.
+      boolean isRead = db.inTransaction(this::readOnce);
+      if (!isRead) { // a tenant was put meanwhile; if it happens again, the next refresh reads it
+        db.inTransaction(this::readOnce);
       }
     }
   }
@@ -442,6 +490,7 @@ public final class Catalog {
     snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
     lanes.byId.clear();
     lanes.byName.clear();
+    beingMade.clear();
   }
 
   private static long version(Tx tx) {

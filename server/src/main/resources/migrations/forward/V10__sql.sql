@@ -318,7 +318,7 @@ DECLARE
     settings record;
     wanted   int;
     lane     int;
-    day      date;
+    its_day  date; -- not `day`: in a query that would be the column
     id_at    timestamptz := due;
     random   text := gen_random_uuid()::text;
     millis   text;
@@ -391,21 +391,21 @@ BEGIN
 
     -- Days are made by nodes: that takes locks. Where the day does not exist yet, an earlier one serves as well.
     SELECT s.day
-    INTO day
+    INTO its_day
     FROM carillon.slot s
     WHERE s.day <= (due AT TIME ZONE 'UTC')::date
     ORDER BY s.day DESC
     LIMIT 1;
-    IF day < (at AT TIME ZONE 'UTC')::date THEN -- so old that it may be dropped
-        PERFORM FROM carillon.slot s WHERE s.day = day FOR KEY SHARE;
-        day := CASE WHEN FOUND THEN day END;
+    IF its_day < (at AT TIME ZONE 'UTC')::date THEN -- so old that it may be dropped
+        PERFORM FROM carillon.slot s WHERE s.day = its_day FOR KEY SHARE;
+        its_day := CASE WHEN FOUND THEN its_day END;
     END IF;
-    IF day IS NULL THEN
+    IF its_day IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'there is no day yet that the task could be kept in',
             HINT = 'Start a server on this database: it makes them, and will have to run the task.';
     END IF;
-    IF day < (due AT TIME ZONE 'UTC')::date THEN
-        id_at := (day + 1)::timestamp AT TIME ZONE 'UTC' - interval '1 millisecond';
+    IF its_day < (due AT TIME ZONE 'UTC')::date THEN
+        id_at := (its_day + 1)::timestamp AT TIME ZONE 'UTC' - interval '1 millisecond';
     END IF;
     millis := lpad(to_hex(floor(extract(epoch FROM id_at) * 1000)::bigint), 12, '0');
     id := (left(millis, 8) || '-' || right(millis, 4) || '-7' || substr(random, 16))::uuid;
@@ -419,7 +419,7 @@ BEGIN
     INSERT INTO carillon.task (
         tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload, metadata)
     VALUES (
-        caller.tenant, id, day, lane, due + floor(random() * 1000) * interval '1 microsecond', due, at,
+        caller.tenant, id, its_day, lane, due + floor(random() * 1000) * interval '1 microsecond', due, at,
         enqueue.expires_at, enqueue.key, enqueue.concurrency_key, enqueue.payload::text,
         nullif(enqueue.metadata, '{}'));
     RETURN id;

@@ -11,6 +11,7 @@ import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import org.awaitility.Awaitility;
@@ -201,6 +202,48 @@ class BrokerTargetApiTest {
         .json(json("{'target': {'rabbitmq': {'routingKey': 'q', 'cluster': 'eu'}}}"))
         .send()
         .expect(ErrorCode.TARGET_NOT_ALLOWED);
+  }
+
+  private static TestApi.Reply send(String path, String as, String key, String body) {
+    return api.request("POST", path).as(as).header("Idempotency-Key", key).json(body).send();
+  }
+
+  @Test
+  void a_repeat_is_answered_as_before_although_the_grant_is_gone() {
+    String owner = api.key("repeats", "owner");
+    String task = json("{'type': 'a', 'target': {'kafka': {'topic': 'orders'}}}");
+    String batch = "{\"tasks\": [" + String.join(",", Collections.nCopies(50, task)) + "]}";
+    api.put("/v1/tenants/repeats").json("{\"publish\": [\"kafka/main/*\"]}").send().expect(200);
+    TestApi.Reply one = send("/v1/tasks", owner, "g-1", task).expect(202);
+    TestApi.Reply many = send("/v1/tasks/batch", owner, "g-2", batch).expect(202);
+    String before = tasks();
+
+    api.put("/v1/tenants/repeats").json("{\"publish\": []}").send().expect(200);
+
+    assertThat(send("/v1/tasks", owner, "g-1", task).expect(202).text("id"))
+        .isEqualTo(one.text("id"));
+    assertThat(send("/v1/tasks/batch", owner, "g-2", batch).expect(202).body())
+        .isEqualTo(many.body());
+    send("/v1/tasks", owner, "g-3", task).expect(ErrorCode.TARGET_NOT_ALLOWED);
+    send("/v1/tasks/batch", owner, "g-4", batch).expect(ErrorCode.TARGET_NOT_ALLOWED);
+    assertThat(tasks()).isEqualTo(before);
+  }
+
+  @Test
+  void a_repeat_is_answered_as_before_although_the_new_key_has_other_types() {
+    String first = api.key("scopes", "producer", "a");
+    String next = api.key("scopes", "producer", "b");
+    String task = json("{'type': 'a'}");
+    String batch = "{\"tasks\": [" + task + "]}";
+    TestApi.Reply one = send("/v1/tasks", first, "s-1", task).expect(202);
+    TestApi.Reply many = send("/v1/tasks/batch", first, "s-2", batch).expect(202);
+
+    assertThat(send("/v1/tasks", next, "s-1", task).expect(202).text("id"))
+        .isEqualTo(one.text("id"));
+    assertThat(send("/v1/tasks/batch", next, "s-2", batch).expect(202).body())
+        .isEqualTo(many.body());
+    send("/v1/tasks", next, "s-3", task).expect(ErrorCode.MISSING_SCOPE);
+    send("/v1/tasks/batch", next, "s-4", batch).expect(ErrorCode.MISSING_SCOPE);
   }
 
   @ParameterizedTest

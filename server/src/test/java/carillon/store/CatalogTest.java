@@ -6,11 +6,14 @@ import carillon.model.AlertSetting;
 import carillon.model.Lane;
 import carillon.model.Target;
 import carillon.testkit.Overlapping;
+import carillon.testkit.SqlUser;
 import carillon.testkit.World;
+import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class CatalogTest {
 
@@ -84,6 +87,59 @@ class CatalogTest {
         () -> world.tenants.put("acme", paused(true), "test"));
 
     assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+  }
+
+  private static final String MAKE_TENANT =
+      """
+      /* CatalogTest.makeTenant */
+      INSERT INTO carillon.tenant (name)
+      VALUES ('acme')
+      RETURNING id, name, strict, paused, weight, alert, publish
+      """;
+
+  private Catalog.Written makeTenant(Tx tx) {
+    return world.catalog.written(tx, tx.query(MAKE_TENANT, Catalog::tenant).getFirst());
+  }
+
+  @Test
+  void a_tenant_is_known_at_once_although_a_user_has_changed_the_catalog_beside_it()
+      throws SQLException {
+    world.catalog.refresh();
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      Catalog.Written written =
+          world.db.inTransaction(
+              tx -> {
+                Catalog.Written made = makeTenant(tx);
+                enqueue(user);
+                world.catalog.refresh(); // as new by its number, and does not have the tenant
+                return made;
+              });
+
+      world.catalog.put(written);
+    }
+
+    assertThat(world.tenants.find("acme")).isPresent();
+  }
+
+  private static void enqueue(SqlUser user) {
+    try {
+      user.enqueue("'mail'");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  @Timeout(20)
+  void a_refresh_ends_although_what_was_put_is_newer_than_all_that_it_reads() {
+    Catalog.Written written = world.db.inTransaction(this::makeTenant);
+    world.catalog.put(
+        new Catalog.Written(written.tenant(), written.history(), written.version() + 1_000));
+    world.sql("UPDATE carillon.catalog SET version = version + 1");
+
+    world.catalog.refresh();
+
+    assertThat(world.tenants.find("acme")).isPresent();
   }
 
   @Test

@@ -11,6 +11,7 @@ import carillon.model.Outcome;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.testkit.Postgres;
+import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -127,6 +128,30 @@ class MigrationsTest {
                 """)) {
       row.next();
       return row.getString(1);
+    }
+  }
+
+  @Test
+  void going_back_from_schema_10_waits_for_cancels_that_were_asked_for_in_sql()
+      throws SQLException {
+    try (World world = World.create();
+        SqlUser user = SqlUser.owner(world.address)) {
+      world.node("node");
+      world.discard(); // makes the day
+      user.enqueue("'mail', key => 'k'");
+      world.claim("node", 2);
+      world.claim("node", 2);
+      user.cancel("'mail', 'k'");
+      Migrations back =
+          Migrations.open(world.address.url(), world.address.user(), world.address.password());
+
+      assertThatThrownBy(() -> back.apply(OptionalInt.of(9)))
+          .hasStackTraceContaining("wait a second");
+
+      assertThat(back.current()).isEqualTo(migrations.latest());
+      assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
+      back.apply(OptionalInt.of(9));
+      assertThat(back.current()).isEqualTo(9);
     }
   }
 

@@ -9,6 +9,7 @@ import carillon.model.NewTask;
 import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.testkit.Overlapping;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.SQLException;
@@ -158,6 +159,53 @@ class SqlEnqueueTest {
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("there is no day yet")
         .hasMessageContaining("Start a server");
+  }
+
+  private static final String DROP_LATEST_DAY =
+      """
+      /* SqlEnqueueTest.dropLatestDay */
+      DELETE FROM carillon.slot WHERE day = (SELECT max(day) FROM carillon.slot)
+      """;
+
+  private void onlyThreeOldDays() {
+    for (int day = 1; day <= 3; day++) {
+      world.slots.ensure(Slot.of(world.clock.instant().minus(Duration.ofDays(day))));
+    }
+    world.sql("DELETE FROM carillon.slot WHERE day >= (now() AT TIME ZONE 'UTC')::date");
+  }
+
+  @Test
+  void where_only_old_days_exist_the_one_that_is_used_cannot_be_dropped() throws SQLException {
+    onlyThreeOldDays();
+    user.begin();
+
+    TaskId id = id(user.enqueue("'mail'"));
+
+    assertThat(id.slot()).isEqualTo(Slot.of(world.clock.instant().minus(Duration.ofDays(1))));
+    assertThat(
+            world.value(
+                "SELECT string_agg(day::text, ' ' ORDER BY day)"
+                    + " FROM (SELECT day FROM carillon.slot FOR UPDATE SKIP LOCKED) free"))
+        .as("the others can")
+        .isEqualTo(
+            world.value(
+                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.slot WHERE day <> '"
+                    + id.slot().day()
+                    + "'"));
+    user.rollback();
+  }
+
+  @Test
+  void a_day_that_is_dropped_meanwhile_is_not_used() {
+    onlyThreeOldDays();
+    try (Overlapping overlapping = new Overlapping(world)) {
+      assertThatThrownBy(
+              () ->
+                  overlapping.runWaiting(
+                      tx -> tx.update(DROP_LATEST_DAY), () -> user.enqueue("'mail'")))
+          .hasMessageContaining("there is no day yet");
+    }
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
   private static final List<String> REFUSED =

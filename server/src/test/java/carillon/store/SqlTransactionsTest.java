@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Lane;
+import carillon.model.NewTask;
 import carillon.model.Outcome;
+import carillon.model.Route;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
@@ -14,8 +17,10 @@ import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -23,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +91,56 @@ class SqlTransactionsTest {
     assertThat(world.claimOne("node").id()).isEqualTo(id(held));
     world.create(World.task("held", null));
     assertThat(world.catalog.isKnownType(World.TENANT, "held")).isTrue();
+  }
+
+  private long catalogVersion() {
+    return Long.parseLong(
+        world.value(
+            "SELECT version + (SELECT count(*) FROM carillon.catalog_change)"
+                + " FROM carillon.catalog"));
+  }
+
+  private static NewTask urgent(String type) {
+    return new NewTask(
+        type, null, null, null, 9, null, null, null, null, null, null, null, Map.of());
+  }
+
+  @Test
+  void while_one_makes_a_type_a_batch_of_that_type_does_not_write_the_catalog_for_each_task()
+      throws SQLException {
+    user.enqueue("'held'");
+    List<NewTask> batch = new ArrayList<>();
+    batch.addAll(Collections.nCopies(1_000, World.task("held", null)));
+    batch.addAll(Collections.nCopies(1_000, World.task("held", new Target.Discard())));
+    batch.addAll(Collections.nCopies(1_000, urgent("held")));
+    long before = catalogVersion();
+
+    world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch));
+
+    assertThat(catalogVersion() - before).isLessThan(20); // three lanes, and some more a second
+    user.commit();
+    world.catalog.refresh();
+    Lane first = world.catalog.laneFor(World.TENANT, "held", 5, 0, Route.TYPE);
+    assertThat(first.slice()).isZero();
+    assertThat(world.catalog.isKnownType(World.TENANT, "held")).isTrue();
+  }
+
+  @Test
+  void a_type_that_was_not_made_after_all_is_made_by_who_needs_it() throws SQLException {
+    user.enqueue("'held'");
+    world.create(World.task("held", null));
+    world.create(World.task("held", null));
+    user.rollback();
+
+    Awaitility.await()
+        .until(
+            () -> {
+              world.create(World.task("held", null));
+              return world.catalog.isKnownType(World.TENANT, "held");
+            });
+
+    assertThat(world.value("SELECT count(*) FROM carillon.task_type WHERE name = 'held'"))
+        .isEqualTo("1");
   }
 
   @Test
