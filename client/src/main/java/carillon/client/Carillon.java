@@ -95,7 +95,8 @@ public final class Carillon implements AutoCloseable {
 
   /**
    * Creates a task, together with others that are waiting to be created; many at once are much
-   * quicker than one after the other. Waits only while 10,000 are under way.
+   * quicker than one after the other. Waits only while 10,000 are under way. What hangs on the
+   * future runs in the common pool, and may create tasks in turn.
    */
   public CompletableFuture<CreatedTask> enqueueAsync(NewTask task) {
     return gatherer.add(task, task.json(mapper));

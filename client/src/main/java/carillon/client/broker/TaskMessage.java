@@ -10,7 +10,6 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /** What a message that Carillon published says: the task in it, or why there is none. */
@@ -87,17 +86,10 @@ public sealed interface TaskMessage {
   private static JsonNode payload(byte @Nullable [] body) {
     return body == null || body.length == 0
         ? JsonNodeFactory.instance.nullNode()
-        : Json.MAPPER.readTree(body);
+        : ClaimedTask.readPayload(body);
   }
 
   private static @Nullable Instant time(@Nullable String text) {
     return text == null ? null : Instant.parse(text);
-  }
-
-  /** How bodies are read. */
-  final class Json {
-    private static final JsonMapper MAPPER = JsonMapper.builder().build();
-
-    private Json() {}
   }
 }
