@@ -158,6 +158,7 @@ public final class Worker implements AutoCloseable {
       do {
         try {
           source.run(desk);
+          backoff.reset();
         } catch (InterruptedException e) {
           throw e;
         } catch (Exception e) {

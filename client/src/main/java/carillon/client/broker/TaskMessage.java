@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -31,6 +32,18 @@ public sealed interface TaskMessage {
    * @param why the same in a few words
    */
   record Late(String why) implements TaskMessage {}
+
+  /** Tells a hook why there is no task; what it throws is logged, and not the worker's trouble. */
+  default <M> void tell(BiConsumer<M, String> hook, M message) {
+    String why =
+        this instanceof Late late ? late.why() : this instanceof Strange of ? of.why() : "";
+    try {
+      hook.accept(message, why);
+    } catch (RuntimeException e) {
+      System.getLogger(TaskMessage.class.getName())
+          .log(System.Logger.Level.WARNING, "the hook for strange messages failed", e);
+    }
+  }
 
   /** How much a clock may be wrong before tasks are taken for late that are not. */
   Duration TOLERANCE = Duration.ofSeconds(5);
