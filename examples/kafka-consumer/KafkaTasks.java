@@ -45,7 +45,9 @@ public class KafkaTasks implements AutoCloseable {
   public void workOnce() {
     List<Map<String, Object>> results = new ArrayList<>();
     for (ConsumerRecord<String, String> task : consumer.poll(Duration.ofMillis(500))) {
-      results.add(work(task));
+      if (!header(task, "Carillon-Token").isEmpty()) { // others are not tasks to be reported
+        results.add(work(task));
+      }
     }
     if (!results.isEmpty()) {
       // Results of a claim that has lapsed are answered as stale: another one has the task now.

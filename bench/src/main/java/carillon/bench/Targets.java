@@ -84,6 +84,12 @@ final class Targets {
         of(Publishing.NAME, Metric.RATE),
         new Bound(true, 20_000, "tasks/s"),
         null);
+    add(
+        "rabbitmq",
+        "published",
+        of("rabbitmq", Metric.RATE),
+        new Bound(true, 8_000, "tasks/s"),
+        null);
     ratio("pull", "drain", "db-scheduler", atLeast(3), null);
     add("all of it", "peak memory of the node", peakMemory(), atMost(512, "MB"), 300.0);
   }

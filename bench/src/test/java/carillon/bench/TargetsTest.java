@@ -36,6 +36,15 @@ class TargetsTest {
   }
 
   @Test
+  void each_broker_has_a_rate_of_its_own() {
+    rate("kafka", "carillon", 19_000);
+    rate("rabbitmq", "carillon", 8_100);
+
+    assertThat(row("kafka", "20,000").get(3)).isEqualTo("**no**");
+    assertThat(row("rabbitmq", "8,000").get(3)).isEqualTo("yes");
+  }
+
+  @Test
   void lateness_has_to_stay_below() {
     results.add("lateness", "carillon", new Figures().with(new Times(1, 4, 60)));
 

@@ -12,10 +12,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.MissingNode;
 
 /**
  * A connection to a Carillon server: creates tasks and schedules, makes workers, and has one method
@@ -88,6 +90,29 @@ public final class Carillon implements AutoCloseable {
     return mapper;
   }
 
+  /** Where the server is. */
+  public URI url() {
+    return connection.url();
+  }
+
+  /**
+   * Whether the server takes tasks now.
+   *
+   * @throws CarillonException if it does not answer within this time
+   */
+  public boolean isReady(Duration patience) {
+    try {
+      connection.send(
+          connection.request("GET", "/health/ready", null).timeout(patience), "text/plain");
+      return true;
+    } catch (CarillonException e) {
+      if (e.status() == CarillonException.NO_ANSWER) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
   /** Creates a task; when this returns, it is durable. */
   public CreatedTask enqueue(NewTask task) {
     return create(task.json(mapper), task.idempotencyKey());
@@ -95,7 +120,8 @@ public final class Carillon implements AutoCloseable {
 
   /**
    * Creates a task, together with others that are waiting to be created; many at once are much
-   * quicker than one after the other. Waits only while 10,000 are under way.
+   * quicker than one after the other. Waits only while 10,000 are under way. What hangs on the
+   * future runs in the common pool, and may create tasks in turn.
    */
   public CompletableFuture<CreatedTask> enqueueAsync(NewTask task) {
     return gatherer.add(task, task.json(mapper));
@@ -190,7 +216,21 @@ public final class Carillon implements AutoCloseable {
 
   /** Removes a schedule; false if there was none. Tasks that it made stay. */
   public boolean deleteSchedule(String name) {
-    return found(() -> delete(path(name))).isPresent();
+    AtomicBoolean isUnsure = new AtomicBoolean();
+    return found(
+                () -> {
+                  try {
+                    return delete(path(name));
+                  } catch (CarillonException e) {
+                    boolean isGone = e.status() == 404 && isUnsure.get();
+                    isUnsure.compareAndSet(false, e.isTransient() && e.status() != 429);
+                    if (isGone) {
+                      return MissingNode.getInstance(); // by the call that had no answer
+                    }
+                    throw e;
+                  }
+                })
+        .isPresent();
   }
 
   /** Lets a schedule rest. */

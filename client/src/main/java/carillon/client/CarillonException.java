@@ -106,4 +106,12 @@ public final class CarillonException extends RuntimeException {
       default -> false;
     };
   }
+
+  /** Whether the call was refused for what it said. */
+  boolean isAboutContent() {
+    return switch (status) {
+      case 400, 413, 422 -> true;
+      default -> false;
+    };
+  }
 }

@@ -50,6 +50,11 @@ public record ClaimedTask(
         time(json, "fireAt"));
   }
 
+  /** Reads a payload whose numbers stay as they were written, as those of pulled tasks do. */
+  public static JsonNode readPayload(byte[] json) {
+    return Connection.JSON.readTree(json);
+  }
+
   private static @Nullable String text(JsonNode json, String name) {
     JsonNode node = json.path(name);
     return node.isString() ? node.asString() : null;

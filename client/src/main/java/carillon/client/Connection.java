@@ -51,12 +51,21 @@ final class Connection {
       throw new IllegalArgumentException(
           "\"" + url + "\" is not a URL such as http://127.0.0.1:8080");
     }
+    String bare = key.strip(); // a key from a file ends with a new line
+    if (!bare.chars().allMatch(c -> c > ' ' && c <= '~')) {
+      throw new IllegalArgumentException(
+          "the API key has a character that cannot be part of one, such as a space or a new line");
+    }
     HttpClient http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT_TIMEOUT)
             .build();
-    return new Connection(http, url, key, null);
+    return new Connection(http, url, bare, null);
+  }
+
+  URI url() {
+    return url;
   }
 
   Connection withTenant(String name) {

@@ -22,6 +22,7 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
   private final Worker.Settings settings;
   private final WorkerListener listener;
   private final Executor threads;
+  private final Executor callbacks;
   private final Reporter reporter;
   private final ThreadLocal<Boolean> isHandler = ThreadLocal.withInitial(() -> false);
 
@@ -37,11 +38,21 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
 
   private volatile boolean isConnected;
 
-  Desk(Carillon carillon, Worker.Settings settings, WorkerListener listener) {
+  /**
+   * @param threads where handlers run
+   * @param callbacks where their own wishes do, which must not wait for a handler to end
+   */
+  Desk(
+      Carillon carillon,
+      Worker.Settings settings,
+      WorkerListener listener,
+      Executor threads,
+      Executor callbacks) {
     this.carillon = carillon;
     this.settings = settings;
     this.listener = listener;
-    this.threads = Threads.forHandlers("carillon-" + settings.name() + "-", settings.concurrency());
+    this.threads = threads;
+    this.callbacks = callbacks;
     this.reporter = new Reporter(carillon, settings.name(), listener, this::over);
   }
 
@@ -119,7 +130,7 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
             task,
             ended,
             carillon.mapper(),
-            threads,
+            callbacks,
             Keeper.renewAt(settings.lease(), task.leaseUntil()));
     listener.claimed(task);
     synchronized (this) {

@@ -63,9 +63,23 @@ final class Gatherer {
     try {
       senders.run(this::sendAll);
     } catch (RejectedExecutionException e) {
-      fail(next(), new IllegalStateException("the connection is closed", e));
+      var why = new IllegalStateException("the connection is closed", e);
+      List<Waiting> unsent = rejected();
+      room.release(unsent.size());
+      unsent.forEach(each -> each.created().completeExceptionally(why));
     }
     return one.created();
+  }
+
+  /** What nobody will send, because there is no sender left. */
+  private synchronized List<Waiting> rejected() {
+    sending--;
+    if (sending > 0) {
+      return List.of(); // who is still there takes it, or gives it up like this
+    }
+    List<Waiting> all = List.copyOf(waiting);
+    waiting.clear();
+    return all;
   }
 
   private void sendAll() {
@@ -100,17 +114,16 @@ final class Gatherer {
     try {
       if (batch.size() == 1) {
         Waiting one = batch.get(0);
-        CreatedTask created = create.apply(one.task(), one.idempotencyKey());
-        room.release();
-        one.created().complete(created);
+        created(batch, List.of(create.apply(one.task(), one.idempotencyKey())));
         return;
       }
       List<UUID> ids =
           createAll.apply(batch.stream().map(Waiting::task).toList(), UUID.randomUUID().toString());
-      room.release(batch.size());
-      for (int i = 0; i < batch.size(); i++) {
-        batch.get(i).created().complete(new CreatedTask(ids.get(i), true));
+      if (ids.size() != batch.size()) {
+        throw new IllegalStateException(
+            "the server answered " + ids.size() + " ids for " + batch.size() + " tasks");
       }
+      created(batch, ids.stream().map(id -> new CreatedTask(id, true)).toList());
     } catch (CarillonException e) {
       if (batch.size() == 1 || e.status() < 400 || e.status() >= 500 || e.isTransient()) {
         fail(batch, e);
@@ -118,13 +131,24 @@ final class Gatherer {
         // One of them is wrong and nothing was stored: the others must not pay for it.
         batch.forEach(one -> send(List.of(one)));
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       fail(batch, e);
     }
   }
 
-  private void fail(List<Waiting> batch, RuntimeException why) {
+  private void created(List<Waiting> batch, List<CreatedTask> created) {
     room.release(batch.size());
-    batch.forEach(one -> one.created().completeExceptionally(why));
+    for (int i = 0; i < batch.size(); i++) {
+      CompletableFuture<CreatedTask> future = batch.get(i).created();
+      CreatedTask task = created.get(i);
+      senders.complete(future, () -> future.complete(task));
+    }
+  }
+
+  private void fail(List<Waiting> batch, Throwable why) {
+    room.release(batch.size());
+    for (Waiting one : batch) {
+      senders.complete(one.created(), () -> one.created().completeExceptionally(why));
+    }
   }
 }

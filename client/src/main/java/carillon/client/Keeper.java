@@ -18,10 +18,17 @@ import tools.jackson.databind.node.ObjectNode;
 final class Keeper {
 
   private static final String PATH = "/v1/work/renew";
-  private static final int BATCH = 1_000;
+  private static final int BATCH_TASKS = 1_000;
+
+  /** The server reads 1 MiB. */
+  private static final int BATCH_CHARS = 256 << 10;
+
   private static final Duration SHORTEST_TICK = Duration.ofMillis(20);
   private static final Duration LONGEST_TICK = Duration.ofMillis(250);
   private static final Duration SHORTEST_CALL = Duration.ofSeconds(2);
+
+  /** A lease to renew, and what is said with it. */
+  private record Due(HeldTask held, ObjectNode json, @Nullable String progress) {}
 
   /** What a keeper finds out about a task. */
   interface Finder {
@@ -91,49 +98,69 @@ final class Keeper {
       return;
     }
     long soon = now + lease.dividedBy(6).toNanos();
-    List<HeldTask> due = tasks.get().stream().filter(held -> held.isToRenew(soon)).toList();
-    for (int from = 0; from < due.size(); from += BATCH) {
-      renew(due.subList(from, Math.min(due.size(), from + BATCH)));
+    List<Due> batch = new ArrayList<>();
+    int chars = 0;
+    for (HeldTask held : tasks.get().stream().filter(held -> held.isToRenew(soon)).toList()) {
+      Due due = due(held);
+      int size = due.json().toString().length();
+      if (batch.size() == BATCH_TASKS || (chars + size > BATCH_CHARS && !batch.isEmpty())) {
+        renew(batch);
+        batch.clear();
+        chars = 0;
+      }
+      batch.add(due);
+      chars += size;
+    }
+    if (!batch.isEmpty()) {
+      renew(batch);
     }
   }
 
-  private void renew(List<HeldTask> due) {
-    Duration patience = lease.dividedBy(3);
-    List<ObjectNode> leases = leases(due);
+  private static Due due(HeldTask held) {
+    ObjectNode json = JsonNodeFactory.instance.objectNode();
+    json.put("id", held.id().toString()).put("token", held.task().token());
+    String progress = held.newProgress();
+    if (progress != null) {
+      json.put("progress", progress);
+    }
+    return new Due(held, json, progress);
+  }
+
+  private void renew(List<Due> batch) {
     try {
-      JsonNode answer =
-          carillon.post(
-              PATH,
-              Map.of("leases", leases, "lease", lease.toString()),
-              patience.compareTo(SHORTEST_CALL) < 0 ? SHORTEST_CALL : patience);
+      JsonNode answer = call(batch);
       long next = System.nanoTime() + lease.dividedBy(3).toNanos();
-      for (int i = 0; i < due.size(); i++) {
-        JsonNode said = leases.get(i).path("progress");
-        renewed(
-            due.get(i),
-            answer.path("leases").path(i),
-            said.isString() ? said.asString() : null,
-            next);
+      for (int i = 0; i < batch.size(); i++) {
+        Due due = batch.get(i);
+        renewed(due.held(), answer.path("leases").path(i), due.progress(), next);
       }
     } catch (CarillonException e) {
       listener.callFailed(e);
       long again = System.nanoTime() + lease.dividedBy(12).toNanos();
-      due.forEach(held -> held.renewAgainAt(again));
+      batch.forEach(due -> due.held().renewAgainAt(again));
     }
   }
 
-  private static List<ObjectNode> leases(List<HeldTask> due) {
-    List<ObjectNode> leases = new ArrayList<>();
-    for (HeldTask held : due) {
-      ObjectNode json = JsonNodeFactory.instance.objectNode();
-      json.put("id", held.id().toString()).put("token", held.task().token());
-      String progress = held.newProgress();
-      if (progress != null) {
-        json.put("progress", progress);
+  /** What handlers say must not cost them their leases: if it is refused, it is left out. */
+  private JsonNode call(List<Due> batch) {
+    try {
+      return post(batch);
+    } catch (CarillonException e) {
+      if (!e.isAboutContent() || batch.stream().allMatch(due -> due.progress() == null)) {
+        throw e;
       }
-      leases.add(json);
+      listener.callFailed(e);
+      batch.forEach(due -> due.json().remove("progress"));
+      return post(batch);
     }
-    return leases;
+  }
+
+  private JsonNode post(List<Due> batch) {
+    Duration patience = lease.dividedBy(3);
+    return carillon.post(
+        PATH,
+        Map.of("leases", batch.stream().map(Due::json).toList(), "lease", lease.toString()),
+        patience.compareTo(SHORTEST_CALL) < 0 ? SHORTEST_CALL : patience);
   }
 
   private void renewed(HeldTask held, JsonNode answer, @Nullable String said, long next) {

@@ -10,7 +10,7 @@ record QuietListener(WorkerListener listener) implements WorkerListener {
   private static void quietly(Runnable call) {
     try {
       call.run();
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // also an Error, which would lose the task
       log.log(System.Logger.Level.WARNING, "the listener of a worker failed", e);
     }
   }

@@ -127,7 +127,7 @@ final class Reporter {
         return;
       } catch (CarillonException e) {
         listener.callFailed(e);
-        if (isAboutContent(e)) {
+        if (e.isAboutContent()) {
           refused(batch, e);
           return;
         }
@@ -148,13 +148,6 @@ final class Reporter {
       listener.stale(held.task());
       over.accept(held, TaskSource.Ending.STALE);
     }
-  }
-
-  private static boolean isAboutContent(CarillonException e) {
-    return switch (e.status()) {
-      case 400, 413, 422 -> true;
-      default -> false;
-    };
   }
 
   /** None of them was taken: one by one, and the guilty ones without what the handler said. */

@@ -1,5 +1,9 @@
 package carillon.client;
 
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -12,6 +16,7 @@ final class Senders {
   private static final long IDLE_SECONDS = 5;
 
   private final ThreadPoolExecutor threads;
+  private final Map<Runnable, CompletableFuture<?>> completing = new ConcurrentHashMap<>();
 
   Senders() {
     threads =
@@ -29,16 +34,36 @@ final class Senders {
     threads.execute(action);
   }
 
-  /** Waits for what was begun, which its retries limit. */
+  /**
+   * Completes a future on a thread of others: what users hang on to it may well wait for a sender.
+   */
+  void complete(CompletableFuture<?> future, Runnable completion) {
+    completing.put(completion, future);
+    ForkJoinPool.commonPool()
+        .execute(
+            () -> {
+              try {
+                completion.run();
+              } finally {
+                completing.remove(completion);
+              }
+            });
+  }
+
+  /** Waits for what was begun, which its retries limit, and not for what users hang on to it. */
   void close() {
     threads.shutdown();
     try {
       while (!threads.awaitTermination(1, TimeUnit.MINUTES)) {
         Thread.onSpinWait();
       }
+      for (CompletableFuture<?> future : completing.values()) {
+        future.handle((created, why) -> true).join();
+      }
     } catch (InterruptedException e) {
-      threads.shutdownNow();
       Thread.currentThread().interrupt();
+      // Those that had not begun fail as well, by the interrupt.
+      threads.shutdownNow().forEach(Runnable::run);
     }
   }
 }

@@ -47,6 +47,13 @@ final class Threads {
     return threads;
   }
 
+  /** Runs each action at once, whatever the others wait for. */
+  static Executor unbounded(String prefix) {
+    ThreadFactory virtual = virtual(prefix);
+    ThreadFactory threads = virtual == null ? daemons(prefix) : virtual;
+    return action -> threads.newThread(action).start();
+  }
+
   private static @Nullable ThreadFactory virtual(String prefix) {
     Method ofVirtual = OF_VIRTUAL;
     if (ofVirtual == null) {

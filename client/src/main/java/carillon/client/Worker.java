@@ -39,7 +39,14 @@ public final class Worker implements AutoCloseable {
   private Worker(Carillon carillon, Settings settings, TaskSource source, WorkerListener listener) {
     this.settings = settings;
     this.source = source;
-    this.desk = new Desk(carillon, settings, listener);
+    String prefix = "carillon-" + settings.name() + "-";
+    this.desk =
+        new Desk(
+            carillon,
+            settings,
+            listener,
+            Threads.forHandlers(prefix, settings.concurrency()),
+            Threads.unbounded(prefix + "cancel-"));
     this.keeper = new Keeper(carillon, settings, desk::held, desk, listener);
     // Not a daemon: a program that only works must not end when its main method does.
     this.sourceThread = new Thread(this::runSource, "carillon-" + settings.name() + "-source");
@@ -151,6 +158,7 @@ public final class Worker implements AutoCloseable {
       do {
         try {
           source.run(desk);
+          backoff.reset();
         } catch (InterruptedException e) {
           throw e;
         } catch (Exception e) {

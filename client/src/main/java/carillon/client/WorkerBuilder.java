@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 public final class WorkerBuilder {
 
   private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
+  private static final Duration LONGEST_LEASE = Duration.ofHours(24);
+  private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
   private final Carillon carillon;
@@ -75,8 +77,8 @@ public final class WorkerBuilder {
    * handlers may take longer. If this process dies, its tasks go to another one after so long.
    */
   public WorkerBuilder lease(Duration lease) {
-    if (lease.compareTo(SHORTEST_LEASE) < 0) {
-      throw new IllegalArgumentException("a lease must be at least " + SHORTEST_LEASE);
+    if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
+      throw new IllegalArgumentException("a lease lasts from 1 second to 24 hours");
     }
     this.lease = lease;
     return this;
@@ -87,7 +89,7 @@ public final class WorkerBuilder {
     if (wait.isNegative() || wait.compareTo(LONGEST_WAIT) > 0) {
       throw new IllegalArgumentException("a poll waits from 0 to 60 seconds");
     }
-    this.wait = wait;
+    this.wait = wait.compareTo(SHORTEST_WAIT) < 0 ? SHORTEST_WAIT : wait; // never in a tight loop
     return this;
   }
 

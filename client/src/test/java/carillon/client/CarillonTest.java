@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -181,6 +182,26 @@ class CarillonTest {
     assertThat(e.status()).isEqualTo(CarillonException.NO_ANSWER);
     assertThat(e.code()).isEqualTo("no-answer");
     assertThat(e).hasMessageStartingWith("no answer from http://127.0.0.1:");
+  }
+
+  @Test
+  void a_key_is_sent_without_space_around_it_and_never_shown() throws InterruptedException {
+    try (Carillon fromFile = Carillon.connect(url(), "secret\n")) {
+      fromFile.get("/");
+    }
+
+    assertThat(lastAsked().headers().getFirst("Authorization")).isEqualTo("Bearer secret");
+    assertThatThrownBy(() -> Carillon.connect(url(), "very\nsecret"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageNotContaining("very");
+  }
+
+  @Test
+  void a_lease_is_one_that_the_server_takes() {
+    WorkerBuilder worker = carillon.worker("w").lease(Duration.ofHours(24));
+
+    assertThatThrownBy(() -> worker.lease(Duration.ofHours(25)))
+        .isInstanceOf(IllegalArgumentException.class);
   }
 
   @ParameterizedTest

@@ -42,7 +42,10 @@ class RetryTest {
         "/",
         exchange -> {
           exchange.getRequestBody().readAllBytes();
-          keys.add(exchange.getRequestHeaders().getFirst("Idempotency-Key"));
+          String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
+          if (key != null) {
+            keys.add(key);
+          }
           int status = statuses.hasNext() ? statuses.next() : 202;
           if (status != NONE) {
             byte[] body =
@@ -111,6 +114,14 @@ class RetryTest {
     assertThat(last.status()).isEqualTo(503);
     assertThat(last.retryAfter()).contains(Duration.ZERO);
     assertThat(keys).hasSizeGreaterThan(1);
+  }
+
+  @Test
+  void a_schedule_that_is_gone_after_a_call_without_an_answer_was_removed_by_it() {
+    statuses = List.of(NONE, 404, 404).iterator();
+
+    assertThat(carillon.deleteSchedule("s")).isTrue();
+    assertThat(carillon.deleteSchedule("s")).isFalse();
   }
 
   @Test

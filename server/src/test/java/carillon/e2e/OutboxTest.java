@@ -10,9 +10,14 @@ import carillon.client.NewTask;
 import carillon.client.sql.Outbox;
 import carillon.client.sql.OutboxRelay;
 import carillon.store.Db;
+import carillon.testkit.FaultyProxy;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -94,6 +99,10 @@ class OutboxTest {
     try (Connection connection = transaction()) {
       assertThatThrownBy(() -> outbox.add(connection, NewTask.of(type).idempotencyKey("mine")))
           .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(
+              () -> outbox.add(connection, NewTask.of(type).uniqueFor(Duration.ofHours(1))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("cannot be unique");
     }
   }
 
@@ -190,6 +199,65 @@ class OutboxTest {
       assertThat(relay).isNotNull();
     }
     assertThat(sent()).isEqualTo(30);
+  }
+
+  @Test
+  void a_batch_that_may_have_been_stored_is_never_sent_under_another_key()
+      throws SQLException, IOException {
+    add(0, 10);
+    try (FaultyProxy proxy = FaultyProxy.before(server.url());
+        Carillon deaf = Carillon.connect(proxy.url(), server.adminKey())) {
+      proxy.breakPath("/v1/tasks/batch", FaultyProxy.Fault.ANSWER_LOST);
+      assertThatThrownBy(Outbox.of(database.dataSource(), deaf)::relayOnce)
+          .isInstanceOf(CarillonException.class);
+    }
+    answering(422, strict -> assertThat(strict.relayOnce()).isTrue());
+
+    assertThat(outbox.relayOnce()).as("nothing was split").isFalse();
+    assertThat(outbox.refused(20)).hasSize(10);
+    assertThat(outbox.refused(1).getFirst().error()).contains("an earlier call had no answer");
+    assertThat(outbox.retryRefused()).isEqualTo(10);
+    assertThat(outbox.relayOnce()).isTrue();
+    assertThat(sent()).isEqualTo(10);
+    assertThat(rows()).isZero();
+  }
+
+  @Test
+  void a_relay_that_is_not_let_in_keeps_the_rows_for_later() throws SQLException, IOException {
+    add(0, 4);
+    answering(
+        403, closed -> assertThatThrownBy(closed::relayOnce).isInstanceOf(CarillonException.class));
+    assertThat(outbox.refused(10)).isEmpty();
+    // It was surely not stored, so that a refusal still halves it.
+    answering(422, strict -> assertThat(strict.relayOnce()).isTrue());
+    assertThat(database.count("SELECT count(DISTINCT batch) FROM carillon_outbox")).isEqualTo(2);
+
+    assertThat(outbox.relayOnce() && outbox.relayOnce()).isTrue();
+    assertThat(sent()).isEqualTo(4);
+  }
+
+  /** What is done with an outbox. */
+  private interface Use {
+    void of(Outbox outbox) throws SQLException;
+  }
+
+  /** With the outbox, but a server that answers everything so. */
+  private void answering(int status, Use use) throws SQLException, IOException {
+    HttpServer stub =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    stub.createContext(
+        "/",
+        exchange -> {
+          exchange.getRequestBody().readAllBytes();
+          exchange.sendResponseHeaders(status, -1);
+          exchange.close();
+        });
+    stub.start();
+    try (Carillon to = Carillon.connect("http://127.0.0.1:" + stub.getAddress().getPort(), "k")) {
+      use.of(Outbox.of(database.dataSource(), to));
+    } finally {
+      stub.stop(0);
+    }
   }
 
   private Connection transaction() throws SQLException {

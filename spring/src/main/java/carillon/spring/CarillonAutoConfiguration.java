@@ -91,8 +91,8 @@ public final class CarillonAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "carillonHealthIndicator")
-    CarillonHealth carillonHealthIndicator(CarillonProperties properties) {
-      return new CarillonHealth(properties.url());
+    CarillonHealth carillonHealthIndicator(Carillon carillon) {
+      return new CarillonHealth(carillon);
     }
   }
 
@@ -103,8 +103,14 @@ public final class CarillonAutoConfiguration {
   static class Measured {
 
     @Bean
-    WorkerMetrics carillonWorkerMetrics(MeterRegistry registry) {
-      return new WorkerMetrics(registry);
+    WorkerMetrics carillonWorkerMetrics(
+        MeterRegistry registry, ObjectProvider<CarillonWorker> worker) {
+      return new WorkerMetrics(
+          registry,
+          () -> {
+            CarillonWorker one = worker.getIfAvailable();
+            return one == null ? 0 : one.running();
+          });
     }
   }
 }

@@ -1,40 +1,31 @@
 package carillon.spring;
 
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
 import java.time.Duration;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
-/** Whether Carillon takes tasks, asked within two seconds. */
+/** Whether the application's Carillon takes tasks, asked within two seconds. */
 final class CarillonHealth extends AbstractHealthIndicator {
 
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  private final URI url;
-  private final HttpClient http;
+  private final Carillon carillon;
 
-  CarillonHealth(URI url) {
+  CarillonHealth(Carillon carillon) {
     super("Carillon cannot be reached");
-    this.url = url;
-    this.http =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(PATIENCE)
-            .build();
+    this.carillon = carillon;
   }
 
   @Override
-  protected void doHealthCheck(Health.Builder health) throws Exception {
-    String base = url.toString().replaceFirst("/+$", "");
-    HttpRequest ready =
-        HttpRequest.newBuilder(URI.create(base + "/health/ready")).timeout(PATIENCE).build();
-    int status = http.send(ready, BodyHandlers.discarding()).statusCode();
-    health.status(status == 200 ? "UP" : "DOWN").withDetail("url", base);
-    if (status != 200) {
-      health.withDetail("answered", status);
+  protected void doHealthCheck(Health.Builder health) {
+    health.withDetail("url", carillon.url().toString());
+    try {
+      boolean isReady = carillon.isReady(PATIENCE);
+      health.status(isReady ? "UP" : "DOWN");
+    } catch (CarillonException e) {
+      health.down(e);
     }
   }
 }

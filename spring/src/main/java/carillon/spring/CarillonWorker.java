@@ -75,6 +75,12 @@ public final class CarillonWorker implements SmartLifecycle {
     return worker != null;
   }
 
+  /** How many handlers run at the moment. */
+  public int running() {
+    Worker now = worker;
+    return now == null ? 0 : now.running();
+  }
+
   /** The last to start and the first to stop. */
   @Override
   public int getPhase() {

@@ -59,7 +59,7 @@ final class Listeners implements WorkerListener {
     for (WorkerListener listener : listeners) {
       try {
         what.accept(listener);
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // also an Error, which would lose the task
         WorkerLog.log.warn("a listener of the worker threw", e);
       }
     }

@@ -3,23 +3,27 @@ package carillon.spring;
 import carillon.client.ClaimedTask;
 import carillon.client.WorkerListener;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /** Counts what the worker does, by type and result. Types are those of methods, so few. */
 final class WorkerMetrics implements WorkerListener {
 
   private final MeterRegistry registry;
-  private final AtomicInteger running;
   private final Counter callsFailed;
 
-  WorkerMetrics(MeterRegistry registry) {
+  /**
+   * @param running how many handlers run now
+   */
+  WorkerMetrics(MeterRegistry registry, Supplier<Number> running) {
     this.registry = registry;
-    this.running = new AtomicInteger();
-    registry.gauge("carillon.worker.running", running);
+    Gauge.builder("carillon.worker.running", running)
+        .description("Handlers that run at the moment")
+        .register(registry);
     this.callsFailed =
         Counter.builder("carillon.worker.calls.failed")
             .description("Calls to Carillon that failed and were repeated")
@@ -27,13 +31,7 @@ final class WorkerMetrics implements WorkerListener {
   }
 
   @Override
-  public void started(ClaimedTask task) {
-    running.incrementAndGet();
-  }
-
-  @Override
   public void ended(ClaimedTask task, Result result, Duration took) {
-    running.updateAndGet(now -> Math.max(0, now - 1));
     Timer.builder("carillon.worker.tasks")
         .description("Tasks that ended here, and how long they took")
         .tag("type", task.type())

@@ -7,10 +7,10 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /** What a message that Carillon published says: the task in it, or why there is none. */
@@ -32,6 +32,18 @@ public sealed interface TaskMessage {
    * @param why the same in a few words
    */
   record Late(String why) implements TaskMessage {}
+
+  /** Tells a hook why there is no task; what it throws is logged, and not the worker's trouble. */
+  default <M> void tell(BiConsumer<M, String> hook, M message) {
+    String why =
+        this instanceof Late late ? late.why() : this instanceof Strange of ? of.why() : "";
+    try {
+      hook.accept(message, why);
+    } catch (RuntimeException e) {
+      System.getLogger(TaskMessage.class.getName())
+          .log(System.Logger.Level.WARNING, "the hook for strange messages failed", e);
+    }
+  }
 
   /** How much a clock may be wrong before tasks are taken for late that are not. */
   Duration TOLERANCE = Duration.ofSeconds(5);
@@ -87,17 +99,10 @@ public sealed interface TaskMessage {
   private static JsonNode payload(byte @Nullable [] body) {
     return body == null || body.length == 0
         ? JsonNodeFactory.instance.nullNode()
-        : Json.MAPPER.readTree(body);
+        : ClaimedTask.readPayload(body);
   }
 
   private static @Nullable Instant time(@Nullable String text) {
     return text == null ? null : Instant.parse(text);
-  }
-
-  /** How bodies are read. */
-  final class Json {
-    private static final JsonMapper MAPPER = JsonMapper.builder().build();
-
-    private Json() {}
   }
 }

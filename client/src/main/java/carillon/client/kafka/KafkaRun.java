@@ -97,21 +97,8 @@ final class KafkaRun {
     if (read instanceof TaskMessage.Of of) {
       waiting.add(new Fetched(message, progress, of.task()));
     } else {
-      tell(message, read);
+      read.tell(strange, message);
       progress.ended(message.offset());
-    }
-  }
-
-  /** What its hook throws is not the worker's trouble. */
-  private void tell(ConsumerRecord<byte[], byte[]> message, TaskMessage read) {
-    String why =
-        read instanceof TaskMessage.Late late
-            ? late.why()
-            : read instanceof TaskMessage.Strange of ? of.why() : "";
-    try {
-      strange.accept(message, why);
-    } catch (RuntimeException e) {
-      sink.failed(e);
     }
   }
 
@@ -184,6 +171,8 @@ final class KafkaRun {
             if (failure != null) {
               partitions.values().forEach(PartitionProgress::forgetCommit);
               sink.failed(failure);
+            } else {
+              sink.connected();
             }
           });
     }

@@ -104,11 +104,11 @@ final class RabbitRun {
           of.task(),
           message.getEnvelope().isRedeliver(),
           how -> steps.add((channel, consumer) -> settle(channel, tag, of.task(), how)));
-    } else if (read instanceof TaskMessage.Late late) {
-      tell(message, late.why());
+    } else if (read instanceof TaskMessage.Late) {
+      read.tell(strange, message);
       steps.add((channel, consumer) -> acknowledge(channel, tag));
-    } else if (read instanceof TaskMessage.Strange odd) {
-      tell(message, odd.why());
+    } else {
+      read.tell(strange, message);
       steps.add((channel, consumer) -> reject(channel, tag, false));
     }
   }
@@ -120,15 +120,6 @@ final class RabbitRun {
       all.forEach((name, value) -> headers.put(name, String.valueOf(value)));
     }
     return TaskMessage.read(headers, message.getBody(), sink.types(), Instant.now());
-  }
-
-  /** What its hook throws is not the worker's trouble. */
-  private void tell(Delivery message, String why) {
-    try {
-      strange.accept(message, why);
-    } catch (RuntimeException e) {
-      sink.failed(e);
-    }
   }
 
   private static boolean settle(Channel channel, long tag, ClaimedTask task, Ending how)

@@ -3,6 +3,11 @@ package carillon.client.sql;
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
 import carillon.client.NewTask;
+import carillon.client.sql.OutboxBatches.Batch;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.ConnectException;
+import java.net.http.HttpConnectTimeoutException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -15,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,14 +45,16 @@ import tools.jackson.databind.util.RawValue;
  *
  * <p>A committed row becomes one task, a rolled back one none. Rows are sent in batches whose
  * number is written down first and is the call's idempotency key: whoever comes after a crash
- * repeats the very same call, which Carillon recognises for 24 hours. Any number of relays may run.
+ * repeats the very same call, which Carillon recognises for 24 hours. A refused batch is halved and
+ * sent under new keys, unless an earlier call of it had no answer. Any number of relays may run.
  * Safe to share between threads.
  */
 public final class Outbox {
 
   /** The answers that are about what was sent, not about when or by whom. */
-  private static final Set<Integer> REFUSALS = Set.of(400, 403, 413, 415, 422);
+  private static final Set<Integer> REFUSALS = Set.of(400, 413, 415, 422);
 
+  private static final Logger LOG = System.getLogger(Outbox.class.getName());
   private static final Duration PUT_OFF = Duration.ofSeconds(30);
 
   private final Carillon carillon;
@@ -89,6 +97,7 @@ public final class Outbox {
           created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
           batch uuid,
           place int,
+          sender uuid,
           error text
       );
       CREATE INDEX IF NOT EXISTS :index_waiting
@@ -117,6 +126,8 @@ public final class Outbox {
    *
    * @throws IllegalStateException if the connection commits by itself, so that the task would not
    *     be part of anything
+   * @throws IllegalArgumentException if the task is unique or has an idempotency key, which those
+   *     that are sent in batches cannot be
    */
   public void add(Connection connection, NewTask task) throws SQLException {
     if (connection.getAutoCommit()) {
@@ -137,6 +148,11 @@ public final class Outbox {
           "a task in an outbox has no idempotency key of its own: its row is sent once");
     }
     ObjectNode json = task.json(carillon.mapper());
+    if (json.has("unique")) {
+      throw new IllegalArgumentException(
+          "a task in an outbox cannot be unique: it is created in a batch, after your commit;"
+              + " leave out uniqueFor, or create it with enqueue");
+    }
     JsonNode delay = json.path("delay");
     if (delay.isString()) {
       Instant dueAt = Instant.now().plus(Duration.parse(delay.asString()));
@@ -170,40 +186,72 @@ public final class Outbox {
    * dies lets go of it.
    */
   private boolean sendOne(Connection connection) throws SQLException {
-    return Transaction.run(
-        connection,
-        () -> {
-          UUID batch = batches.lockOne(connection, putOff());
-          if (batch != null) {
-            send(connection, batch);
-          }
-          return batch != null;
-        });
+    Optional<Batch> taken =
+        Transaction.run(connection, () -> batches.takeOne(connection, putOff()));
+    if (taken.isEmpty()) {
+      return false;
+    }
+    Batch batch = taken.get();
+    Optional<CarillonException> failure =
+        Transaction.run(
+            connection,
+            () -> batches.lock(connection, batch) ? send(connection, batch) : Optional.empty());
+    if (failure.isPresent()) {
+      throw failure.get();
+    }
+    return true;
   }
 
-  private void send(Connection connection, UUID batch) throws SQLException {
-    List<String> tasks = batches.tasks(connection, batch);
+  /** Why it must be sent again later; empty if it is settled. */
+  private Optional<CarillonException> send(Connection connection, Batch batch) throws SQLException {
+    List<String> tasks = batches.tasks(connection, batch.id());
     try {
       carillon.post(
           "/v1/tasks/batch",
           new RawValue("{\"tasks\":[" + String.join(",", tasks) + "]}"),
-          batch.toString());
+          batch.id().toString());
     } catch (CarillonException e) {
-      if (!REFUSALS.contains(e.status())) {
-        if (e.status() == 500) {
-          // Its own fault, perhaps: let the others pass. It may have arrived, so it stays whole.
-          putOff.put(batch, System.nanoTime());
-        }
-        throw e;
+      if (REFUSALS.contains(e.status())) {
+        refused(connection, batch, tasks.size(), e);
+        return Optional.empty();
       }
-      if (tasks.size() == 1 || e.code().equals("idempotency_mismatch")) {
-        batches.refuse(connection, batch, String.valueOf(e.getMessage()));
-      } else {
-        batches.split(connection, batch, tasks.size() / 2);
+      if (e.status() == 500) {
+        // Its own fault, perhaps: let the others pass. It may have arrived, so it stays whole.
+        putOff.put(batch.id(), System.nanoTime());
       }
-      return;
+      if (!batch.isRepeat() && isSurelyUnsent(e)) {
+        batches.unsent(connection, batch.id());
+      }
+      return Optional.of(e);
     }
-    batches.delete(connection, batch);
+    batches.delete(connection, batch.id());
+    return Optional.empty();
+  }
+
+  private void refused(Connection connection, Batch batch, int rows, CarillonException why)
+      throws SQLException {
+    String error = String.valueOf(why.getMessage());
+    if (batch.isRepeat() || why.code().equals("idempotency_mismatch")) {
+      error += "; an earlier call had no answer, so that these tasks may have been created then";
+      batches.refuseWhole(connection, batch.id(), error);
+    } else if (rows > 1) {
+      batches.split(connection, batch.id(), rows / 2);
+      return;
+    } else {
+      batches.refuse(connection, batch.id(), error);
+    }
+    LOG.log(Level.WARNING, rows + " rows of the outbox were refused and are kept: " + error);
+  }
+
+  /** Whether nothing can have been stored: no connection was made, or it was not let in. */
+  private static boolean isSurelyUnsent(CarillonException e) {
+    return switch (e.status()) {
+      case CarillonException.NO_ANSWER ->
+          e.getCause() instanceof ConnectException
+              || e.getCause() instanceof HttpConnectTimeoutException;
+      case 401, 403, 404, 429 -> true;
+      default -> false;
+    };
   }
 
   private Collection<UUID> putOff() {
@@ -245,12 +293,21 @@ public final class Outbox {
   private static final String RETRY_REFUSED =
       """
       /* Outbox.retryRefused */
-      UPDATE :table
-      SET error = NULL
-      WHERE error IS NOT NULL
+      WITH placed AS (
+          SELECT id, row_number() OVER (PARTITION BY batch ORDER BY place) AS place
+          FROM :table
+          WHERE error IS NOT NULL
+      )
+      UPDATE :table AS refused
+      SET error = NULL, place = CASE WHEN batch IS NOT NULL THEN placed.place END
+      FROM placed
+      WHERE refused.id = placed.id
       """;
 
-  /** Has all refused rows sent again, once what was wrong is mended; says how many. */
+  /**
+   * Has all refused rows sent again, once what was wrong is mended or deleted; says how many. Those
+   * that an earlier call may have stored go under its key, so that they are not stored twice.
+   */
   public int retryRefused() throws SQLException {
     try (Connection connection = database.getConnection();
         PreparedStatement statement = connection.prepareStatement(table.sql(RETRY_REFUSED))) {

@@ -8,12 +8,13 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The rows of an outbox that are being forwarded: each belongs to a batch and has its place in it.
- * Who holds the lock on the row in place 1 holds the batch.
+ * Who holds the lock on the row in place 1 holds the batch. That row has a sender from before the
+ * first call on: without one, the batch was surely never sent.
  */
 final class OutboxBatches {
 
@@ -59,31 +60,91 @@ final class OutboxBatches {
     }
   }
 
-  private static final String LOCK_ONE =
+  /**
+   * A batch to be sent.
+   *
+   * @param sender who noted that it will
+   * @param isRepeat whether somebody may have sent it before
+   */
+  record Batch(UUID id, UUID sender, boolean isRepeat) {}
+
+  private static final String TAKE_ONE =
       """
-      /* OutboxBatches.lockOne */
-      SELECT batch
-      FROM :table
-      WHERE batch IS NOT NULL
-        AND place = 1
-        AND batch <> ALL (?)
-      ORDER BY created_at
-      LIMIT 1
-      FOR UPDATE SKIP LOCKED
+      /* OutboxBatches.takeOne */
+      WITH free AS MATERIALIZED (
+          SELECT id, sender
+          FROM :table
+          WHERE batch IS NOT NULL
+            AND place = 1
+            AND error IS NULL
+            AND batch <> ALL (?)
+          ORDER BY created_at
+          LIMIT 1
+          FOR UPDATE SKIP LOCKED
+      )
+      UPDATE :table AS first
+      SET sender = ?
+      FROM free
+      WHERE first.id = free.id
+      RETURNING first.batch, free.sender IS NOT NULL
       """;
 
   /**
-   * Takes a batch that nobody else holds, until the transaction ends; null if there is none.
+   * Notes that a batch that nobody else holds will be sent; empty if there is none. Commit, and
+   * lock it, before it is sent.
    *
    * @param putOff batches to leave alone
    */
-  @Nullable UUID lockOne(Connection connection, Collection<UUID> putOff) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(table.sql(LOCK_ONE))) {
+  Optional<Batch> takeOne(Connection connection, Collection<UUID> putOff) throws SQLException {
+    UUID sender = UUID.randomUUID();
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(TAKE_ONE))) {
       Array array = connection.createArrayOf("uuid", putOff.toArray());
       statement.setArray(1, array);
+      statement.setObject(2, sender);
       try (ResultSet row = statement.executeQuery()) {
-        return row.next() ? row.getObject(1, UUID.class) : null;
+        return row.next()
+            ? Optional.of(new Batch(row.getObject(1, UUID.class), sender, row.getBoolean(2)))
+            : Optional.empty();
       }
+    }
+  }
+
+  private static final String LOCK =
+      """
+      /* OutboxBatches.lock */
+      SELECT
+      FROM :table
+      WHERE batch = ?
+        AND place = 1
+        AND sender = ?
+      FOR UPDATE SKIP LOCKED
+      """;
+
+  /** Holds a batch until the transaction ends; false if somebody else has taken it meanwhile. */
+  boolean lock(Connection connection, Batch batch) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(LOCK))) {
+      statement.setObject(1, batch.id());
+      statement.setObject(2, batch.sender());
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next();
+      }
+    }
+  }
+
+  private static final String UNSENT =
+      """
+      /* OutboxBatches.unsent */
+      UPDATE :table
+      SET sender = NULL
+      WHERE batch = ?
+        AND place = 1
+      """;
+
+  /** Notes that a batch was surely never stored. */
+  void unsent(Connection connection, UUID batch) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(UNSENT))) {
+      statement.setObject(1, batch);
+      statement.executeUpdate();
     }
   }
 
@@ -130,11 +191,15 @@ final class OutboxBatches {
       /* OutboxBatches.split */
       UPDATE :table
       SET batch = CASE WHEN place <= ? THEN ?::uuid ELSE ?::uuid END,
-          place = CASE WHEN place <= ? THEN place ELSE place - ? END
+          place = CASE WHEN place <= ? THEN place ELSE place - ? END,
+          sender = NULL
       WHERE batch = ?
       """;
 
-  /** Makes two batches of one that was refused, so that its good rows get through. */
+  /**
+   * Makes two batches of one that was refused, so that its good rows get through. Never of one that
+   * an earlier call may have stored: their new keys would store it again.
+   */
   void split(Connection connection, UUID batch, int first) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(SPLIT))) {
       statement.setInt(1, first);
@@ -151,13 +216,31 @@ final class OutboxBatches {
       """
       /* OutboxBatches.refuse */
       UPDATE :table
-      SET batch = NULL, place = NULL, error = ?
+      SET batch = NULL, place = NULL, sender = NULL, error = ?
+      WHERE batch = ?
+      """;
+
+  private static final String REFUSE_WHOLE =
+      """
+      /* OutboxBatches.refuseWhole */
+      UPDATE :table
+      SET error = ?
       WHERE batch = ?
       """;
 
   /** Keeps the rows of a batch with the reason why they will not be sent again. */
   void refuse(Connection connection, UUID batch, String error) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(table.sql(REFUSE))) {
+    refuse(connection, REFUSE, batch, error);
+  }
+
+  /** The same, but they stay a batch: sent again, it is under its old key. */
+  void refuseWhole(Connection connection, UUID batch, String error) throws SQLException {
+    refuse(connection, REFUSE_WHOLE, batch, error);
+  }
+
+  private void refuse(Connection connection, String sql, UUID batch, String error)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(sql))) {
       statement.setString(1, error.replace("\0", ""));
       statement.setObject(2, batch);
       statement.executeUpdate();

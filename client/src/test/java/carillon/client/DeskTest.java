@@ -1,0 +1,102 @@
+package carillon.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/** The desk of a worker whose handlers have one thread, as where there are no virtual ones. */
+@Timeout(30)
+class DeskTest {
+
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
+  private final Carillon carillon = Carillon.connect("http://127.0.0.1:9", "key");
+
+  @AfterEach
+  void close() {
+    thread.shutdownNow();
+    carillon.close();
+  }
+
+  private Desk desk(PlainHandler handler, WorkerListener listener) {
+    var settings =
+        new Worker.Settings(
+            "w", Map.of("t", handler), 1, 1, Duration.ofSeconds(30), Duration.ZERO, false);
+    return new Desk(
+        carillon,
+        settings,
+        new QuietListener(listener),
+        thread,
+        Threads.unbounded("carillon-w-cancel-"));
+  }
+
+  private static ClaimedTask task() {
+    return new ClaimedTask(
+        UUID.randomUUID(),
+        "t",
+        null,
+        1,
+        1,
+        Instant.EPOCH,
+        JsonNodeFactory.instance.nullNode(),
+        null,
+        null,
+        null,
+        null);
+  }
+
+  @Test
+  void a_handler_that_waits_for_its_cancel_hears_of_it() {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch cancelled = new CountDownLatch(1);
+    CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
+    Desk desk =
+        desk(
+            context -> {
+              context.onCancel(cancelled::countDown);
+              begun.countDown();
+              cancelled.await();
+              return null;
+            },
+            new WorkerListener() {});
+    desk.accept(task(), ended::complete);
+
+    assertThat(begun).satisfies(CountDownLatch::await);
+    desk.held().forEach(desk::cancelled);
+
+    assertThat(ended.join()).isEqualTo(TaskSource.Ending.DONE);
+  }
+
+  @Test
+  void an_error_of_the_listener_loses_no_task() {
+    CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
+    Desk desk =
+        desk(
+            context -> null,
+            new WorkerListener() {
+              @Override
+              public void claimed(ClaimedTask task) {
+                throw new AssertionError("of the listener");
+              }
+
+              @Override
+              public void ended(ClaimedTask task, Result result, Duration took) {
+                throw new AssertionError("of the listener");
+              }
+            });
+    desk.accept(task(), ended::complete);
+
+    assertThat(ended.join()).isEqualTo(TaskSource.Ending.DONE);
+    assertThat(desk.held()).isEmpty();
+  }
+}

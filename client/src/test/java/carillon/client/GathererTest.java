@@ -1,0 +1,116 @@
+package carillon.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Creates tasks in the background, with a server that is always quick. */
+@Timeout(60)
+class GathererTest {
+
+  private static final NewTask TASK = NewTask.of("t");
+  private static final JsonNode JSON = TASK.json(JsonMapper.builder().build());
+  private static final CreatedTask CREATED = new CreatedTask(UUID.randomUUID(), true);
+
+  private final CountDownLatch answering = new CountDownLatch(1);
+  private final Senders senders = new Senders();
+  private final Gatherer gatherer =
+      new Gatherer(senders, (task, key) -> answer(CREATED), (tasks, key) -> answer(ids(tasks)));
+
+  private <T> T answer(T answer) {
+    try {
+      answering.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+    return answer;
+  }
+
+  private static List<UUID> ids(List<JsonNode> tasks) {
+    return tasks.stream().map(task -> UUID.randomUUID()).toList();
+  }
+
+  private CompletableFuture<CreatedTask> add() {
+    return gatherer.add(TASK, JSON);
+  }
+
+  @Test
+  void what_hangs_on_a_future_may_create_tasks_while_there_is_no_room() {
+    List<CompletableFuture<CreatedTask>> all =
+        IntStream.range(0, 10_000)
+            .mapToObj(i -> add().thenCompose(created -> add()).thenCompose(created -> add()))
+            .toList();
+    CompletableFuture<List<CompletableFuture<CreatedTask>>> more =
+        CompletableFuture.supplyAsync(
+            () -> IntStream.range(0, 30_000).mapToObj(i -> add()).toList());
+    answering.countDown();
+
+    CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
+    List<CompletableFuture<CreatedTask>> others = more.join();
+    senders.close();
+
+    assertThat(others).allMatch(CompletableFuture::isDone);
+    assertThat(all).allMatch(future -> future.isDone() && !future.isCompletedExceptionally());
+  }
+
+  @Test
+  void closing_waits_for_the_futures_and_not_for_what_hangs_on_them() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    CompletableFuture<CreatedTask> created = add();
+    CompletableFuture<Boolean> hanging =
+        created.thenApply(
+            task -> {
+              try {
+                return never.await(1, TimeUnit.MINUTES);
+              } catch (InterruptedException e) {
+                return false;
+              }
+            });
+    answering.countDown();
+
+    senders.close();
+
+    assertThat(created).isDone();
+    assertThat(hanging).isNotDone();
+    never.countDown();
+  }
+
+  @Test
+  void after_the_end_every_future_fails_at_once() {
+    senders.close();
+
+    for (int i = 0; i < 10; i++) {
+      assertThat(add()).isCompletedExceptionally();
+    }
+    assertThatThrownBy(add()::join).hasRootCauseInstanceOf(RuntimeException.class);
+  }
+
+  @Test
+  void an_interrupted_end_leaves_no_future_open() {
+    List<CompletableFuture<CreatedTask>> all =
+        IntStream.range(0, 100).mapToObj(i -> add()).toList();
+    Gatherer other = new Gatherer(senders, (task, key) -> answer(CREATED), (t, key) -> ids(t));
+    CompletableFuture<CreatedTask> last = other.add(TASK, JSON);
+
+    Thread.currentThread().interrupt();
+    senders.close();
+
+    assertThat(Thread.interrupted()).isTrue();
+    assertThatThrownBy(last::join).hasCauseInstanceOf(IllegalStateException.class);
+    assertThat(all)
+        .allSatisfy(
+            future ->
+                assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class));
+  }
+}

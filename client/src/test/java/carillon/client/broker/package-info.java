@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.client.broker;
+
+import org.jspecify.annotations.NullMarked;
