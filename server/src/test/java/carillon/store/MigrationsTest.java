@@ -88,11 +88,13 @@ class MigrationsTest {
               + " VALUES (1, 'typed', '{\"kafka\": {}}')");
       assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
           .hasStackTraceContaining("type typed has a broker as its target");
+      schema.apply(OptionalInt.empty()); // the steps back to 9 were made
       world.sql("DELETE FROM carillon.task_type WHERE name = 'typed'");
       TaskId id = world.create(World.task("t", kafka));
       assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
           .hasStackTraceContaining("task " + id + " has a broker as its target");
-      assertThat(schema.current()).isEqualTo(schema.latest());
+      assertThat(schema.current()).isEqualTo(9);
+      schema.apply(OptionalInt.empty());
 
       ClaimedTask claimed = world.claimOne("node");
       world.endings.finish(
