@@ -218,18 +218,18 @@ public final class Carillon implements AutoCloseable {
   public boolean deleteSchedule(String name) {
     AtomicBoolean isUnsure = new AtomicBoolean();
     return found(
-                () -> {
-                  try {
-                    return delete(path(name));
-                  } catch (CarillonException e) {
-                    boolean isGone = e.status() == 404 && isUnsure.get();
-                    isUnsure.compareAndSet(false, e.isTransient() && e.status() != 429);
-                    if (isGone) {
-                      return MissingNode.getInstance(); // by the call that had no answer
-                    }
-                    throw e;
-                  }
-                })
+            () -> {
+              try {
+                return delete(path(name));
+              } catch (CarillonException e) {
+                boolean isGone = e.status() == 404 && isUnsure.get();
+                isUnsure.compareAndSet(false, e.isTransient() && e.status() != 429);
+                if (isGone) {
+                  return MissingNode.getInstance(); // by the call that had no answer
+                }
+                throw e;
+              }
+            })
         .isPresent();
   }
 
