@@ -29,8 +29,8 @@ record Blame(int code, String text) {
     if (reason instanceof AMQP.Connection.Close close) {
       return new Blame(0, close.getReplyText());
     }
-    Throwable why = cause.getCause();
-    return new Blame(0, why == null ? "the connection broke" : String.valueOf(why.getMessage()));
+    String why = cause.getCause() == null ? null : cause.getCause().getMessage();
+    return new Blame(0, why == null ? "the connection broke" : why);
   }
 
   boolean isMissing() {
