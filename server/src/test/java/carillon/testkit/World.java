@@ -187,6 +187,11 @@ public final class World implements AutoCloseable {
   /** Claims whatever is due in all lanes, for a node that exists. */
   public List<ClaimedTask> claim(String node, int max) {
     catalog.refresh();
+    return claimKnown(node, max);
+  }
+
+  /** From the lanes that this process knows already. */
+  public List<ClaimedTask> claimKnown(String node, int max) {
     List<ClaimedTask> claimed = new ArrayList<>();
     for (Slot slot : slots.open(clock.instant())) {
       for (Lane lane : catalog.lanes()) {
