@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
@@ -70,17 +71,27 @@ public final class OwnPostgres implements AutoCloseable {
     start();
   }
 
-  /** Asks it to stop; it may take a moment. */
+  /** Returns when it is down: until then its sessions still work. */
   public void stop(Stop stop) {
-    signal(stop.signal, List.of(postmaster()));
+    long pid = postmaster();
+    signal(stop.signal, List.of(pid));
+    // The file goes first, and a zombie that nobody reaps would stay.
+    await(
+        () ->
+            !Files.exists(pidFile())
+                || ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isEmpty());
   }
 
   /** Starts it again on the same port as soon as it is down, and returns when it is up. */
   public void start() {
+    await(server::revive);
+  }
+
+  private static void await(Callable<Boolean> condition) {
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
         .pollInterval(Duration.ofMillis(10))
-        .until(server::revive);
+        .until(condition);
   }
 
   /** Stops the clock of all its processes; connections stay open and nobody answers. */
@@ -121,11 +132,14 @@ public final class OwnPostgres implements AutoCloseable {
 
   private long postmaster() {
     try {
-      return Long.parseLong(
-          Files.readAllLines(directory.resolve("postgres/postmaster.pid")).getFirst().strip());
+      return Long.parseLong(Files.readAllLines(pidFile()).getFirst().strip());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private Path pidFile() {
+    return directory.resolve("postgres/postmaster.pid");
   }
 
   static void signal(String name, List<Long> pids) {
