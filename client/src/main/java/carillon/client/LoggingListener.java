@@ -19,8 +19,6 @@ final class LoggingListener implements WorkerListener {
 
   @Override
   public void callFailed(Exception why) {
-    // Of a broker's client the reason is in the cause, and the exception itself says nothing.
-    Throwable said = why.getMessage() == null && why.getCause() != null ? why.getCause() : why;
-    log.log(Level.WARNING, "a call failed and will be repeated: " + said.getMessage());
+    log.log(Level.WARNING, "a call failed and will be repeated: " + why.getMessage());
   }
 }

@@ -59,9 +59,17 @@ final class RabbitRun {
       } finally {
         connection.abort(CLOSE_MILLIS); // like close, but does not mind that it is lost
       }
+    } catch (IOException e) {
+      throw explained(e);
     } finally {
       gone.countDown();
     }
+  }
+
+  /** What the broker refused says nothing itself; the reason is in its cause. */
+  private static IOException explained(IOException e) {
+    Throwable cause = e.getCause();
+    return e.getMessage() == null && cause != null ? new IOException(cause.getMessage(), e) : e;
   }
 
   private void consume(Channel channel, String queue, @Nullable QueueSpec spec)
