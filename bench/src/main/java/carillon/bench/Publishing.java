@@ -9,17 +9,20 @@ final class Publishing implements Scenario<CarillonServer> {
 
   static final String NAME = "kafka";
 
+  private static final Map<String, ?> TOPIC =
+      Map.of("kafka", Map.of("topic", "bench", "complete", "onPublish"));
+
   @Override
   public Figures run(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     stage.progress().step("warming up");
-    publish(carillon, stage, stage.sizes().warmUp());
-    return publish(carillon, stage, stage.sizes().drain());
+    publish(carillon, stage, TOPIC, stage.sizes().warmUp());
+    return publish(carillon, stage, TOPIC, stage.sizes().drain());
   }
 
-  private static Figures publish(CarillonServer carillon, Stage stage, int tasks)
+  /** Has so many tasks wait, releases them at once, and waits until all have ended. */
+  static Figures publish(CarillonServer carillon, Stage stage, Map<String, ?> target, int tasks)
       throws IOException, SQLException, InterruptedException {
-    Map<String, ?> target = Map.of("kafka", Map.of("topic", "bench", "complete", "onPublish"));
     String type = carillon.newType(Map.of("target", target, "paused", true));
     carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
     carillon.store().settle();
