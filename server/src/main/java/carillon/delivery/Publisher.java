@@ -21,14 +21,10 @@ public interface Publisher extends AutoCloseable {
   int room(Target.Broker target);
 
   /** Whether it holds as many bytes as it may; nothing should be claimed for it then. */
-  default boolean isFull() {
-    return false;
-  }
+  boolean isFull();
 
   /** The longest that a message may wait here for its confirm. */
-  default Duration patience() {
-    return Duration.ofSeconds(10);
-  }
+  Duration patience();
 
   /**
    * Starts to publish. Each task ends exactly once, on any thread. Never waits for the network and

@@ -1,5 +1,6 @@
 package carillon.delivery.rabbitmq;
 
+import carillon.delivery.Backoff;
 import carillon.delivery.Publisher;
 import carillon.model.BrokerName;
 import carillon.model.ClaimedTask;
@@ -29,8 +30,6 @@ public final class RabbitPublisher implements Publisher {
 
   private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
   private static final Duration AT_ONCE = Duration.ofMillis(20);
-  private static final Duration FIRST_RETRY = Duration.ofMillis(500);
-  private static final Duration LAST_RETRY = Duration.ofSeconds(5);
 
   private final RabbitCluster cluster;
   private final BrokerName name;
@@ -195,8 +194,7 @@ public final class RabbitPublisher implements Publisher {
       log.warn("broker={} cannot be reached: {}", name, reason(why));
     }
     tries++;
-    retry = retry.isZero() ? FIRST_RETRY : retry.multipliedBy(2);
-    retry = retry.compareTo(LAST_RETRY) > 0 ? LAST_RETRY : retry;
+    retry = Backoff.after(retry);
   }
 
   private void look(RabbitLink current) throws IOException {
