@@ -1,19 +1,12 @@
 package carillon.store;
 
 import carillon.model.BrokerName;
-import carillon.model.Callbacks;
 import carillon.model.Lane;
-import carillon.model.RetryPolicy;
 import carillon.model.Route;
-import carillon.model.SigningSecret;
-import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
-import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -272,8 +265,8 @@ public final class Catalog {
               return new Made(
                   before,
                   version(tx),
-                  tx.queryOne(TYPE, Catalog::type, tenant, type),
-                  tx.query(LANE, Catalog::lane, tenant, type, priority, free, route.text())
+                  tx.queryOne(TYPE, CatalogRows::type, tenant, type),
+                  tx.query(LANE, CatalogRows::lane, tenant, type, priority, free, route.text())
                       .getFirst());
             });
     add(new TypeName(tenant.value(), type), made);
@@ -391,21 +384,13 @@ public final class Catalog {
       ORDER BY name
       """;
 
-  static final String TYPE_COLUMNS =
-      """
-      tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
-      signing_secret,
-      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version,
-      on_complete, on_dead, status_rules, schema
-      """;
-
   private static final String TYPES =
       """
       /* Catalog.types */
       SELECT %s
       FROM carillon.task_type
       """
-          .formatted(TYPE_COLUMNS);
+          .formatted(CatalogRows.TYPE_COLUMNS);
 
   private static final String TYPE =
       """
@@ -415,7 +400,7 @@ public final class Catalog {
       WHERE tenant = ?
         AND name = ?
       """
-          .formatted(TYPE_COLUMNS);
+          .formatted(CatalogRows.TYPE_COLUMNS);
 
   private static final String LANES =
       """
@@ -472,10 +457,10 @@ public final class Catalog {
   private List<Lane> unknownLanes(Tx tx) {
     Set<Integer> known = new HashSet<>(lanes.byId.keySet());
     int last = known.stream().mapToInt(Integer::intValue).max().orElse(0);
-    List<Lane> more = tx.query(LANES_AFTER, Catalog::lane, last);
+    List<Lane> more = tx.query(LANES_AFTER, CatalogRows::lane, last);
     more.forEach(lane -> known.add(lane.id()));
     int count = tx.query(LANE_COUNT, row -> row.getInt("lanes")).getFirst();
-    return known.size() == count ? more : tx.query(LANES, Catalog::lane);
+    return known.size() == count ? more : tx.query(LANES, CatalogRows::lane);
   }
 
   /**
@@ -521,77 +506,18 @@ public final class Catalog {
   private static Snapshot read(Tx tx, long version) {
     Map<Integer, Tenant> tenants = new HashMap<>();
     Map<String, Tenant> byName = new HashMap<>();
-    for (Tenant tenant : tx.query(TENANTS, Catalog::tenant)) {
+    for (Tenant tenant : tx.query(TENANTS, CatalogRows::tenant)) {
       tenants.put(tenant.id().value(), tenant);
       byName.put(tenant.name(), tenant);
     }
     Map<TypeName, TaskType> types = new HashMap<>();
     tx.query(
             TYPES,
-            row -> Map.entry(new TypeName(row.getInt("tenant"), row.getString("name")), type(row)))
+            row ->
+                Map.entry(
+                    new TypeName(row.getInt("tenant"), row.getString("name")),
+                    CatalogRows.type(row)))
         .forEach(t -> types.put(t.getKey(), t.getValue()));
     return new Snapshot(version, Map.copyOf(tenants), Map.copyOf(byName), Map.copyOf(types));
-  }
-
-  static Tenant tenant(ResultSet row) throws SQLException {
-    return new Tenant(
-        new TenantId(row.getInt("id")),
-        row.getString("name"),
-        row.getBoolean("strict"),
-        row.getBoolean("paused"),
-        row.getInt("weight"),
-        Json.alert(row.getString("alert")),
-        Sql.grants(row, "publish"));
-  }
-
-  static TaskType type(ResultSet row) throws SQLException {
-    String target = row.getString("target");
-    String retry = row.getString("retry");
-    String statuses = row.getString("status_rules");
-    List<SigningSecret> secrets = new ArrayList<>();
-    addSecret(secrets, row.getBytes("signing_secret"));
-    addSecret(secrets, row.getBytes("previous_secret"));
-    return new TaskType(
-        row.getString("name"),
-        target == null ? new Target.Pull() : Json.target(target),
-        retry == null ? RetryPolicy.DEFAULT : Json.retry(retry),
-        Duration.ofMillis(row.getLong("timeout_ms")),
-        Duration.ofMillis(row.getLong("lease_timeout_ms")),
-        row.getInt("priority"),
-        row.getInt("slices"),
-        row.getBoolean("paused"),
-        row.getString("paused_reason"),
-        secrets,
-        row.getInt("version"),
-        callbacks(row),
-        statuses == null ? StatusRules.DEFAULT : Json.statuses(statuses),
-        row.getString("schema"));
-  }
-
-  /** Those that a type's or a task's own row names. */
-  static Callbacks callbacks(ResultSet row) throws SQLException {
-    String onComplete = row.getString("on_complete");
-    String onDead = row.getString("on_dead");
-    return onComplete == null && onDead == null
-        ? Callbacks.NONE
-        : new Callbacks(
-            onComplete == null ? null : Json.target(onComplete),
-            onDead == null ? null : Json.target(onDead));
-  }
-
-  private static void addSecret(List<SigningSecret> secrets, byte @Nullable [] bytes) {
-    if (bytes != null) {
-      secrets.add(new SigningSecret(bytes));
-    }
-  }
-
-  private static Lane lane(ResultSet row) throws SQLException {
-    return new Lane(
-        row.getInt("id"),
-        new TenantId(row.getInt("tenant")),
-        row.getString("type"),
-        row.getInt("priority"),
-        row.getInt("slice"),
-        Route.parse(row.getString("route")).orElseThrow());
   }
 }

@@ -430,7 +430,7 @@ final class TaskReader {
         row.getString("progress"),
         row.getString("request"),
         row.getInt("crashes"),
-        Catalog.callbacks(row));
+        CatalogRows.callbacks(row));
   }
 
   private static @Nullable FailureKind failure(ResultSet row) throws SQLException {

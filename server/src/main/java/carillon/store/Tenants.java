@@ -60,7 +60,7 @@ public final class Tenants {
               Tenant tenant =
                   tx.query(
                           PUT,
-                          Catalog::tenant,
+                          CatalogRows::tenant,
                           name,
                           settings.strict(),
                           settings.paused(),

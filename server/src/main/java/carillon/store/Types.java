@@ -74,14 +74,14 @@ public final class Types {
       WHERE tenant = ?
         AND name = ?
       """
-          .formatted(Catalog.TYPE_COLUMNS);
+          .formatted(CatalogRows.TYPE_COLUMNS);
 
   public Optional<TaskType> find(TenantId tenant, String name) {
     return db.inTransaction(tx -> find(tx, tenant, name));
   }
 
   private static Optional<TaskType> find(Tx tx, TenantId tenant, String name) {
-    return tx.queryOne(FIND, Catalog::type, tenant, name);
+    return tx.queryOne(FIND, CatalogRows::type, tenant, name);
   }
 
   private static final String LOCK =
@@ -93,10 +93,10 @@ public final class Types {
         AND name = ?
       FOR UPDATE
       """
-          .formatted(Catalog.TYPE_COLUMNS);
+          .formatted(CatalogRows.TYPE_COLUMNS);
 
   private static Optional<TaskType> lock(Tx tx, TenantId tenant, String name) {
-    return tx.queryOne(LOCK, Catalog::type, tenant, name);
+    return tx.queryOne(LOCK, CatalogRows::type, tenant, name);
   }
 
   private static final String LIST =
@@ -109,13 +109,13 @@ public final class Types {
       ORDER BY name
       LIMIT ?
       """
-          .formatted(Catalog.TYPE_COLUMNS);
+          .formatted(CatalogRows.TYPE_COLUMNS);
 
   /** By name, after the given one. */
   public Page<TaskType, String> list(TenantId tenant, int limit, @Nullable String after) {
     List<TaskType> types =
         db.inTransaction(
-            tx -> tx.query(LIST, Catalog::type, tenant, after == null ? "" : after, limit + 1));
+            tx -> tx.query(LIST, CatalogRows::type, tenant, after == null ? "" : after, limit + 1));
     return types.size() <= limit
         ? new Page<>(types, null)
         : new Page<>(types.subList(0, limit), types.get(limit - 1).name());

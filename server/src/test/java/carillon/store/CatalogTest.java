@@ -98,7 +98,7 @@ class CatalogTest {
       """;
 
   private Catalog.Written makeTenant(Tx tx) {
-    return world.catalog.written(tx, tx.query(MAKE_TENANT, Catalog::tenant).getFirst());
+    return world.catalog.written(tx, tx.query(MAKE_TENANT, CatalogRows::tenant).getFirst());
   }
 
   @Test

@@ -1,0 +1,93 @@
+package carillon.store;
+
+import carillon.model.Callbacks;
+import carillon.model.Lane;
+import carillon.model.RetryPolicy;
+import carillon.model.Route;
+import carillon.model.SigningSecret;
+import carillon.model.StatusRules;
+import carillon.model.Target;
+import carillon.model.TaskType;
+import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Tenants, types and lanes as their rows say them. */
+final class CatalogRows {
+
+  private CatalogRows() {}
+
+  static final String TYPE_COLUMNS =
+      """
+      tenant, name, target, retry, timeout_ms, lease_timeout_ms, priority, slices, paused, paused_reason,
+      signing_secret,
+      CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret, version,
+      on_complete, on_dead, status_rules, schema
+      """;
+
+  static Tenant tenant(ResultSet row) throws SQLException {
+    return new Tenant(
+        new TenantId(row.getInt("id")),
+        row.getString("name"),
+        row.getBoolean("strict"),
+        row.getBoolean("paused"),
+        row.getInt("weight"),
+        Json.alert(row.getString("alert")),
+        Sql.grants(row, "publish"));
+  }
+
+  static TaskType type(ResultSet row) throws SQLException {
+    String target = row.getString("target");
+    String retry = row.getString("retry");
+    String statuses = row.getString("status_rules");
+    List<SigningSecret> secrets = new ArrayList<>();
+    addSecret(secrets, row.getBytes("signing_secret"));
+    addSecret(secrets, row.getBytes("previous_secret"));
+    return new TaskType(
+        row.getString("name"),
+        target == null ? new Target.Pull() : Json.target(target),
+        retry == null ? RetryPolicy.DEFAULT : Json.retry(retry),
+        Duration.ofMillis(row.getLong("timeout_ms")),
+        Duration.ofMillis(row.getLong("lease_timeout_ms")),
+        row.getInt("priority"),
+        row.getInt("slices"),
+        row.getBoolean("paused"),
+        row.getString("paused_reason"),
+        secrets,
+        row.getInt("version"),
+        callbacks(row),
+        statuses == null ? StatusRules.DEFAULT : Json.statuses(statuses),
+        row.getString("schema"));
+  }
+
+  /** Those that a type's or a task's own row names. */
+  static Callbacks callbacks(ResultSet row) throws SQLException {
+    String onComplete = row.getString("on_complete");
+    String onDead = row.getString("on_dead");
+    return onComplete == null && onDead == null
+        ? Callbacks.NONE
+        : new Callbacks(
+            onComplete == null ? null : Json.target(onComplete),
+            onDead == null ? null : Json.target(onDead));
+  }
+
+  private static void addSecret(List<SigningSecret> secrets, byte @Nullable [] bytes) {
+    if (bytes != null) {
+      secrets.add(new SigningSecret(bytes));
+    }
+  }
+
+  static Lane lane(ResultSet row) throws SQLException {
+    return new Lane(
+        row.getInt("id"),
+        new TenantId(row.getInt("tenant")),
+        row.getString("type"),
+        row.getInt("priority"),
+        row.getInt("slice"),
+        Route.parse(row.getString("route")).orElseThrow());
+  }
+}
