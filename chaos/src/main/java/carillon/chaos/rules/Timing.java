@@ -17,6 +17,11 @@ final class Timing {
   /** An answer may be read before the receiver has noted that it sent it. */
   private static final long NOTED_LATE = 250_000;
 
+  /**
+   * A node knows the database's clock, by which it says when to try again, to half a round trip.
+   */
+  private static final long CLOCK_ERROR = 10_000;
+
   /** With 429 the receiver always asks for one second. */
   private static final long RETRY_AFTER = 1_000_000;
 
@@ -92,7 +97,7 @@ final class Timing {
     String task = again.task();
     // A redrive starts anew at once.
     if (floor != null
-        && again.began() < floor
+        && again.began() < floor - CLOCK_ERROR
         && !isReleased(facts, task, before.fence())
         && !facts.mayBeRedriven(task, before.began(), again.began())) {
       found.add(tooEarly(task, floor - again.began(), "the answer " + status + " allows"));
