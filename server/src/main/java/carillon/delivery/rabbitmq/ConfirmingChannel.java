@@ -42,6 +42,8 @@ final class ConfirmingChannel {
 
   static final Duration CONFIRMED_WITHIN = Duration.ofSeconds(7);
 
+  private static final Duration ENDED_WITHIN = Duration.ofSeconds(1);
+
   private static final String NO_MESSAGE = "the broker's client can make no message of it";
 
   private final Channel channel;
@@ -256,6 +258,11 @@ final class ConfirmingChannel {
     Function<Publication, DeliveryResult> decided = ending.get();
     endAll(decided == null ? how : decided);
     writer.interrupt();
+  }
+
+  /** Waits until what the writer had in its hand at the close has ended too, but not for long. */
+  void awaitEnd() throws InterruptedException {
+    writer.join(ENDED_WITHIN);
   }
 
   private void endAll(Function<Publication, DeliveryResult> how) {

@@ -260,6 +260,13 @@ final class RabbitLink {
     Thread.ofVirtual().start(() -> connection.abort(CLOSE_MILLIS));
   }
 
+  /** For who has closed it, and must not go on before everything on it has ended. */
+  void awaitEnd() throws InterruptedException {
+    for (ConfirmingChannel channel : channels) {
+      channel.awaitEnd();
+    }
+  }
+
   private void endUnaskedIfOver() {
     Function<Publication, DeliveryResult> how = ending;
     if (how == null) {

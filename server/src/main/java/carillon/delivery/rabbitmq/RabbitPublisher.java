@@ -265,5 +265,12 @@ public final class RabbitPublisher implements Publisher {
       current.close(_ -> new DeliveryResult.Interrupted());
     }
     keeper.interrupt();
+    try {
+      if (current != null) {
+        current.awaitEnd();
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
