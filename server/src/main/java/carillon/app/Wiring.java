@@ -57,6 +57,7 @@ import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Timeline;
+import carillon.store.Transitions;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WorkQueue;
@@ -119,7 +120,7 @@ final class Wiring {
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
     Set<BrokerName> brokers = brokers(config);
-    Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
+    Pools pools = new Pools(address, new Timeline(), new Transitions(), metrics, shutdown);
     Db apiDb = pools.open(new Db.Pool("api", apiConnections));
     Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS + brokers.size()));
     // Apart from the others: both are needed by transactions that hold a connection already.

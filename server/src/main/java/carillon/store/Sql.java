@@ -7,6 +7,7 @@ import carillon.model.Slot;
 import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.sql.Array;
 import java.sql.PreparedStatement;
@@ -68,6 +69,12 @@ final class Sql {
       case Column column -> column.bind(statement, index);
       default -> statement.setObject(index, value);
     }
+  }
+
+  /** Of a row with the task's id, lane and attempt. */
+  static Transitions.Moved moved(ResultSet row, TaskState from, TaskState to) throws SQLException {
+    return new Transitions.Moved(
+        new TaskId(uuid(row, "id")), row.getInt("lane"), from, to, row.getInt("attempt"));
   }
 
   /** As make_interval wants them. */
