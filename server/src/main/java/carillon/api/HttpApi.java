@@ -8,6 +8,7 @@ import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.DirectHandlers;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.BindException;
@@ -16,6 +17,7 @@ import java.net.ServerSocket;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The HTTP server: every limit set, every endpoint in place, from start to close. */
@@ -25,10 +27,13 @@ public final class HttpApi implements AutoCloseable {
 
   private final WebServer server;
   private final SlowClients slowClients;
+  private final Broadcast broadcast;
   private final AtomicBoolean stopping;
 
-  private HttpApi(WebServer server, SlowClients slowClients, AtomicBoolean stopping) {
+  private HttpApi(
+      WebServer server, SlowClients slowClients, Broadcast broadcast, AtomicBoolean stopping) {
     this.server = server;
+    this.broadcast = broadcast;
     this.slowClients = slowClients;
     this.stopping = stopping;
   }
@@ -49,16 +54,29 @@ public final class HttpApi implements AutoCloseable {
     refuseTakenPort(config.bind(), config.port());
     AtomicBoolean stopping = new AtomicBoolean();
     DatabaseGate database = new DatabaseGate(stores.db(), config.databaseRequests());
-    SlowClients slowClients = new SlowClients();
+    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE);
+    Broadcast broadcast = new Broadcast(stores.events(), _ -> Map.of(), database, clock);
+    Gauge.builder("carillon.streams", broadcast, Broadcast::streams)
+        .description("clients that watch what happens through this node")
+        .register(metrics);
     FrontDoor door =
         new FrontDoor(
-            endpoints(config, stores, database, targetRules, health, metrics, clock, stopping),
+            endpoints(
+                config,
+                stores,
+                database,
+                targetRules,
+                health,
+                metrics,
+                clock,
+                broadcast,
+                stopping),
             new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
             metrics,
             slowClients,
             clock);
     WebServer server = server(config, door, slowClients).start();
-    return new HttpApi(server, slowClients, stopping);
+    return new HttpApi(server, slowClients, broadcast.start(), stopping);
   }
 
   static Endpoints endpoints(
@@ -69,6 +87,7 @@ public final class HttpApi implements AutoCloseable {
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock,
+      Broadcast broadcast,
       AtomicBoolean stopping) {
     Once once = new Once(database, stores.replies());
     Lists lists = new Lists(new Cursors(config.secret()));
@@ -107,6 +126,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
+    all.addAll(new EventRoutes(broadcast).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }
@@ -164,10 +184,11 @@ public final class HttpApi implements AutoCloseable {
     return server.port();
   }
 
-  /** Ends waiting for work, lets running requests finish for the grace period, then stops. */
+  /** Ends waiting for work and streams, lets running requests finish for the grace period, then stops. */
   @Override
   public void close() {
     stopping.set(true);
+    broadcast.close();
     server.stop();
     slowClients.close();
   }

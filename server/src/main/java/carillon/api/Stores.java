@@ -6,6 +6,7 @@ import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -30,4 +31,5 @@ public record Stores(
     Restores restores,
     Schedules schedules,
     Backfills backfills,
+    Events events,
     ClusterReader cluster) {}

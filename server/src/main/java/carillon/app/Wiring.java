@@ -14,6 +14,7 @@ import carillon.delivery.rabbitmq.RabbitPublisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
+import carillon.engine.Feed;
 import carillon.engine.Loop;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
@@ -42,6 +43,7 @@ import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
@@ -152,6 +154,10 @@ final class Wiring {
     ClusterWiring cluster =
         ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
+    Feed feed = new Feed(new Events(engineDb), catalog, clock, () -> heartbeat.lease().node());
+    pools.transitions().listen(feed);
+    shutdown.add(feed); // stops after whatever it shows
+    feed.start(whenFailed);
     HintWiring hints =
         HintWiring.start(pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
 
@@ -200,6 +206,7 @@ final class Wiring {
             new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
             new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
+            new Events(leaderDb),
             new Fires(leaderDb, tasks));
     Upkeep upkeep =
         Upkeep.start(
@@ -249,6 +256,7 @@ final class Wiring {
             new Restores(catalog, slots),
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
+            new Events(apiDb),
             new ClusterReader(apiDb));
     HttpApi api =
         HttpApi.start(

@@ -4,6 +4,7 @@ import carillon.model.Slot;
 import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -37,7 +38,8 @@ final class Janitor {
       DeadLetters deadLetters,
       Redrives redrives,
       Backfills backfills,
-      OldFires fires) {}
+      OldFires fires,
+      Events events) {}
 
   Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
     this.slots = slots;
@@ -66,6 +68,7 @@ final class Janitor {
     mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.events().forgetOld(MAX_FORGOTTEN));
     return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }
 }

@@ -8,6 +8,7 @@ import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
@@ -63,6 +64,7 @@ public final class Upkeep implements AutoCloseable {
       Backfills backfills,
       BackfillSteps backfillSteps,
       OldFires oldFires,
+      Events events,
       Fires fires) {}
 
   /**
@@ -97,7 +99,8 @@ public final class Upkeep implements AutoCloseable {
                 store.deadLetters(),
                 store.redrives(),
                 store.backfills(),
-                store.oldFires()),
+                store.oldFires(),
+                store.events()),
             store.clock(),
             keeping.retention());
     var archiver =

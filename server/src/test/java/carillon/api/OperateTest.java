@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
@@ -42,14 +43,16 @@ class OperateTest {
   }
 
   private static List<Endpoint> endpoints() {
+    DatabaseGate database = new DatabaseGate(api.world.db, 1);
     return HttpApi.endpoints(
             TestApi.config(0, 1),
             TestApi.stores(api.world),
-            new DatabaseGate(api.world.db, 1),
+            database,
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             Optional::empty,
             api.metrics,
             InstantSource.system(),
+            new Broadcast(api.world.events, _ -> Map.of(), database, InstantSource.system()),
             new AtomicBoolean())
         .all();
   }

@@ -127,6 +127,7 @@ final class TestApi implements AutoCloseable {
         world.restores,
         world.schedules,
         backfills,
+        world.events,
         new ClusterReader(world.db));
   }
 
