@@ -17,7 +17,6 @@ import java.net.ServerSocket;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The HTTP server: every limit set, every endpoint in place, from start to close. */
@@ -27,15 +26,27 @@ public final class HttpApi implements AutoCloseable {
 
   private final WebServer server;
   private final SlowClients slowClients;
-  private final Broadcast broadcast;
-  private final AtomicBoolean stopping;
+  private final Shared shared;
 
-  private HttpApi(
-      WebServer server, SlowClients slowClients, Broadcast broadcast, AtomicBoolean stopping) {
+  private HttpApi(WebServer server, SlowClients slowClients, Shared shared) {
     this.server = server;
-    this.broadcast = broadcast;
     this.slowClients = slowClients;
-    this.stopping = stopping;
+    this.shared = shared;
+  }
+
+  /** What all requests of a node have in common. */
+  record Shared(
+      DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
+
+    static Shared of(Stores stores, int databaseRequests, InstantSource clock) {
+      DatabaseGate database = new DatabaseGate(stores.db(), databaseRequests);
+      Stats stats = new Stats(stores.stats(), stores.activity(), database, System::nanoTime);
+      return new Shared(
+          database,
+          stats,
+          new Broadcast(stores.events(), StatsLook.by(stats), database, clock),
+          new AtomicBoolean());
+    }
   }
 
   /**
@@ -52,43 +63,32 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     refuseTakenPort(config.bind(), config.port());
-    AtomicBoolean stopping = new AtomicBoolean();
-    DatabaseGate database = new DatabaseGate(stores.db(), config.databaseRequests());
+    Shared shared = Shared.of(stores, config.databaseRequests(), clock);
     SlowClients slowClients = new SlowClients(SlowClients.PATIENCE);
-    Broadcast broadcast = new Broadcast(stores.events(), _ -> Map.of(), database, clock);
-    Gauge.builder("carillon.streams", broadcast, Broadcast::streams)
+    Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
     FrontDoor door =
         new FrontDoor(
-            endpoints(
-                config,
-                stores,
-                database,
-                targetRules,
-                health,
-                metrics,
-                clock,
-                broadcast,
-                stopping),
-            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
+            endpoints(config, stores, shared, targetRules, health, metrics, clock),
+            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database()),
             metrics,
             slowClients,
             clock);
     WebServer server = server(config, door, slowClients).start();
-    return new HttpApi(server, slowClients, broadcast.start(), stopping);
+    shared.broadcast().start();
+    return new HttpApi(server, slowClients, shared);
   }
 
   static Endpoints endpoints(
       ApiConfig config,
       Stores stores,
-      DatabaseGate database,
+      Shared shared,
       HttpTargetRules targetRules,
       Health health,
       PrometheusMeterRegistry metrics,
-      InstantSource clock,
-      Broadcast broadcast,
-      AtomicBoolean stopping) {
+      InstantSource clock) {
+    DatabaseGate database = shared.database();
     Once once = new Once(database, stores.replies());
     Lists lists = new Lists(new Cursors(config.secret()));
     TargetFields targets =
@@ -123,10 +123,14 @@ public final class HttpApi implements AutoCloseable {
                 clock)
             .endpoints());
     all.addAll(new PreviewRoute(clock).endpoints());
-    all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
+    all.addAll(new WorkRoutes(stores.pullQueue(), once, shared.stopping()::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
-    all.addAll(new EventRoutes(broadcast).endpoints());
+    all.addAll(
+        new StatsRoutes(
+                shared.stats(), stores.stats(), stores.activity(), stores.tenants(), database)
+            .endpoints());
+    all.addAll(new EventRoutes(shared.broadcast()).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }
@@ -187,8 +191,8 @@ public final class HttpApi implements AutoCloseable {
   /** Ends waiting for work and streams, lets running requests finish for the grace period, then stops. */
   @Override
   public void close() {
-    stopping.set(true);
-    broadcast.close();
+    shared.stopping().set(true);
+    shared.broadcast().close();
     server.stop();
     slowClients.close();
   }

@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.TenantId;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -12,4 +13,17 @@ interface StatsLook {
 
   /** By tenant, the JSON that is for who may see these types only; none means all. */
   Map<TenantId, Function<List<String>, String>> of(Set<TenantId> tenants);
+
+  static StatsLook by(Stats stats) {
+    return tenants -> {
+      Map<TenantId, Function<List<String>, String>> all = new HashMap<>();
+      stats
+          .json(tenants)
+          .forEach(
+              (tenant, json) ->
+                  all.put(
+                      tenant, types -> types.isEmpty() ? json : stats.json(tenant, types)));
+      return all;
+    };
+  }
 }

@@ -16,6 +16,7 @@ import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
 import carillon.engine.Feed;
 import carillon.engine.Loop;
+import carillon.engine.Tally;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
@@ -27,6 +28,8 @@ import carillon.model.KeyText;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.Vitals;
+import carillon.store.Activity;
+import carillon.store.ActivityReader;
 import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
@@ -55,6 +58,7 @@ import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
+import carillon.store.StatsReader;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -62,6 +66,7 @@ import carillon.store.Timeline;
 import carillon.store.Transitions;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import java.net.URI;
 import java.time.Duration;
@@ -90,7 +95,10 @@ final class Wiring {
 
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
-  /** Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. */
+  /**
+   * Seven loops of the engine, seven of the upkeep that others wait for, and who asks; one more for
+   * each broker. The tally and the census find one free: hardly any loop uses its own all the time.
+   */
   private static final int ENGINE_CONNECTIONS = 15;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
@@ -151,6 +159,10 @@ final class Wiring {
         new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
     watch(pools.timeline(), catalog, slots, refreshing);
+    Tally tally = new Tally(new Activity(engineDb), catalog);
+    pools.transitions().listen(tally);
+    shutdown.add(tally); // stops after whatever it counts
+    tally.start(whenFailed);
     ClusterWiring cluster =
         ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
@@ -206,8 +218,10 @@ final class Wiring {
             new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
             new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
-            new Events(leaderDb),
-            new Fires(leaderDb, tasks));
+            new Fires(leaderDb, tasks),
+            new Activity(leaderDb),
+            new WaitingCounts(leaderDb),
+            new Events(leaderDb));
     Upkeep upkeep =
         Upkeep.start(
             upkeepStore,
@@ -256,8 +270,10 @@ final class Wiring {
             new Restores(catalog, slots),
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
-            new Events(apiDb),
-            new ClusterReader(apiDb));
+            new ClusterReader(apiDb),
+            new StatsReader(apiDb, catalog, slots, clock),
+            new ActivityReader(apiDb),
+            new Events(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections, brokers),

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Slot;
+import carillon.store.Activity;
 import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
@@ -39,6 +40,7 @@ final class Janitor {
       Redrives redrives,
       Backfills backfills,
       OldFires fires,
+      Activity activity,
       Events events) {}
 
   Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
@@ -68,6 +70,7 @@ final class Janitor {
     mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.activity().forgetOld(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.events().forgetOld(MAX_FORGOTTEN));
     return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }

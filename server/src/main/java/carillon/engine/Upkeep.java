@@ -2,6 +2,7 @@ package carillon.engine;
 
 import carillon.model.NodeLease;
 import carillon.model.Term;
+import carillon.store.Activity;
 import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Claims;
@@ -18,6 +19,7 @@ import carillon.store.Slots;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,8 +66,10 @@ public final class Upkeep implements AutoCloseable {
       Backfills backfills,
       BackfillSteps backfillSteps,
       OldFires oldFires,
-      Events events,
-      Fires fires) {}
+      Fires fires,
+      Activity activity,
+      WaitingCounts waiting,
+      Events events) {}
 
   /**
    * How long things are kept.
@@ -100,6 +104,7 @@ public final class Upkeep implements AutoCloseable {
                 store.redrives(),
                 store.backfills(),
                 store.oldFires(),
+                store.activity(),
                 store.events()),
             store.clock(),
             keeping.retention());
@@ -118,8 +123,9 @@ public final class Upkeep implements AutoCloseable {
     vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
-    add("janitor", janitor::cleanOnce); // these two take their time, and nobody waits for them
+    add("janitor", janitor::cleanOnce); // these three take their time, and nobody waits for them
     add("archiver", archiver::archiveOnce);
+    add("census", new Census(store.waiting(), store.clock(), System::nanoTime)::countOnce);
   }
 
   private Loop add(String name, Supplier<Duration> pass) {

@@ -134,6 +134,11 @@ final class Sql {
     return (Integer[]) array.getArray();
   }
 
+  static long[] longs(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return Arrays.stream((Long[]) array.getArray()).mapToLong(Long::longValue).toArray();
+  }
+
   /** Null where nothing is set. */
   static @Nullable Grants grants(ResultSet row, String column) throws SQLException {
     Array array = row.getArray(column);

@@ -14,13 +14,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -43,17 +41,15 @@ class OperateTest {
   }
 
   private static List<Endpoint> endpoints() {
-    DatabaseGate database = new DatabaseGate(api.world.db, 1);
+    Stores stores = TestApi.stores(api.world);
     return HttpApi.endpoints(
             TestApi.config(0, 1),
-            TestApi.stores(api.world),
-            database,
+            stores,
+            HttpApi.Shared.of(stores, 1, InstantSource.system()),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             Optional::empty,
             api.metrics,
-            InstantSource.system(),
-            new Broadcast(api.world.events, _ -> Map.of(), database, InstantSource.system()),
-            new AtomicBoolean())
+            InstantSource.system())
         .all();
   }
 
