@@ -172,8 +172,8 @@ final class Broadcast implements AutoCloseable {
         open.forEach(stream -> stream.add(COMMENT));
       }
       check(open, now);
+      tell(open, tenants, now); // first, so that nothing is old that was written for us
       watch(tenants, now);
-      tell(open, tenants, now);
       show(open, now);
       isFailing = false;
     } catch (StoreException | ApiException e) {

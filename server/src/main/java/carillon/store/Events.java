@@ -56,9 +56,9 @@ public final class Events {
       SET until = excluded.until
       """;
 
-  /** These tenants are watched, for so long. */
-  public void watch(Collection<TenantId> tenants, Duration time) {
-    db.ask(
+  /** These tenants are watched, for so long; says how many they are. */
+  public int watch(Collection<TenantId> tenants, Duration time) {
+    return db.ask(
         tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
   }
 

@@ -252,7 +252,7 @@ class BroadcastTest {
             SELECT coalesce(sum(calls), 0)
             FROM pg_stat_statements
             WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-              AND query NOT LIKE '%pg_stat_statements%'
+              AND query ~ 'carillon[.](event|watch)'
             """));
   }
 

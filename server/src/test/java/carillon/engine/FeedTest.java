@@ -143,7 +143,7 @@ class FeedTest {
                 SELECT string_agg(calls || ' ' || substring(query FROM '(Events[.][a-z]+)'), ', ')
                 FROM pg_stat_statements
                 WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-                  AND query ~ 'carillon.(event|watch)'
+                  AND query ~ 'carillon[.](event|watch)'
                 """))
         .isEqualTo("3 Events.watched");
     assertThat(told()).isEmpty();
