@@ -3,8 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.engine.Feed;
 import carillon.store.Events;
 import carillon.testkit.World;
 import java.io.IOException;
@@ -17,7 +16,6 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -89,29 +87,37 @@ class EventApiTest {
   }
 
   @Test
-  void what_happens_comes_as_server_sent_events() {
-    try (Watching watching = new Watching(api, "?stats=false&type=mail")) {
+  void what_happens_on_another_node_comes_as_server_sent_events() {
+    try (World other = api.world.beside();
+        Feed feed = new Feed(other.events, other.catalog, other.clock, () -> "other");
+        Watching watching = new Watching(api, "?stats=false&type=t")) {
+      other.db.transitions().listen(feed);
+      feed.start(_ -> {});
       assertThat(watching.response.statusCode()).isEqualTo(200);
       assertThat(watching.header("content-type")).isEqualTo("text/event-stream");
       assertThat(watching.header("cache-control")).isEqualTo("no-store");
       assertThat(watching.header("x-accel-buffering")).isEqualTo("no");
-      await().until(() -> api.world.events.watched().contains(World.TENANT));
-      TaskId id = TaskId.at(api.world.clock.instant(), new Random(1));
-      var change = new Events.Change(id, "mail", TaskState.RUNNING, TaskState.DEAD, 3);
-      api.world.events.write(
-          List.of(new Events.Event(World.TENANT, api.world.clock.instant(), change, 0)), "another");
 
-      await().until(() -> watching.heard.indexOf("\"to\":\"DEAD\"") > 0);
+      await()
+          .until(
+              () -> {
+                other.discard(); // the other node hears who is watched every two seconds
+                return watching.heard.indexOf("event: task") > 0;
+              });
 
-      assertThat(watching.heard).startsWith("retry: 2000\n\n").contains(id.toString());
+      assertThat(watching.heard)
+          .startsWith("retry: 2000\n\n")
+          .contains("\"type\":\"t\",\"from\":null,\"to\":\"PENDING\"")
+          .doesNotContain("event: stats");
       assertThat(api.request("GET", "/metrics").send().body()).contains("carillon_streams 1.0");
     }
   }
 
   @Test
-  void whoever_goes_is_forgotten() {
+  void the_figures_come_at_once_and_who_goes_is_forgotten() {
     Watching watching = new Watching(api, "");
-    await().until(() -> streams(api) > 0);
+    await().until(() -> watching.heard.indexOf("event: stats\ndata: {") > 0);
+    assertThat(streams(api)).isPositive();
     watching.close();
 
     // The next thing that is written finds nobody there.
