@@ -7,9 +7,11 @@ import carillon.model.BrokerName;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Timetable;
+import carillon.store.ActivityReader;
 import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Json;
+import carillon.store.StatsReader;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -127,8 +129,10 @@ final class TestApi implements AutoCloseable {
         world.restores,
         world.schedules,
         backfills,
-        world.events,
-        new ClusterReader(world.db));
+        new ClusterReader(world.db),
+        new StatsReader(world.db, world.catalog, world.slots, world.clock),
+        new ActivityReader(world.db),
+        world.events);
   }
 
   int port() {
