@@ -30,6 +30,7 @@ final class UiRoutes {
       List.of(
           "api.js",
           "app.js",
+          "broker-metrics.js",
           "charts.js",
           "format.js",
           "icon.svg",
@@ -57,7 +58,9 @@ final class UiRoutes {
           "parts/json.js",
           "parts/notices.js",
           "parts/pages.js",
-          "parts/tabs.js");
+          "parts/tabs.js",
+          "settings/keys.js",
+          "settings/tenants.js");
 
   /** A library, where its files lie in its package, and which of them are served. */
   private record Library(String name, String artifact, String directory, List<String> files) {}
