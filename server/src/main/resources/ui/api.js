@@ -54,6 +54,7 @@ class Api extends EventTarget {
 
   set tenant(name) {
     this.#tenant = name;
+    this.#me = null;
     sessionStorage.setItem(TENANT, name);
     this.#changed();
   }
@@ -99,6 +100,7 @@ class Api extends EventTarget {
         ({ data }) => (this.caller = data),
         (e) => {
           this.#me = null;
+          if (e.status === 404 && this.#tenant) this.tenant = ''; // it is gone
           throw e;
         },
       );
@@ -158,8 +160,6 @@ class Api extends EventTarget {
     const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
     if (answer.status === 401) {
       this.signOut('The server does not know this key, or it was revoked. Sign in again.');
-    } else if (answer.status === 404 && this.#tenant && problem.detail === 'there is no such tenant') {
-      this.tenant = '';
     }
     throw problem;
   }

@@ -34,6 +34,8 @@ class App extends LitElement {
     menu: { state: true },
   };
 
+  #turn = 0;
+
   constructor() {
     super();
     this.route = read(location.hash);
@@ -63,6 +65,7 @@ class App extends LitElement {
 
   /** Somebody signed in or out, or looks at another tenant: everything anew. */
   async #begin() {
+    const turn = ++this.#turn;
     this.page = null;
     this.error = null;
     live.stop();
@@ -79,10 +82,10 @@ class App extends LitElement {
         this.tenants = data.items.map((tenant) => tenant.name);
       }
     } catch (e) {
-      this.error = e;
+      if (turn === this.#turn) this.error = e;
       return;
     }
-    if (!api.signedIn) return;
+    if (turn !== this.#turn) return; // changed again meanwhile
     live.start();
     await this.#navigate();
   }
