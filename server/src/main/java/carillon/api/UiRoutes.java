@@ -32,6 +32,7 @@ final class UiRoutes {
           "app.js",
           "broker-metrics.js",
           "charts.js",
+          "exact.js",
           "format.js",
           "icon.svg",
           "keys.js",

@@ -1,6 +1,7 @@
 // Text of tenants, readable and copyable: <c-json> and <c-copy>.
 
 import { LitElement, html, nothing } from 'lit';
+import { parseExact } from '../exact.js';
 import { bytes, visible } from '../format.js';
 
 const HEAD = 64 * 1024;
@@ -111,7 +112,7 @@ class Json extends LitElement {
     let value = this.value;
     if (this.json && typeof value === 'string') {
       try {
-        value = JSON.parse(value);
+        value = parseExact(value);
       } catch {
         // not JSON after all: shown as text
       }
