@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.store.Json;
+import io.helidon.webserver.http.ServerResponse;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.LinkedHashMap;
@@ -11,6 +12,7 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * What a request is answered with.
  *
+ * @param written writes a body that is not text; null if {@code body} is all
  * @param live written instead of the body, as long as it goes on
  */
 record Answer(
@@ -18,7 +20,13 @@ record Answer(
     String contentType,
     String body,
     Map<String, String> headers,
+    @Nullable Written written,
     @Nullable Live live) {
+
+  /** Writes a body, head included. */
+  interface Written {
+    void to(ServerResponse response);
+  }
 
   static final String JSON = "application/json";
 
@@ -27,7 +35,7 @@ record Answer(
   }
 
   Answer(int status, String contentType, String body, Map<String, String> headers) {
-    this(status, contentType, body, headers, null);
+    this(status, contentType, body, headers, null, null);
   }
 
   /** A body that comes about while it is written. */
@@ -42,7 +50,7 @@ record Answer(
   }
 
   static Answer live(String contentType, Live body) {
-    return new Answer(200, contentType, "", Map.of(), body);
+    return new Answer(200, contentType, "", Map.of(), null, body);
   }
 
   static Answer json(int status, ObjectNode body) {
@@ -64,7 +72,12 @@ record Answer(
   Answer with(String header, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(header, value);
-    return new Answer(status, contentType, body, more, live);
+    return new Answer(status, contentType, body, more, written, live);
+  }
+
+  /** The same with a body that is not text. */
+  Answer written(Written other) {
+    return new Answer(status, contentType, body, headers, other, live);
   }
 
   Answer withVersion(int version) {

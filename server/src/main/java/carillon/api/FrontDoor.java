@@ -268,14 +268,19 @@ final class FrontDoor implements Handler, DirectHandler {
     }
     response.status(Status.create(answer.status()));
     boolean isHead = request.prologue().method().text().equals(HEAD);
-    if (answer.live() != null && !isHead) {
-      headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-      headers.set(HeaderValues.CONNECTION_CLOSE);
-      stream(request.remotePeer().address(), answer.live(), response);
-    } else if (answer.body().isEmpty() || isHead) {
+    Answer.Written written = answer.written();
+    Answer.Live live = answer.live();
+    if ((written == null && live == null && answer.body().isEmpty()) || isHead) {
       response.send();
+      return;
+    }
+    headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
+    if (live != null) {
+      headers.set(HeaderValues.CONNECTION_CLOSE);
+      stream(request.remotePeer().address(), live, response);
+    } else if (written != null) {
+      written.to(response);
     } else {
-      headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
       response.send(answer.body().getBytes(StandardCharsets.UTF_8));
     }
   }

@@ -14,6 +14,7 @@ import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.StatsReader;
+import carillon.store.StorageReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -34,6 +35,7 @@ public record Stores(
     Schedules schedules,
     Backfills backfills,
     ClusterReader cluster,
+    StorageReader storage,
     StatsReader stats,
     ActivityReader activity,
     Events events) {}

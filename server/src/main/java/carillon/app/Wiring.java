@@ -59,6 +59,7 @@ import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.StatsReader;
+import carillon.store.StorageReader;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -271,6 +272,7 @@ final class Wiring {
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
             new ClusterReader(apiDb),
+            new StorageReader(apiDb),
             new StatsReader(apiDb, catalog, slots, clock),
             new ActivityReader(apiDb),
             new Events(apiDb));
@@ -419,7 +421,8 @@ final class Wiring {
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
         Duration.ofSeconds(5),
-        brokers);
+        brokers,
+        Main.version());
   }
 
   private static @Nullable AlertRule alertRule(Config.Alert alert) {
