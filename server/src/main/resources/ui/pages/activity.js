@@ -123,14 +123,14 @@ class Activity extends LitElement {
     }));
     const step = this.series?.step === 'PT5M' ? '5 minutes' : 'a minute';
     return html`
-      <div class="row row-spread">
+      <div class="row spread">
         <h2>Activity</h2>
         <div class="row" role="group" aria-label="How far back">
           ${this.#choice('hour', 'Last hour')} ${this.#choice('day', 'Last day')}
         </div>
       </div>
       ${problem(this.error)}
-      <div class="chart-pair">
+      <div class="cards">
         <section class="card" aria-label="Tasks in ${step}">
           <h3>Tasks in ${step}</h3>
           <c-chart .series=${outcomes} .labels=${labels} kind="stacked" unit="number" label="Tasks in ${step}, by outcome"></c-chart>

@@ -2,6 +2,7 @@
 
 import { api } from '../api.js';
 import { agoText, duration, firstLine, plural, seconds, span } from '../format.js';
+import { brokers } from '../broker-metrics.js';
 import { href } from '../router.js';
 import { outcomeOf } from './fires.js';
 
@@ -94,14 +95,19 @@ const fromCluster = (cluster) => {
   if (!cluster.leader) {
     items.push({ tone: 'bad', what: 'No node leads', text: 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
   }
-  for (const broker of cluster.brokers ?? []) {
-    if (broker.lost) {
-      const what = `${broker.kind} ${broker.cluster} is lost`;
-      items.push({ tone: 'bad', what, text: 'its tasks wait and cost no attempt', href: link, mend: 'Look at the cluster' });
-    }
-  }
   return items;
 };
+
+const fromBrokers = (all) =>
+  all
+    .filter((broker) => !broker.reachable)
+    .map((broker) => ({
+      tone: 'bad',
+      what: `Broker ${broker.name} is lost`,
+      text: 'its tasks wait, which costs them no attempt',
+      href: href('cluster'),
+      mend: 'Look at the cluster',
+    }));
 
 const fromStorage = (storage) => {
   const oldest = seconds(storage.oldestSnapshot);
@@ -123,6 +129,15 @@ const seen = async (path, query, signal) => {
     return (await api.get(path, { query, signal })).data;
   } catch (e) {
     if (e.status === 403 || e.status === 404) return null;
+    throw e;
+  }
+};
+
+const metrics = async (signal) => {
+  try {
+    return await (await api.open('/metrics', { signal })).text();
+  } catch (e) {
+    if (e.status === 403 || e.status === 404) return '';
     throw e;
   }
 };
@@ -151,15 +166,17 @@ const few = (items, more, place) => {
 export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
   const now = new Date().toISOString();
-  const [groups, planned, cluster, storage, tenants] = await Promise.all([
+  const [groups, planned, cluster, storage, tenants, measured] = await Promise.all([
     api.may('TASKS_READ') ? seen('/v1/dead-letters/groups', { limit: 20 }, signal) : null,
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
     isAdmin ? seen('/v1/cluster', {}, signal) : null,
     isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
     isAdmin ? seen('/v1/stats/tenants', {}, signal) : null,
+    isAdmin ? metrics(signal) : '',
   ]);
   const items = [
     ...(cluster ? fromCluster(cluster) : []),
+    ...fromBrokers(brokers(measured)),
     ...few(fromGroups(groups?.items ?? [], now), (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters'),
     ...few(planned?.items ?? [], (n) => plural(n, 'more schedule'), 'schedules'),
     ...(storage ? fromStorage(storage) : []),

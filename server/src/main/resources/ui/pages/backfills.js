@@ -131,7 +131,7 @@ class Backfills extends LitElement {
     const { made, existing, skipped, times } = backfill;
     const dealt = made + existing + skipped;
     return html`<li class="backfill">
-      <div class="row row-spread">
+      <div class="row spread">
         <span>${badge(...STATUS[backfill.status])} ${time(backfill.from)} to ${time(backfill.to)}</span>
         ${backfill.status === 'RUNNING' && api.may('SCHEDULES_CONFIGURE')
           ? html`<button type="button" class="small outline danger" @click=${() => this.#stop(backfill)}>Stop</button>`

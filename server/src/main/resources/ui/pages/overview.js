@@ -25,8 +25,8 @@ const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
 
 const tile = (name, value, note, link) => html`<div class="tile">
   <dt>${name}</dt>
-  <dd class="tile-value">${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-  <dd class="tile-note">${note}</dd>
+  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+  <dd>${note}</dd>
 </div>`;
 
 const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldest)) / 1000) : null);
@@ -57,7 +57,7 @@ const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info:
 const attentionRow = (item) => html`<li class="attention attention-${item.tone}">
   ${badge(...TONES[item.tone])}
   <span class="attention-text"><strong>${item.what}</strong>${item.text ? html` <span class="muted">${item.text}</span>` : nothing}</span>
-  <a href=${item.href}>${item.mend}<span class="sr-only">: ${item.what}</span></a>
+  <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
 </li>`;
 
 const ofType = (type, key) =>
@@ -125,7 +125,7 @@ class OverviewPage extends Page {
   #attention() {
     const items = ranked([...(this.stats ? fromStats(this.stats) : []), ...(this.found?.items ?? [])]);
     return html`<section aria-labelledby="attention">
-      <div class="row row-spread">
+      <div class="row spread">
         <h2 id="attention">Needs attention</h2>
         <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>Look again</button>
       </div>
@@ -144,8 +144,8 @@ class OverviewPage extends Page {
     const head = (key, text) => sortHead(this, key, text, 'num');
     return html`<section aria-labelledby="types">
       <h2 id="types">Types</h2>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="types">
-        <table class="cards dense">
+      <div class="table">
+        <table>
           <thead>
             <tr>
               ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')} ${head('running', 'In flight')}
@@ -183,8 +183,8 @@ class OverviewPage extends Page {
     const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
     return html`<section aria-labelledby="tenants">
       <h2 id="tenants">Tenants</h2>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="tenants">
-        <table class="cards dense">
+      <div class="table">
+        <table>
           <thead>
             <tr>
               <th scope="col">Tenant</th>

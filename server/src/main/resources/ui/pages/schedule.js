@@ -192,7 +192,7 @@ class SchedulePage extends Page {
       html`<button type="button" class="small ${className}" @click=${action}>${text}</button>`;
     return html`
       <p class="crumbs"><a href="#/schedules">Schedules</a></p>
-      <div class="row row-spread">
+      <div class="row spread">
         <h1>${this.#name} ${s ? statusBadge(s) : nothing}</h1>
         ${s && may
           ? html`<div class="row">
@@ -213,7 +213,7 @@ class SchedulePage extends Page {
         <span class="muted"><code>${s.cron ?? duration(s.every)}</code> ${s.cron ? s.timezone : ''}, makes tasks of the type <a href=${href('types', s.type)}>${s.type}</a></span>
       </p>
       ${s.paused
-        ? html`<div class="banner" role="note">
+        ? html`<div class="alert warn" role="note">
             <strong>Paused</strong> ${s.pausedAt ? ago(s.pausedAt) : nothing} by ${visible(s.pausedBy ?? 'somebody')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
           </div>`
         : nothing}`;
@@ -221,7 +221,7 @@ class SchedulePage extends Page {
 
   #calendar(s) {
     return html`<section class="card" aria-labelledby="calendar">
-      <div class="row row-spread">
+      <div class="row spread">
         <h2 id="calendar">Fires</h2>
         <small class="muted">days in ${s.timezone}${s.paused ? ', next ones as if it were resumed' : ''}</small>
       </div>
@@ -243,7 +243,7 @@ class SchedulePage extends Page {
       <ol class="plain">
         ${runs.map(
           (run) => html`<li>
-            <span class="row row-spread">
+            <span class="row spread">
               ${run.skipped ? html`<s>${localText(run.local)}</s>` : html`<span>${localText(run.local)}</span>`}
               <span class="muted">${ago(run.at)}</span>
             </span>
@@ -259,7 +259,7 @@ class SchedulePage extends Page {
 
   #counters({ counters }) {
     const skipped = Object.entries(counters.skipped).filter(([, n]) => n > 0);
-    const number = (name, n) => html`<div><dt>${name}</dt><dd>${count(n)}</dd></div>`;
+    const number = (name, n) => html`<dt>${name}</dt><dd>${count(n)}</dd>`;
     return html`<section class="card" aria-labelledby="counters">
       <h2 id="counters">So far</h2>
       <dl class="facts">
@@ -271,7 +271,7 @@ class SchedulePage extends Page {
   }
 
   #definition(s) {
-    const fact = (name, value) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+    const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
     return html`<details class="card">
       <summary><h2>Definition</h2></summary>
       <dl class="facts">
@@ -311,8 +311,8 @@ class SchedulePage extends Page {
       ${problem(pages.error)}
       ${pages.items.length === 0
         ? html`<p class="muted">${pages.ready ? 'None yet.' : 'Loading …'}</p>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-labelledby="fires">
-            <table class="cards dense">
+        : html`<div class="table">
+            <table>
               <thead>
                 <tr>${['Local time', 'Your time', 'By', 'Outcome', 'Task or reason'].map((text) => html`<th scope="col">${text}</th>`)}</tr>
               </thead>
@@ -342,7 +342,7 @@ class SchedulePage extends Page {
     }
     return html`
       ${this.#calendar(s)}
-      <div class="card-pair">${this.#next(s)} ${this.#counters(s)}</div>
+      <div class="cards">${this.#next(s)} ${this.#counters(s)}</div>
       <c-backfills name=${this.#name} @done=${() => this.reload()}></c-backfills>
       ${this.#table()} ${this.#definition(s)}
     `;

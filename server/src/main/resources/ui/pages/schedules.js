@@ -88,8 +88,8 @@ class SchedulesPage extends Page {
     const { pages } = this;
     const shown = this.filter ? pages.items.filter((each) => matches(each, this.filter)) : pages.items;
     return html`
-      <div class="scroll" tabindex="0" role="region" aria-label="Schedules">
-        <table class="cards">
+      <div class="table">
+        <table>
           <thead>
             <tr>${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}</tr>
           </thead>
@@ -120,7 +120,7 @@ class SchedulesPage extends Page {
         <c-schedule-form @saved=${(e) => go('schedules', e.detail.name)} @left=${() => go('schedules')}></c-schedule-form>`;
     }
     return html`
-      <div class="row row-spread">
+      <div class="row spread">
         <h1>Schedules</h1>
         <div class="row">
           <input

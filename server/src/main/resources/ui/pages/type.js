@@ -92,7 +92,7 @@ class TypePage extends Page {
       html`<button type="button" class="small ${className}" @click=${action}>${text}</button>`;
     return html`
       <p class="crumbs"><a href="#/types">Types</a></p>
-      <div class="row row-spread">
+      <div class="row spread">
         <h1>${this.#name} ${t?.paused ? badge('warn', '‖', 'Paused') : nothing}</h1>
         ${t && api.may('TYPES_CONFIGURE')
           ? html`<div class="row">
@@ -102,7 +102,7 @@ class TypePage extends Page {
             </div>`
           : nothing}
       </div>
-      ${t?.pausedReason ? html`<div class="banner" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
+      ${t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
     `;
   }
 
@@ -111,8 +111,8 @@ class TypePage extends Page {
     if (!s) return nothing;
     const tile = (name, value, note, link) => html`<div class="tile">
       <dt>${name}</dt>
-      <dd class="tile-value">${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-      <dd class="tile-note">${note}</dd>
+      <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+      <dd>${note}</dd>
     </div>`;
     const oldest = s.oldestDue ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}` : 'nothing waits for its turn';
     const { hour, day } = s;
@@ -128,9 +128,9 @@ class TypePage extends Page {
   }
 
   #settings(t) {
-    const fact = (name, value) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+    const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
     const codes = (list) => (list?.length ? list.join(', ') : 'as usual');
-    return html`<div class="card-pair">
+    return html`<div class="cards">
       <section class="card" aria-labelledby="settings">
         <h2 id="settings">Settings</h2>
         <dl class="facts">

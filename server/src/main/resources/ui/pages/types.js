@@ -82,8 +82,8 @@ class TypesPage extends Page {
     const wanted = this.filter.trim().toLowerCase();
     const shown = pages.items.filter((type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted));
     return html`
-      <div class="scroll" tabindex="0" role="region" aria-label="Types">
-        <table class="cards">
+      <div class="table">
+        <table>
           <thead>
             <tr>
               <th scope="col">Type</th>
@@ -105,7 +105,7 @@ class TypesPage extends Page {
         <c-type-form @saved=${(e) => go('types', e.detail.name)} @left=${() => go('types')}></c-type-form>`;
     }
     return html`
-      <div class="row row-spread">
+      <div class="row spread">
         <h1>Types</h1>
         <div class="row">
           <input
