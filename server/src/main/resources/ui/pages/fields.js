@@ -162,12 +162,19 @@ const put = (body, pointer, value) => {
   at[last] = value;
 };
 
-/** The body that the form stands for; what is empty is left out. Throws a Problem with all mistakes. */
-export const readForm = (form) => {
+const isField = (each, wanted) =>
+  each.name?.startsWith('/') && !each.disabled && (!wanted || wanted.includes(each.name.split('/', 2)[1]));
+
+/**
+ * The body that the form stands for; what is empty is left out. Throws a Problem with all mistakes.
+ *
+ * @param {string[]} [wanted] only these members of the body
+ */
+export const readForm = (form, wanted) => {
   const body = {};
   const errors = [];
   for (const each of form.elements) {
-    if (!each.name?.startsWith('/') || each.disabled) continue;
+    if (!isField(each, wanted)) continue;
     if (each.type === 'checkbox') {
       put(body, each.name, each.checked);
     } else if (each.value.trim() !== '') {

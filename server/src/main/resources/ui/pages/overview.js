@@ -166,9 +166,9 @@ class OverviewPage extends Page {
     const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
     const quiet = (n) => (n ? count(n) : html`<span class="muted">0</span>`);
     return html`<tr>
-      <td data-label="Type">
-        <a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
-      </td>
+      <th scope="row">
+        <div><a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}</div>
+      </th>
       ${num('Due', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
       ${num('Oldest due', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
       ${num('In flight', quiet(type.running))} ${num('Waiting', quiet(type.pending))}
@@ -194,11 +194,13 @@ class OverviewPage extends Page {
           <tbody>
             ${this.tenants.map(
               (tenant) => html`<tr>
-                <td data-label="Tenant">
-                  <button type="button" class="link" @click=${() => (api.tenant = tenant.tenant)} title="Look at this tenant">${tenant.tenant}</button>
-                  ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
-                  ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
-                </td>
+                <th scope="row">
+                  <div>
+                    <button type="button" class="link" @click=${() => (api.tenant = tenant.tenant)} title="Look at this tenant">${tenant.tenant}</button>
+                    ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
+                    ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
+                  </div>
+                </th>
                 ${num('Due', count(tenant.due))} ${num('Oldest due', tenant.oldestDue ? agoText(tenant.oldestDue) : '–')}
                 ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))} ${num('Dead', count(tenant.dead))}
                 ${num('Completed, hour', count(tenant.hour?.completed))} ${num('Died', count(tenant.hour?.dead))}

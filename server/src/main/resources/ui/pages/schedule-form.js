@@ -102,8 +102,7 @@ class ScheduleForm extends LitElement {
     const abort = new AbortController();
     this.#abort = abort;
     try {
-      const all = readForm(this.#form);
-      const rule = Object.fromEntries(RULE.filter((name) => name in all).map((name) => [name, all[name]]));
+      const rule = readForm(this.#form, RULE);
       if (!rule.cron && !rule.every) {
         this.preview = null;
         this.previewError = null;

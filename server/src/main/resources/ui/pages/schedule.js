@@ -325,7 +325,7 @@ class SchedulePage extends Page {
 
   #row(fire) {
     return html`<tr>
-      <td data-label="Local time">${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</td>
+      <th scope="row"><div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div></th>
       <td data-label="Your time">${time(fire.at)}</td>
       <td data-label="By">${fire.kind}</td>
       <td data-label="Outcome">${outcomeBadge(fire)}</td>

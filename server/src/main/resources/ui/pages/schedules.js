@@ -6,6 +6,7 @@ import { ago, badge, firstLine, visible } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
+import { short } from './fields.js';
 import { isOver, localText, miniStrip, outcomeBadge } from './fires.js';
 import './schedule-form.js';
 
@@ -64,22 +65,26 @@ class SchedulesPage extends Page {
     const last = schedule.fires?.find(isOver);
     const next = schedule.nextRun;
     return html`<tr>
-      <td data-label="Schedule">
-        <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
-        <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
-        <small class="muted"><code>${schedule.cron ?? schedule.every}</code> ${schedule.cron ? schedule.timezone : ''}</small>
-      </td>
+      <th scope="row">
+        <div>
+          <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
+          <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
+          <small><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small>
+        </div>
+      </th>
       <td data-label="Type"><a href=${href('types', schedule.type)}>${schedule.type}</a></td>
       <td data-label="Next run">
         ${next && !schedule.paused
-          ? html`<div>${ago(next.at)}</div><small class="muted" title=${next.note ?? ''}>${localText(next.local)}${next.note ? ' *' : ''}</small>`
+          ? html`<div>${ago(next.at)}<br /><small title=${next.note ?? ''}>${localText(next.local)}${next.note ? ' *' : ''}</small></div>`
           : html`<span class="muted">–</span>`}
       </td>
       <td data-label="Last fires">${miniStrip(schedule.fires)}</td>
       <td data-label="Last outcome">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
       <td data-label="Status">
-        ${statusBadge(schedule)}
-        ${schedule.pausedReason ? html`<div><small class="muted">${firstLine(schedule.pausedReason, 80)}</small></div>` : nothing}
+        <div>
+          ${statusBadge(schedule)}
+          ${schedule.pausedReason ? html`<br /><small>${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
+        </div>
       </td>
     </tr>`;
   }

@@ -52,12 +52,17 @@ class TypesPage extends Page {
     const oldest = stats?.oldestDue ? span((Date.parse(this.stats.at) - Date.parse(stats.oldestDue)) / 1000) : null;
     const perSecond = stats?.hour?.perSecond ?? 0;
     return html`<tr>
-      <td data-label="Type">
-        <a href=${href('types', type.name)}><strong>${type.name}</strong></a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
-        ${type.paused && type.pausedReason ? html`<div><small class="muted">${firstLine(type.pausedReason, 100)}</small></div>` : nothing}
-      </td>
-      <td data-label="Target"><span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
-        <div><small class="muted">${retryText(type.retry)}</small></div>
+      <th scope="row">
+        <div>
+          <a href=${href('types', type.name)}><strong>${type.name}</strong></a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
+          ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
+        </div>
+      </th>
+      <td data-label="Target">
+        <div>
+          <span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
+          <br /><small>${retryText(type.retry)}</small>
+        </div>
       </td>
       ${num('Due', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
       <td class="num" data-label="Oldest due">${oldest ?? none}</td>
