@@ -147,6 +147,8 @@ class TenancyTest {
                 "GET /v1/tenants", Permission.TENANTS,
                 "GET /v1/limits", Permission.ANY));
     calls.put("GET /v1/cluster", Permission.CLUSTER);
+    calls.put("GET /v1/cluster/storage", Permission.CLUSTER);
+    calls.put("GET /v1/me", Permission.ANY);
     calls.put("GET /v1/audit", Permission.AUDIT);
     calls.put("GET /v1/schedules", Permission.SCHEDULES_READ);
     calls.put("GET /v1/schedules/n", Permission.SCHEDULES_READ);
