@@ -7,6 +7,7 @@ import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -18,7 +19,7 @@ import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but those of the cluster takes the tenant first. */
+/** What the API reads and writes; every part but the cluster's takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
@@ -36,4 +37,5 @@ public record Stores(
     ClusterReader cluster,
     StorageReader storage,
     StatsReader stats,
-    ActivityReader activity) {}
+    ActivityReader activity,
+    Events events) {}

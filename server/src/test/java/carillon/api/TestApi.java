@@ -134,7 +134,8 @@ final class TestApi implements AutoCloseable {
         new ClusterReader(world.db),
         new StorageReader(world.db),
         new StatsReader(world.db, world.catalog, world.slots, world.clock),
-        new ActivityReader(world.db));
+        new ActivityReader(world.db),
+        world.events);
   }
 
   int port() {
