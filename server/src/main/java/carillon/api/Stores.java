@@ -1,22 +1,25 @@
 package carillon.api;
 
+import carillon.store.ActivityReader;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
 import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
+import carillon.store.StatsReader;
 import carillon.store.StorageReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but the last two takes the tenant first. */
+/** What the API reads and writes; every part but the cluster's takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
@@ -32,4 +35,7 @@ public record Stores(
     Schedules schedules,
     Backfills backfills,
     ClusterReader cluster,
-    StorageReader storage) {}
+    StorageReader storage,
+    StatsReader stats,
+    ActivityReader activity,
+    Events events) {}

@@ -1,9 +1,11 @@
 package carillon.engine;
 
 import carillon.model.Slot;
+import carillon.store.Activity;
 import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -37,7 +39,9 @@ final class Janitor {
       DeadLetters deadLetters,
       Redrives redrives,
       Backfills backfills,
-      OldFires fires) {}
+      OldFires fires,
+      Activity activity,
+      Events events) {}
 
   Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
     this.slots = slots;
@@ -66,6 +70,8 @@ final class Janitor {
     mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.activity().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.events().forgetOld(MAX_FORGOTTEN));
     return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }
 }

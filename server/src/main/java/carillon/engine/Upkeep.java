@@ -2,12 +2,14 @@ package carillon.engine;
 
 import carillon.model.NodeLease;
 import carillon.model.Term;
+import carillon.store.Activity;
 import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
@@ -17,6 +19,7 @@ import carillon.store.Slots;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -63,7 +66,10 @@ public final class Upkeep implements AutoCloseable {
       Backfills backfills,
       BackfillSteps backfillSteps,
       OldFires oldFires,
-      Fires fires) {}
+      Fires fires,
+      Activity activity,
+      WaitingCounts waiting,
+      Events events) {}
 
   /**
    * How long things are kept.
@@ -97,7 +103,9 @@ public final class Upkeep implements AutoCloseable {
                 store.deadLetters(),
                 store.redrives(),
                 store.backfills(),
-                store.oldFires()),
+                store.oldFires(),
+                store.activity(),
+                store.events()),
             store.clock(),
             keeping.retention());
     var archiver =
@@ -115,8 +123,9 @@ public final class Upkeep implements AutoCloseable {
     vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
-    add("janitor", janitor::cleanOnce); // these two take their time, and nobody waits for them
+    add("janitor", janitor::cleanOnce); // these three take their time, and nobody waits for them
     add("archiver", archiver::archiveOnce);
+    add("census", new Census(store.waiting(), store.clock(), System::nanoTime)::countOnce);
   }
 
   private Loop add(String name, Supplier<Duration> pass) {

@@ -19,6 +19,7 @@ import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.store.Activity;
 import carillon.store.Endings;
 import carillon.store.StoreException;
 import carillon.store.TaskView;
@@ -342,7 +343,9 @@ class EngineTest {
                 world.deadLetters,
                 world.redrives,
                 world.backfills,
-                world.oldFires),
+                world.oldFires,
+                new Activity(world.db),
+                world.events),
             world.clock,
             Duration.ofDays(30));
 
