@@ -81,6 +81,7 @@ public final class HttpApi implements AutoCloseable {
       return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
+    all.addAll(new BulkRoutes(stores.tasks(), once).endpoints());
     all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
     all.addAll(

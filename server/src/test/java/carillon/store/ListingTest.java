@@ -156,4 +156,46 @@ class ListingTest {
       assertThat(seen).isEqualTo(6);
     }
   }
+
+  @Test
+  void running_tasks_are_found_through_their_claims_however_many_others_there_are() {
+    try (World busy = World.create()) {
+      busy.node("node");
+      List<TaskId> running = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        busy.create(World.task(i % 2 == 0 ? "even" : "odd", new Target.Discard()));
+        running.add(busy.claimOne("node").id());
+      }
+      running.sort(Comparator.comparing(TaskId::toString).reversed());
+      busy.create(World.task("even", new Target.Pull(), busy.clock.instant().plusSeconds(3600)));
+      // Of a claim that lists several, some may have ended, and some be held by another by now.
+      busy.sql(
+          """
+          UPDATE carillon.claim
+          SET tenants = (SELECT array_agg(tenant) FROM carillon.task),
+              tasks = (SELECT array_agg(id) FROM carillon.task)
+          WHERE id = (SELECT claim FROM carillon.task WHERE id = '%s')
+          """
+              .formatted(running.getFirst()));
+
+      for (int limit : List.of(1, 2, 5, 100)) {
+        List<TaskId> seen = new ArrayList<>();
+        TaskId before = null;
+        do {
+          Page<TaskView, TaskId> page =
+              busy.tasks.list(
+                  World.TENANT, filter(null, TaskState.RUNNING, null), limit, before, false);
+          page.items().forEach(task -> seen.add(task.id()));
+          before = page.next();
+        } while (before != null);
+        assertThat(seen).as("limit %d", limit).isEqualTo(running);
+      }
+      assertThat(
+              busy.tasks
+                  .list(World.TENANT, filter("odd", TaskState.RUNNING, null), 10, null, true)
+                  .items())
+          .hasSize(2)
+          .allMatch(task -> task.payload() != null);
+    }
+  }
 }
