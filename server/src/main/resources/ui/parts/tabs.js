@@ -39,6 +39,7 @@ class Tabs extends LitElement {
         (tab) => html`<button
           type="button"
           role="tab"
+          id="tab-${tab.id}"
           class="tab"
           aria-selected=${tab.id === this.selected}
           tabindex=${tab.id === this.selected ? 0 : -1}
