@@ -6,9 +6,9 @@ import { ago, count, firstLine, plural, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
-import { purgeDialog, redriveDialog } from './redrives.js';
-import { editById } from './task-edit.js';
-import { kind } from './task-words.js';
+import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
+import { editById } from '../tasks/edit.js';
+import { kind } from '../tasks/words.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },

@@ -7,10 +7,10 @@ import { live } from '../live.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
-import { cancel, commands, edit, redrive, runNow } from './task-edit.js';
-import { getExactly } from './task-exact.js';
-import { Story } from './task-story.js';
-import { advice, message, nextWords, targetText } from './task-words.js';
+import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
+import { getExactly } from '../tasks/exact.js';
+import { Story } from '../tasks/story.js';
+import { advice, message, nextWords, targetText } from '../tasks/words.js';
 
 const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look

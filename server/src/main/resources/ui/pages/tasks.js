@@ -7,9 +7,9 @@ import { live } from '../live.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
-import { bulk, bulkButtons, each, redriveMatching } from './tasks-bulk.js';
-import { Filter, STATUSES, understood } from './tasks-filter.js';
-import './tasks-filters.js';
+import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
+import { Filter, STATUSES, understood } from '../tasks/filter.js';
+import '../tasks/filters.js';
 
 const SETTLE = 500;
 const MOST_LOOKS = 10;

@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import { Problem, api, curl, path } from '../api.js';
 import { visible } from '../format.js';
 import { asked, confirmed, toast } from '../parts.js';
-import { getExactly, parseExactly } from './task-exact.js';
+import { getExactly, parseExactly } from './exact.js';
 
 const two = (n) => String(n).padStart(2, '0');
 

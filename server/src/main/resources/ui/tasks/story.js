@@ -4,7 +4,7 @@ import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { badge, duration, status, time, visible } from '../format.js';
 import { problem } from '../parts.js';
-import { advice, kind, message } from './task-words.js';
+import { advice, kind, message } from './words.js';
 
 const OUTCOMES = {
   RUNNING: ['running', '▶', 'Running'],
