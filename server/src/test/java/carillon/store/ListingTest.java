@@ -2,7 +2,9 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Attempted;
 import carillon.model.NewTask;
+import carillon.model.Outcome;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -13,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -197,5 +200,34 @@ class ListingTest {
           .hasSize(2)
           .allMatch(task -> task.payload() != null);
     }
+  }
+
+  @Test
+  void what_was_run_before_its_day_is_among_the_completed_ones() {
+    try (World early = World.create()) {
+      early.node("node");
+      Instant nextWeek = early.clock.instant().plus(Duration.ofDays(7));
+      TaskId waiting = early.create(World.task("t", new Target.Discard(), nextWeek));
+      assertThat(completed(early)).isEmpty();
+
+      early.db.inTransaction(
+          tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
+      early.endings.finish(
+          List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
+          Set.of(),
+          "node");
+
+      assertThat(completed(early)).containsExactly(waiting);
+    }
+  }
+
+  private static List<TaskId> completed(World world) {
+    return world
+        .tasks
+        .list(World.TENANT, filter(null, TaskState.COMPLETED, null), 10, null, false)
+        .items()
+        .stream()
+        .map(TaskView::id)
+        .toList();
   }
 }
