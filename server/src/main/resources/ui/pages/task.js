@@ -14,6 +14,7 @@ import { advice, message, nextWords, targetText } from '../tasks/words.js';
 
 const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
+const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
 
 const fact = (name, value) =>
   value === null || value === undefined || value === '' || value === nothing
@@ -99,7 +100,10 @@ class TaskPage extends Page {
     this.doing = name;
     this.failed = null;
     try {
-      if ((await action()) !== false) await this.reload();
+      if ((await action()) !== false) {
+        await this.reload();
+        for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+      }
     } catch (e) {
       this.failed = e;
     }
