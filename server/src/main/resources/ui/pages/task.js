@@ -10,7 +10,7 @@ import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
 import { getExactly } from '../tasks/exact.js';
 import { Story } from '../tasks/story.js';
-import { advice, message, nextWords, targetText } from '../tasks/words.js';
+import { advice, errorText, message, nextWords, targetText } from '../tasks/words.js';
 
 const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
@@ -44,7 +44,7 @@ class TaskPage extends Page {
   }
 
   get heading() {
-    return this.task ? `${this.task.type} ${this.task.key ?? this.task.id}` : 'Task';
+    return this.task ? `${this.task.type} ${visible(this.task.key ?? this.task.id)}` : 'Task';
   }
 
   get id() {
@@ -179,7 +179,7 @@ class TaskPage extends Page {
     const dead = task.status === 'DEAD';
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
       <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
-      <p class="error-text">${message(task.error)}</p>
+      ${errorText(message(task.error))}
       <p>${advice(task.error)}</p>
       ${last?.request?.url
         ? html`<p class="wrap"><small>Sent</small> <code>${visible(last.request.method)} ${visible(last.request.url)}</code>

@@ -43,7 +43,18 @@ export const advice = (error) => {
 };
 
 /** 'the target answered 503' as it stands, or what can be said without. */
-export const message = (error) => visible(error?.message ?? error?.kind ?? '').trim() || 'no error text';
+export const message = (error) => error?.message ?? error?.kind ?? '';
+
+const SHOWN = 2_000;
+
+/** The error to be read; of a very long one the head, with all of it beneath. */
+export const errorText = (text, most = SHOWN) => {
+  const shown = visible(text?.slice(0, most)).trim() || 'no error text';
+  return text?.length > most
+    ? html`<p class="error-text">${shown} …</p>
+        ${most === SHOWN ? html`<c-json .value=${text} label="The whole error"></c-json>` : nothing}`
+    : html`<p class="error-text">${shown}</p>`;
+};
 
 /** 'status 503', 'dns': the kind of a failure, short. */
 export const kind = (failure, status) =>
