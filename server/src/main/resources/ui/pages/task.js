@@ -128,7 +128,7 @@ class TaskPage extends Page {
     return html`
       <nav class="trail" aria-label="Where this is"><a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a></nav>
       <h1>${status(task.status)} <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}</h1>
-      <p class="lede">${nextWords(task, this.type, [...this.#story.transitions.values()])}</p>
+      <p class="lede">${nextWords(task, this.type, this.#story.entries()[0])}</p>
       ${problem(this.error)} ${problem(this.failed)}
       ${task.status === 'DEAD' && task.error ? nothing : this.#actions()} ${this.#why()}
       <div class="task-columns">
