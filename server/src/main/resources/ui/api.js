@@ -30,7 +30,8 @@ export const search = (query = {}) => {
 };
 
 /**
- * Tells 'changed' when somebody signs in or out or the tenant is another one.
+ * Tells 'changed' when somebody signs in or out or the tenant is another one, and 'tenants' when
+ * there are others.
  *
  * Calls answer `{data, etag, status}` or throw a Problem.
  */
@@ -54,6 +55,7 @@ class Api extends EventTarget {
 
   set tenant(name) {
     this.#tenant = name;
+    this.#me = null;
     sessionStorage.setItem(TENANT, name);
     this.#changed();
   }
@@ -99,6 +101,7 @@ class Api extends EventTarget {
         ({ data }) => (this.caller = data),
         (e) => {
           this.#me = null;
+          if (e.status === 404 && this.#tenant) this.tenant = ''; // it is gone
           throw e;
         },
       );
@@ -158,8 +161,6 @@ class Api extends EventTarget {
     const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
     if (answer.status === 401) {
       this.signOut('The server does not know this key, or it was revoked. Sign in again.');
-    } else if (answer.status === 404 && this.#tenant && problem.detail === 'there is no such tenant') {
-      this.tenant = '';
     }
     throw problem;
   }

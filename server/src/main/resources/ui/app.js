@@ -34,6 +34,8 @@ class App extends LitElement {
     menu: { state: true },
   };
 
+  #turn = 0;
+
   constructor() {
     super();
     this.route = read(location.hash);
@@ -52,6 +54,7 @@ class App extends LitElement {
     super.connectedCallback();
     addEventListener('hashchange', () => this.#navigate());
     api.addEventListener('changed', () => this.#begin());
+    api.addEventListener('tenants', () => this.#loadTenants());
     live.on('state', () => this.requestUpdate());
     shortcuts({ places: () => this.#places() });
     this.#begin();
@@ -63,6 +66,7 @@ class App extends LitElement {
 
   /** Somebody signed in or out, or looks at another tenant: everything anew. */
   async #begin() {
+    const turn = ++this.#turn;
     this.page = null;
     this.error = null;
     live.stop();
@@ -74,17 +78,20 @@ class App extends LitElement {
     }
     try {
       await api.me();
-      if (api.may('TENANTS')) {
-        const { data } = await api.get('/v1/tenants');
-        this.tenants = data.items.map((tenant) => tenant.name);
-      }
+      await this.#loadTenants();
     } catch (e) {
-      this.error = e;
+      if (turn === this.#turn) this.error = e;
       return;
     }
-    if (!api.signedIn) return;
+    if (turn !== this.#turn) return; // changed again meanwhile
     live.start();
     await this.#navigate();
+  }
+
+  async #loadTenants() {
+    if (!api.may('TENANTS')) return;
+    const { data } = await api.get('/v1/tenants');
+    this.tenants = data.items.map((tenant) => tenant.name);
   }
 
   async #navigate() {

@@ -8,7 +8,7 @@ import { live } from './live.js';
  *
  * Set reactive properties in the constructor: a class field would hide the accessor. Override
  * `load()`: it is called when the page is shown and when its address changes; what it throws is in
- * `this.error`. Start a page with an <h1 tabindex="-1">: it gets the focus.
+ * `this.error`. Who overrides a callback of lit calls super's. The first <h1> gets the focus.
  */
 export class Page extends LitElement {
   static properties = {
