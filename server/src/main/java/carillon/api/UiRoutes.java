@@ -41,20 +41,30 @@ final class UiRoutes {
           "page.js",
           "parts.css",
           "parts.js",
+          "plans.css",
           "router.js",
           "sign-in.js",
           "style.css",
           "theme.js",
           "tokens.css",
+          "pages/activity.js",
+          "pages/attention.js",
+          "pages/backfills.js",
           "pages/cluster.js",
           "pages/dead-letters.js",
+          "pages/fields.js",
+          "pages/fires.js",
           "pages/overview.js",
           "pages/schedule.js",
+          "pages/schedule-form.js",
           "pages/schedules.js",
           "pages/settings.js",
+          "pages/sorting.js",
+          "pages/target.js",
           "pages/task.js",
           "pages/tasks.js",
           "pages/type.js",
+          "pages/type-form.js",
           "pages/types.js",
           "parts/dialogs.js",
           "parts/json.js",
@@ -62,7 +72,15 @@ final class UiRoutes {
           "parts/pages.js",
           "parts/tabs.js",
           "settings/keys.js",
-          "settings/tenants.js");
+          "settings/tenants.js",
+          "tasks.css",
+          "tasks/bulk.js",
+          "tasks/edit.js",
+          "tasks/filter.js",
+          "tasks/filters.js",
+          "tasks/redrives.js",
+          "tasks/story.js",
+          "tasks/words.js");
 
   /** A library, where its files lie in its package, and which of them are served. */
   private record Library(String name, String artifact, String directory, List<String> files) {}
@@ -129,8 +147,7 @@ final class UiRoutes {
   private static String version(Library library) {
     Properties properties = new Properties();
     byte[] text =
-        UiFile.read(
-            "/META-INF/maven/org.webjars.npm/" + library.artifact() + "/pom.properties");
+        UiFile.read("/META-INF/maven/org.webjars.npm/" + library.artifact() + "/pom.properties");
     try {
       properties.load(new StringReader(new String(text, StandardCharsets.UTF_8)));
     } catch (IOException e) {
@@ -181,7 +198,9 @@ final class UiRoutes {
     return String.join(
         "; ",
         "default-src 'none'",
-        "script-src 'self' 'sha256-" + Base64.getEncoder().encodeToString(KeyText.sha256(map.group(1))) + "'",
+        "script-src 'self' 'sha256-"
+            + Base64.getEncoder().encodeToString(KeyText.sha256(map.group(1)))
+            + "'",
         "style-src 'self'",
         "img-src 'self' data:",
         "connect-src 'self'",
@@ -192,5 +211,4 @@ final class UiRoutes {
         "require-trusted-types-for 'script'",
         "trusted-types lit-html");
   }
-
 }
