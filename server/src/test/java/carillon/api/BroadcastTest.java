@@ -54,7 +54,8 @@ class BroadcastTest {
           looks.incrementAndGet();
           lookedAt.set(tenants);
           return Map.of(
-              World.TENANT, types -> types.isEmpty() ? "{\"all\":true}" : "{\"of\":\"" + types + "\"}");
+              World.TENANT,
+              types -> types.isEmpty() ? "{\"all\":true}" : "{\"of\":\"" + types + "\"}");
         },
         new DatabaseGate(world.db, 4),
         world.clock);
@@ -69,6 +70,7 @@ class BroadcastTest {
   private static Caller caller(int tenant, String... types) {
     return new Caller(
         "key:test",
+        "test",
         Role.VIEWER,
         List.of(types),
         new Tenant(
@@ -117,8 +119,7 @@ class BroadcastTest {
   private TaskId happens(int tenant, String type, Instant at) {
     TaskId id = TaskId.at(at, new Random(tenant));
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
-    world.events.write(
-        List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
+    world.events.write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
     return id;
   }
 
@@ -142,7 +143,8 @@ class BroadcastTest {
             event: task
             data: {"id":"%s","type":"mail","from":"PENDING","to":"RUNNING","at":"2027-01-31T08:00:00.123Z","attempt":1}
 
-            the end"""
+            the end\
+            """
                 .formatted(id));
   }
 
