@@ -1,17 +1,56 @@
 package carillon.api;
 
 import carillon.store.Json;
+import io.helidon.webserver.http.ServerResponse;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
-/** What a request is answered with. */
-record Answer(int status, String contentType, String body, Map<String, String> headers) {
+/**
+ * What a request is answered with.
+ *
+ * @param written writes a body that is not text; null if {@code body} is all
+ * @param live written instead of the body, as long as it goes on
+ */
+record Answer(
+    int status,
+    String contentType,
+    String body,
+    Map<String, String> headers,
+    @Nullable Written written,
+    @Nullable Live live) {
+
+  /** Writes a body, head included. */
+  interface Written {
+    void to(ServerResponse response);
+  }
 
   static final String JSON = "application/json";
 
   Answer {
     headers = Map.copyOf(headers);
+  }
+
+  Answer(int status, String contentType, String body, Map<String, String> headers) {
+    this(status, contentType, body, headers, null, null);
+  }
+
+  /** A body that comes about while it is written. */
+  interface Live extends AutoCloseable {
+
+    /** Returns when it is over. */
+    void writeTo(OutputStream out) throws IOException, InterruptedException;
+
+    /** Called once nobody writes it any more, and also if nobody ever does. */
+    @Override
+    void close();
+  }
+
+  static Answer live(String contentType, Live body) {
+    return new Answer(200, contentType, "", Map.of(), null, body);
   }
 
   static Answer json(int status, ObjectNode body) {
@@ -33,7 +72,12 @@ record Answer(int status, String contentType, String body, Map<String, String> h
   Answer with(String header, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(header, value);
-    return new Answer(status, contentType, body, more);
+    return new Answer(status, contentType, body, more, written, live);
+  }
+
+  /** The same with a body that is not text. */
+  Answer written(Written other) {
+    return new Answer(status, contentType, body, headers, other, live);
   }
 
   Answer withVersion(int version) {

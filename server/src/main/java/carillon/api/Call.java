@@ -5,9 +5,11 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +28,14 @@ final class Call {
   private final Function<String, List<String>> headers;
   private final RequestBody body;
   private final @Nullable Caller caller;
+  private final Supplier<Caller> callerNow;
 
-  Call(Request request, Map<String, String> parameters, Query query, @Nullable Caller caller) {
+  Call(
+      Request request,
+      Map<String, String> parameters,
+      Query query,
+      @Nullable Caller caller,
+      Supplier<Caller> callerNow) {
     this.method = request.method();
     this.path = request.path();
     this.headers = request.headers();
@@ -35,6 +43,7 @@ final class Call {
     this.parameters = Map.copyOf(parameters);
     this.query = query;
     this.caller = caller;
+    this.callerNow = callerNow;
   }
 
   /**
@@ -64,6 +73,15 @@ final class Call {
   /** Only for endpoints that need a key. */
   Caller caller() {
     return Objects.requireNonNull(caller, "this endpoint needs no key, so it has no caller");
+  }
+
+  /**
+   * The same as of now, for requests that go on for long.
+   *
+   * @throws ApiException if the credentials are no longer good
+   */
+  Caller callerNow() {
+    return callerNow.get();
   }
 
   TenantId tenant() {
@@ -125,6 +143,19 @@ final class Call {
     // A weak tag never matches strongly, and a text that is no number was never a version.
     boolean version = !tag.startsWith("W/") && matcher.group(1).matches("[0-9]{1,9}");
     return new IfMatch(version ? Integer.parseInt(matcher.group(1)) : IfMatch.NEVER, true);
+  }
+
+  /** Whether the client can read a body that is packed like this. */
+  boolean accepts(String coding) {
+    for (String header : headers.apply("Accept-Encoding")) {
+      for (String each : header.toLowerCase(Locale.ROOT).split(",", -1)) {
+        String[] parts = each.strip().split("\\s*;\\s*q\\s*=\\s*", 2);
+        if (parts[0].equals(coding) && (parts.length == 1 || !parts[1].matches("0(\\.0*)?"))) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /** Whether the client already has what carries this tag. */

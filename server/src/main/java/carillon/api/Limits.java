@@ -30,8 +30,12 @@ final class Limits {
   static final int SCHEMA_BYTES = 64 << 10;
   static final int CATCH_UP = 1_000;
   static final int PREVIEWED = 100;
+  static final int LISTED_FIRES = 30;
   static final int PAUSE_AFTER_FAILURES = 1_000;
   static final int REASON_CHARS = 500;
+  static final int STREAMS = 1_000;
+  static final int STREAMS_OF_TENANT = 100;
+  static final int WATCHED_TASKS = 100;
   static final int REQUEST_LINE_BYTES = 8 << 10;
   static final int HEADER_BYTES = 16 << 10;
   static final int HEADERS = 100;
@@ -72,6 +76,10 @@ final class Limits {
     node.put("cronChars", Recurrence.MAX_CHARACTERS);
     node.put("catchUpLimit", CATCH_UP);
     node.put("previewCount", PREVIEWED);
+    node.put("listedFires", LISTED_FIRES);
+    node.put("streams", STREAMS);
+    node.put("streamsOfTenant", STREAMS_OF_TENANT);
+    node.put("watchedTasks", WATCHED_TASKS);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
     node.put("headers", HEADERS);

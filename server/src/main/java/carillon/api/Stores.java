@@ -7,12 +7,14 @@ import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.StatsReader;
+import carillon.store.StorageReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
@@ -33,5 +35,7 @@ public record Stores(
     Schedules schedules,
     Backfills backfills,
     ClusterReader cluster,
+    StorageReader storage,
     StatsReader stats,
-    ActivityReader activity) {}
+    ActivityReader activity,
+    Events events) {}

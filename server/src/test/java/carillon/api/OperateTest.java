@@ -19,7 +19,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -42,15 +41,15 @@ class OperateTest {
   }
 
   private static List<Endpoint> endpoints() {
+    Stores stores = TestApi.stores(api.world);
     return HttpApi.endpoints(
             TestApi.config(0, 1),
-            TestApi.stores(api.world),
-            new DatabaseGate(api.world.db, 1),
+            stores,
+            HttpApi.Shared.of(stores, 1, InstantSource.system()),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             Optional::empty,
             api.metrics,
-            InstantSource.system(),
-            new AtomicBoolean())
+            InstantSource.system())
         .all();
   }
 
@@ -125,7 +124,7 @@ class OperateTest {
 
   @Test
   void pages_need_no_key_carry_a_strict_policy_and_are_not_sent_twice() {
-    for (String path : List.of("/", "/docs", "/openapi.json", "/ui/docs.js", "/ui/docs.css")) {
+    for (String path : List.of("/docs", "/openapi.json", "/ui/docs.js", "/ui/docs.css")) {
       TestApi.Reply page = api.request("GET", path).send().expect(200);
       String tag = String.valueOf(page.header("etag"));
 

@@ -12,6 +12,7 @@ import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Json;
 import carillon.store.StatsReader;
+import carillon.store.StorageReader;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -107,7 +108,8 @@ final class TestApi implements AutoCloseable {
         new SecretKeySpec(new byte[32], "HmacSHA256"),
         databaseRequests,
         Duration.ofSeconds(2),
-        brokers);
+        brokers,
+        "test");
   }
 
   static Stores stores(World world) {
@@ -130,8 +132,10 @@ final class TestApi implements AutoCloseable {
         world.schedules,
         backfills,
         new ClusterReader(world.db),
+        new StorageReader(world.db),
         new StatsReader(world.db, world.catalog, world.slots, world.clock),
-        new ActivityReader(world.db));
+        new ActivityReader(world.db),
+        world.events);
   }
 
   int port() {

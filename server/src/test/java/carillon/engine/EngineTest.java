@@ -344,7 +344,8 @@ class EngineTest {
                 world.redrives,
                 world.backfills,
                 world.oldFires,
-                new Activity(world.db)),
+                new Activity(world.db),
+                world.events),
             world.clock,
             Duration.ofDays(30));
 

@@ -16,6 +16,7 @@ import carillon.store.Claims;
 import carillon.store.Db;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Leadership;
 import carillon.store.Nodes;
@@ -135,7 +136,8 @@ class UpkeepTest {
             new OldFires(leaderDb),
             new Fires(leaderDb, world.tasks),
             new Activity(leaderDb),
-            new WaitingCounts(leaderDb)),
+            new WaitingCounts(leaderDb),
+            new Events(leaderDb)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
           askedForLease.add(Thread.currentThread().getName());
