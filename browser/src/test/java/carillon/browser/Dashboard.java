@@ -5,9 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.client.Carillon;
 import com.microsoft.playwright.BrowserContext;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.options.AriaRole;
-import com.microsoft.playwright.options.WaitForSelectorState;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -16,6 +15,7 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import tools.jackson.databind.JsonNode;
 
 /**
  * The dashboard for a test class: a tenant of its own, and for each test a tab that is watched.
@@ -26,6 +26,7 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
 
   private static final Path PICTURES = Path.of("target/screenshots");
 
+  private final Map<String, String> keys = new HashMap<>();
   private @Nullable Site site;
   private @Nullable String key;
   private @Nullable String tenant;
@@ -104,23 +105,24 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
 
   static void signIn(Page page, String key) {
     page.getByLabel("API key").fill(key);
-    page.getByRole(AriaRole.BUTTON, new Page.GetByRoleOptions().setName("Sign in")).click();
+    Parts.button(page, "Sign in").click();
   }
 
   /** Goes to another route of the page that is open. */
   static void go(Page page, String route) {
-    page.evaluate("route => { location.hash = route; }", route);
+    leave(page, route);
     settle(page);
+  }
+
+  /** The same where something else may come of it. */
+  static void leave(Page page, String route) {
+    page.evaluate("route => { location.hash = route; }", route);
   }
 
   /** Returns when the page has its heading and nothing on it is still being fetched. */
   static void settle(Page page) {
-    page.locator("main h1").first().waitFor();
-    page.locator("main [aria-busy=true]")
-        .first()
-        .waitFor(
-            new com.microsoft.playwright.Locator.WaitForOptions()
-                .setState(WaitForSelectorState.HIDDEN));
+    page.locator("header.top ~ main h1").first().waitFor();
+    page.waitForFunction("() => !document.querySelector('main :is([aria-busy=true], .loading)')");
   }
 
   /** An answer with this status is part of the test. */
@@ -144,7 +146,13 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
         types.length == 0
             ? Map.of("name", name, "role", role)
             : Map.of("name", name, "role", role, "types", List.of(types));
-    return admin().withTenant(tenant()).post("/v1/keys", wanted).get("key").asString();
+    JsonNode made = admin().withTenant(tenant()).post("/v1/keys", wanted);
+    keys.put(made.get("key").asString(), made.get("id").asString());
+    return made.get("key").asString();
+  }
+
+  void revoke(String key) {
+    admin().withTenant(tenant()).delete("/v1/keys/" + keys.get(key));
   }
 
   String tenant() {
