@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import carillon.client.Carillon;
 import carillon.client.NewTask;
 import com.microsoft.playwright.Page;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -50,7 +52,7 @@ class HostileTextTest {
           "<a href=\"javascript:window.hostile=1\" style=\"position:fixed;inset:0\">click</a>");
 
   /** What keys and the like must not have, but outputs and errors may. */
-  private static final String ANSI = "\u001B[31mred\u001B[0m\u0007\u0000".replace("\u0000", "");
+  private static final String ANSI = "\u001B[31mred\u001B[0m\u0007";
 
   private static final String LONG = "W".repeat(256 * 1024 - 4_000);
 
@@ -61,9 +63,12 @@ class HostileTextTest {
   static void fill() {
     Carillon carillon = dashboard.carillon();
     receiver.answers("/hostile", 400, String.join("\n", TEXTS) + ANSI);
-    Map<String, Object> http = new HashMap<>();
-    http.putAll((Map<String, Object>) receiver.target("/hostile").get("http"));
-    http.put("headers", Map.of("X-Hostile", SCRIPT, "X-Image", IMAGE));
+    Map<String, Object> http =
+        Map.of(
+            "url",
+            receiver.url("/hostile"),
+            "headers",
+            Map.of("X-Hostile", SCRIPT, "X-Image", IMAGE));
     carillon.put(
         "/v1/types/answered",
         Map.of("target", Map.of("http", http), "schema", Map.of("description", SCRIPT + IMAGE)));
@@ -177,8 +182,7 @@ class HostileTextTest {
   }
 
   private static String encoded(String text) {
-    return java.net.URLEncoder.encode(text, java.nio.charset.StandardCharsets.UTF_8)
-        .replace("+", "%20");
+    return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
   @Test

@@ -45,10 +45,11 @@ final class Receiver implements AutoCloseable {
   }
 
   Map<String, Object> target(String path) {
-    return Map.of(
-        "http",
-        Map.of(
-            "url", "http://127.0.0.1:" + server.getAddress().getPort() + path, "method", "POST"));
+    return Map.of("http", Map.of("url", url(path)));
+  }
+
+  String url(String path) {
+    return "http://127.0.0.1:" + server.getAddress().getPort() + path;
   }
 
   @Override

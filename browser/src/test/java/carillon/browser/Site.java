@@ -1,5 +1,7 @@
 package carillon.browser;
 
+import static java.util.Objects.requireNonNull;
+
 import carillon.client.Carillon;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
@@ -13,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
@@ -25,14 +28,19 @@ final class Site implements AutoCloseable {
   private static final List<Path> PLACES =
       List.of(Path.of("/usr/bin/chromium"), Path.of("/usr/bin/chromium-browser"));
 
+  /** An address and an admin key, to look at a program that runs already. */
+  private static final @Nullable String URL = System.getProperty("carillon.browser.url");
+
+  private static final String KEY = System.getProperty("carillon.browser.key", "");
+
   private final Path directory;
-  private final Program program;
+  private final @Nullable Program program;
   private final Playwright playwright;
   private final Browser browser;
 
   private Site(Path chromium) throws IOException {
     this.directory = Files.createTempDirectory("carillon-browser");
-    this.program = new Program(directory);
+    this.program = URL == null ? new Program(directory) : null;
     Map<String, String> environment = new HashMap<>(System.getenv());
     environment.put("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
     this.playwright = Playwright.create(new Playwright.CreateOptions().setEnv(environment));
@@ -71,11 +79,11 @@ final class Site implements AutoCloseable {
   }
 
   String url() {
-    return program.url();
+    return program == null ? requireNonNull(URL) : program.url();
   }
 
   String adminKey() {
-    return program.adminKey();
+    return program == null ? KEY : program.adminKey();
   }
 
   Carillon connect(String key) {
@@ -90,7 +98,9 @@ final class Site implements AutoCloseable {
   public void close() throws IOException {
     browser.close();
     playwright.close();
-    program.close();
+    if (program != null) {
+      program.close();
+    }
     try (Stream<Path> files = Files.walk(directory)) {
       files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
     }

@@ -3,6 +3,7 @@ package carillon.browser;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,13 +38,13 @@ class WalkTest {
     Dashboard.picture(page, "walk-1-overview", Look.LIGHT);
 
     Parts.link(page, "Tasks").click();
-    page.getByRole(com.microsoft.playwright.options.AriaRole.SEARCHBOX).first().fill(Samples.ORDER);
+    page.getByRole(AriaRole.SEARCHBOX).first().fill(Samples.ORDER);
     page.keyboard().press("Enter");
     assertThat(Parts.rows(page, Samples.ORDER)).hasCount(1);
     assertThat(Parts.rows(page, Samples.ORDER)).containsText("Dead");
     Dashboard.picture(page, "walk-2-found", Look.LIGHT);
 
-    Parts.rows(page, Samples.ORDER).getByRole(com.microsoft.playwright.options.AriaRole.LINK)
+    Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK)
         .first()
         .click();
     assertThat(Parts.main(page)).containsText(Samples.REASON);
