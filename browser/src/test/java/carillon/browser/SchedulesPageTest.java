@@ -84,11 +84,11 @@ class SchedulesPageTest {
     Parts.button(page, "Pause").click();
     Parts.dialog(page).getByLabel("Why").fill("holidays <i>");
     Parts.confirm(page, "Pause");
-    assertThat(page.locator(".banner")).containsText("holidays <i>");
+    assertThat(page.getByRole(AriaRole.NOTE)).containsText("holidays <i>");
     Parts.button(page, "Resume").click();
     Parts.confirm(page, "Resume");
 
-    assertThat(page.locator(".banner")).hasCount(0);
+    assertThat(page.getByRole(AriaRole.NOTE)).hasCount(0);
     Assertions.assertThat(read("paused").get("paused").asBoolean()).isFalse();
   }
 
