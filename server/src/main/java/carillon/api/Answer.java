@@ -1,17 +1,37 @@
 package carillon.api;
 
 import carillon.store.Json;
+import io.helidon.webserver.http.ServerResponse;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
-/** What a request is answered with. */
-record Answer(int status, String contentType, String body, Map<String, String> headers) {
+/**
+ * What a request is answered with.
+ *
+ * @param written writes a body that is not text; null if {@code body} is all
+ */
+record Answer(
+    int status,
+    String contentType,
+    String body,
+    Map<String, String> headers,
+    @Nullable Written written) {
+
+  /** Writes a body, head included. */
+  interface Written {
+    void to(ServerResponse response);
+  }
 
   static final String JSON = "application/json";
 
   Answer {
     headers = Map.copyOf(headers);
+  }
+
+  Answer(int status, String contentType, String body, Map<String, String> headers) {
+    this(status, contentType, body, headers, null);
   }
 
   static Answer json(int status, ObjectNode body) {
@@ -33,7 +53,12 @@ record Answer(int status, String contentType, String body, Map<String, String> h
   Answer with(String header, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(header, value);
-    return new Answer(status, contentType, body, more);
+    return new Answer(status, contentType, body, more, written);
+  }
+
+  /** The same with a body that is not text. */
+  Answer written(Written other) {
+    return new Answer(status, contentType, body, headers, other);
   }
 
   Answer withVersion(int version) {

@@ -18,6 +18,7 @@ import javax.crypto.SecretKey;
  *     connections
  * @param stopGrace how long running requests may finish when stopped. Default 5 s.
  * @param brokers the clusters that the operator has registered. Default none.
+ * @param version of this program, for people
  */
 public record ApiConfig(
     String bind,
@@ -27,7 +28,8 @@ public record ApiConfig(
     SecretKey secret,
     int databaseRequests,
     Duration stopGrace,
-    Set<BrokerName> brokers) {
+    Set<BrokerName> brokers,
+    String version) {
 
   public ApiConfig {
     brokers = Set.copyOf(brokers);

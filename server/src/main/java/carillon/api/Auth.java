@@ -53,7 +53,11 @@ final class Auth {
     // The admin key is compared by hash: equal cost for whatever is sent.
     if (MessageDigest.isEqual(KeyText.sha256(token), adminKeyHash)) {
       return new Caller(
-          "admin", Role.ADMIN, List.of(), tenant(DEFAULT_TENANT).orElseThrow(Auth::unauthorized));
+          "admin",
+          "admin",
+          Role.ADMIN,
+          List.of(),
+          tenant(DEFAULT_TENANT).orElseThrow(Auth::unauthorized));
     }
     KeyText text = KeyText.parse(token).orElseThrow(Auth::unauthorized);
     byte[] hash = text.hash();
@@ -61,7 +65,7 @@ final class Auth {
     Role role = Role.labelled(key.role()).orElseThrow(Auth::unauthorized);
     // The key is remembered longer than the settings of its tenant.
     Tenant tenant = tenants.find(key.tenant().name()).orElse(key.tenant());
-    return new Caller("key:" + key.id(), role, key.types(), tenant);
+    return new Caller("key:" + key.id(), key.name(), role, key.types(), tenant);
   }
 
   private Caller onTenant(Caller caller, List<String> header) {
@@ -79,7 +83,7 @@ final class Auth {
     Tenant other =
         tenant(name)
             .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
-    return new Caller(caller.who(), caller.role(), caller.types(), other);
+    return new Caller(caller.who(), caller.name(), caller.role(), caller.types(), other);
   }
 
   private Optional<Tenant> tenant(String name) {

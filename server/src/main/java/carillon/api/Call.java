@@ -5,6 +5,7 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
@@ -125,6 +126,19 @@ final class Call {
     // A weak tag never matches strongly, and a text that is no number was never a version.
     boolean version = !tag.startsWith("W/") && matcher.group(1).matches("[0-9]{1,9}");
     return new IfMatch(version ? Integer.parseInt(matcher.group(1)) : IfMatch.NEVER, true);
+  }
+
+  /** Whether the client can read a body that is packed like this. */
+  boolean accepts(String coding) {
+    for (String header : headers.apply("Accept-Encoding")) {
+      for (String each : header.toLowerCase(Locale.ROOT).split(",", -1)) {
+        String[] parts = each.strip().split("\\s*;\\s*q\\s*=\\s*", 2);
+        if (parts[0].equals(coding) && (parts.length == 1 || !parts[1].matches("0(\\.0*)?"))) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /** Whether the client already has what carries this tag. */

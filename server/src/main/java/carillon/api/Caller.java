@@ -10,9 +10,10 @@ import java.util.List;
  * Who sends a request, and on which tenant it acts.
  *
  * @param who how the caller is named in audit records; never a secret
+ * @param name of the key, as whoever made it called it
  * @param types the task types that it may touch; empty means all
  */
-record Caller(String who, Role role, List<String> types, Tenant tenant) {
+record Caller(String who, String name, Role role, List<String> types, Tenant tenant) {
 
   Caller {
     types = List.copyOf(types);

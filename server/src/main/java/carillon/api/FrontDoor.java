@@ -260,10 +260,15 @@ final class FrontDoor implements Handler, DirectHandler {
     }
     response.status(Status.create(answer.status()));
     boolean isHead = request.prologue().method().text().equals(HEAD);
-    if (answer.body().isEmpty() || isHead) {
+    Answer.Written written = answer.written();
+    if ((written == null && answer.body().isEmpty()) || isHead) {
       response.send();
+      return;
+    }
+    headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
+    if (written != null) {
+      written.to(response);
     } else {
-      headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
       response.send(answer.body().getBytes(StandardCharsets.UTF_8));
     }
   }

@@ -80,6 +80,7 @@ public final class HttpApi implements AutoCloseable {
     if (!config.servesTasks()) {
       return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
+    all.addAll(new UiRoutes().endpoints());
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
     all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
@@ -106,7 +107,9 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new PreviewRoute(clock).endpoints());
     all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
+    all.addAll(new MeRoute(config.version()).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
+    all.addAll(new StorageRoute(stores.storage(), database).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }

@@ -33,7 +33,6 @@ final class OperateRoutes {
             "/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
         file("/openapi.json", "openapi.json", "application/json"),
-        file("/", "docs.html", "text/html; charset=utf-8"),
         file("/docs", "docs.html", "text/html; charset=utf-8"),
         file("/ui/docs.js", "docs.js", "text/javascript; charset=utf-8"),
         file("/ui/docs.css", "docs.css", "text/css; charset=utf-8"));

@@ -11,11 +11,12 @@ import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
+import carillon.store.StorageReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but the last takes the tenant first. */
+/** What the API reads and writes; every part but the last two takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
@@ -30,4 +31,5 @@ public record Stores(
     Restores restores,
     Schedules schedules,
     Backfills backfills,
-    ClusterReader cluster) {}
+    ClusterReader cluster,
+    StorageReader storage) {}

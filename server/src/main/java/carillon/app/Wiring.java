@@ -53,6 +53,7 @@ import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
+import carillon.store.StorageReader;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -248,7 +249,8 @@ final class Wiring {
             new Restores(catalog, slots),
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
-            new ClusterReader(apiDb));
+            new ClusterReader(apiDb),
+            new StorageReader(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections, brokers),
@@ -394,7 +396,8 @@ final class Wiring {
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
         Duration.ofSeconds(5),
-        brokers);
+        brokers,
+        Main.version());
   }
 
   private static @Nullable AlertRule alertRule(Config.Alert alert) {

@@ -10,6 +10,7 @@ import carillon.model.Timetable;
 import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Json;
+import carillon.store.StorageReader;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -105,7 +106,8 @@ final class TestApi implements AutoCloseable {
         new SecretKeySpec(new byte[32], "HmacSHA256"),
         databaseRequests,
         Duration.ofSeconds(2),
-        brokers);
+        brokers,
+        "test");
   }
 
   static Stores stores(World world) {
@@ -127,7 +129,8 @@ final class TestApi implements AutoCloseable {
         world.restores,
         world.schedules,
         backfills,
-        new ClusterReader(world.db));
+        new ClusterReader(world.db),
+        new StorageReader(world.db));
   }
 
   int port() {

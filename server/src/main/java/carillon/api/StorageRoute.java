@@ -1,0 +1,89 @@
+package carillon.api;
+
+import carillon.store.StorageReader;
+import carillon.store.StorageReader.Part;
+import carillon.store.StorageReader.Storage;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Shows what the tables take and how clean they are, for admins. */
+final class StorageRoute {
+
+  /** Sizes are asked of the file system, file by file: often enough for people to look at. */
+  private static final Duration KEPT = Duration.ofSeconds(10);
+
+  private final StorageReader reader;
+  private final DatabaseGate database;
+  private final ReentrantLock looking = new ReentrantLock();
+
+  // Both only by who holds the lock.
+  private @Nullable Storage last;
+  private long lookedAt;
+
+  StorageRoute(StorageReader reader, DatabaseGate database) {
+    this.reader = reader;
+    this.database = database;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(Endpoint.get("/v1/cluster/storage", Permission.CLUSTER, _ -> show()));
+  }
+
+  private Answer show() {
+    Storage storage = look();
+    ObjectNode answer =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("at", Times.format(storage.at()))
+            .put("oldestSnapshot", text(storage.oldestSnapshot()))
+            .put("deadRows", sum(storage, Part::deadRows))
+            .put("bytes", sum(storage, Part::bytes));
+    ArrayNode slots = answer.putArray("slots");
+    for (StorageReader.SlotPart slot : storage.slots()) {
+      json(slots.addObject().put("day", slot.day().toString()), slot.part())
+          .put("lastVacuumAt", Times.formatOrNull(slot.lastVacuumAt()));
+    }
+    ArrayNode tables = answer.putArray("tables");
+    for (StorageReader.TablePart table : storage.tables()) {
+      json(tables.addObject().put("name", table.name()), table.part());
+    }
+    return Answer.json(200, answer);
+  }
+
+  private Storage look() {
+    looking.lock();
+    try {
+      long now = System.nanoTime();
+      Storage known = last;
+      if (known == null || now - lookedAt > KEPT.toNanos()) {
+        known = database.use(reader::read);
+        last = known;
+        lookedAt = now;
+      }
+      return known;
+    } finally {
+      looking.unlock();
+    }
+  }
+
+  private static ObjectNode json(ObjectNode node, Part part) {
+    return node.put("bytes", part.bytes())
+        .put("rows", part.rows())
+        .put("deadRows", part.deadRows());
+  }
+
+  private static long sum(Storage storage, ToLongFunction<Part> number) {
+    return storage.slots().stream().mapToLong(slot -> number.applyAsLong(slot.part())).sum()
+        + storage.tables().stream().mapToLong(table -> number.applyAsLong(table.part())).sum();
+  }
+
+  private static @Nullable String text(@Nullable Duration duration) {
+    return duration == null ? null : duration.toString();
+  }
+}

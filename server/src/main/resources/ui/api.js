@@ -1,0 +1,202 @@
+// The one way to the server: adds the key and the tenant, turns refusals into Problems.
+
+const KEY = 'carillon.key';
+const TENANT = 'carillon.tenant';
+const PATIENCE = 30_000;
+
+/** What the server (or the network) answered instead of what was asked for. */
+export class Problem extends Error {
+  constructor(status, body = {}) {
+    super(body.detail ?? body.title ?? `the server answered ${status}`);
+    this.status = status;
+    this.code = body.code ?? '';
+    this.title = body.title ?? (status ? `Refused with ${status}` : 'The server cannot be reached');
+    this.detail = body.detail ?? '';
+    /** @type {{pointer: string, code: string, detail: string}[]} */
+    this.errors = Array.isArray(body.errors) ? body.errors : [];
+    this.requestId = body.requestId ?? '';
+  }
+}
+
+/** Puts values into a path, each of them encoded: path`/v1/tasks/${id}`. */
+export const path = (strings, ...values) =>
+  strings.reduce((text, part, i) => text + encodeURIComponent(values[i - 1]) + part);
+
+/** The query of a URL from an object or URLSearchParams; what is empty is left out. */
+export const search = (query = {}) => {
+  const entries = query instanceof URLSearchParams ? [...query] : Object.entries(query);
+  const kept = entries.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return kept.length > 0 ? `?${new URLSearchParams(kept)}` : '';
+};
+
+/**
+ * Tells 'changed' when somebody signs in or out or the tenant is another one.
+ *
+ * Calls answer `{data, etag, status}` or throw a Problem.
+ */
+class Api extends EventTarget {
+  #key = sessionStorage.getItem(KEY);
+  #tenant = sessionStorage.getItem(TENANT) ?? '';
+  #me = null;
+  /** Who is signed in, as GET /v1/me said last; null before. */
+  caller = null;
+  /** Why nobody is signed in any more, for the sign-in page. */
+  farewell = '';
+
+  get signedIn() {
+    return this.#key !== null;
+  }
+
+  /** The tenant that is looked at. */
+  get tenant() {
+    return this.#tenant || this.caller?.tenant || '';
+  }
+
+  set tenant(name) {
+    this.#tenant = name;
+    this.#me = null;
+    sessionStorage.setItem(TENANT, name);
+    this.#changed();
+  }
+
+  /** The tenant that was chosen, if it was: what the header Carillon-Tenant says. */
+  get actsOn() {
+    return this.#tenant;
+  }
+
+  /** Tries the key and keeps it, in this tab only, if the server knows it. */
+  async signIn(key) {
+    this.#key = key;
+    this.#tenant = '';
+    sessionStorage.removeItem(TENANT);
+    try {
+      await this.me(true);
+    } catch (e) {
+      this.#key = null;
+      this.farewell = '';
+      throw e;
+    }
+    sessionStorage.setItem(KEY, key);
+    this.farewell = '';
+    this.#changed();
+  }
+
+  signOut(farewell = '') {
+    if (!this.signedIn) return;
+    this.#key = null;
+    this.#me = null;
+    this.#tenant = '';
+    this.caller = null;
+    this.farewell = farewell;
+    sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(TENANT);
+    this.#changed();
+  }
+
+  /** GET /v1/me, asked once. */
+  me(again = false) {
+    if (again || this.#me === null) {
+      this.#me = this.get('/v1/me').then(
+        ({ data }) => (this.caller = data),
+        (e) => {
+          this.#me = null;
+          if (e.status === 404 && this.#tenant) this.tenant = ''; // it is gone
+          throw e;
+        },
+      );
+    }
+    return this.#me;
+  }
+
+  may(permission) {
+    return this.caller?.permissions?.includes(permission) ?? false;
+  }
+
+  get(path, { query, signal } = {}) {
+    return this.#call('GET', path + search(query), undefined, { signal });
+  }
+
+  post(path, body, options) {
+    return this.#call('POST', path, body, options);
+  }
+
+  put(path, body, options) {
+    return this.#call('PUT', path, body, options);
+  }
+
+  patch(path, body, options) {
+    return this.#call('PATCH', path, body, options);
+  }
+
+  del(path, options) {
+    return this.#call('DELETE', path, undefined, options);
+  }
+
+  /** The answer itself, for streams; throws a Problem unless it is a success. */
+  async open(path, { method = 'GET', body, headers = {}, signal } = {}) {
+    const all = { Authorization: `Bearer ${this.#key}`, ...headers };
+    if (this.#tenant) all['Carillon-Tenant'] = this.#tenant;
+    if (body !== undefined) all['Content-Type'] = 'application/json';
+    let answer;
+    try {
+      answer = await fetch(path, {
+        method,
+        headers: all,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal,
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+      });
+    } catch (e) {
+      if (signal?.aborted && e.name === 'AbortError') throw e;
+      const timedOut = e.name === 'TimeoutError';
+      throw new Problem(0, {
+        code: 'unreachable',
+        detail: timedOut ? 'it did not answer in time' : 'is it running, and is the network up?',
+      });
+    }
+    if (answer.ok) return answer;
+    const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
+    if (answer.status === 401) {
+      this.signOut('The server does not know this key, or it was revoked. Sign in again.');
+    }
+    throw problem;
+  }
+
+  async #call(method, path, body, { ifMatch, signal, headers = {} } = {}) {
+    const limit = AbortSignal.timeout(PATIENCE);
+    const answer = await this.open(path, {
+      method,
+      body,
+      headers: ifMatch ? { ...headers, 'If-Match': ifMatch } : headers,
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    });
+    const text = await answer.text();
+    return {
+      data: text === '' ? null : JSON.parse(text),
+      etag: answer.headers.get('ETag'),
+      status: answer.status,
+    };
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event('changed'));
+  }
+}
+
+export const api = new Api();
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The same call for a shell, with the key from the environment: it is never shown. */
+export const curl = (method, path, body) => {
+  const lines = [method === 'GET' ? 'curl -sS' : `curl -sS -X ${method}`];
+  lines.push(`-H "Authorization: Bearer $CARILLON_KEY"`);
+  if (api.actsOn) lines.push(`-H ${quoted(`Carillon-Tenant: ${api.actsOn}`)}`);
+  if (body !== undefined) {
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`);
+  }
+  lines.push(quoted(location.origin + path));
+  return lines.join(' \\\n  ');
+};

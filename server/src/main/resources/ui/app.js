@@ -1,0 +1,210 @@
+// The frame around every page: navigation, tenant, theme, keys, sign-in.
+
+import { LitElement, html, nothing } from 'lit';
+import { api } from './api.js';
+import { live } from './live.js';
+import { PLACES, load, read } from './router.js';
+import { confirmed, problem, toast } from './parts.js';
+import { shortcuts } from './keys.js';
+import './sign-in.js';
+
+const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
+
+const LIVE = {
+  live: ['live', 'Live', 'Numbers and tasks change here as they do on the server'],
+  polling: ['slow', 'Every 10 s', 'The server gives no stream now; it is asked every 10 seconds'],
+  reconnecting: ['slow', 'Connecting', 'Connecting to the server'],
+  paused: ['off', 'Paused', 'Paused while this tab was hidden'],
+  offline: ['off', 'Offline', 'The server cannot be reached; what is shown may be old'],
+};
+
+const keptTheme = () => {
+  const kept = localStorage.getItem('carillon.theme');
+  return kept in THEMES ? kept : 'auto';
+};
+
+/** The application. */
+class App extends LitElement {
+  static properties = {
+    route: { state: true },
+    page: { state: true },
+    error: { state: true },
+    tenants: { state: true },
+    theme: { state: true },
+    menu: { state: true },
+  };
+
+  #turn = 0;
+
+  constructor() {
+    super();
+    this.route = read(location.hash);
+    this.page = null;
+    this.error = null;
+    this.tenants = [];
+    this.theme = keptTheme();
+    this.menu = false;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    addEventListener('hashchange', () => this.#navigate());
+    api.addEventListener('changed', () => this.#begin());
+    live.on('state', () => this.requestUpdate());
+    shortcuts({ places: () => this.#places() });
+    this.#begin();
+  }
+
+  #places() {
+    return PLACES.filter((place) => !place.permission || api.may(place.permission));
+  }
+
+  /** Somebody signed in or out, or looks at another tenant: everything anew. */
+  async #begin() {
+    const turn = ++this.#turn;
+    this.page = null;
+    this.error = null;
+    live.stop();
+    this.requestUpdate();
+    if (!api.signedIn) {
+      this.tenants = [];
+      document.title = 'Sign in · Carillon';
+      return;
+    }
+    try {
+      await api.me();
+      if (api.may('TENANTS')) {
+        const { data } = await api.get('/v1/tenants');
+        this.tenants = data.items.map((tenant) => tenant.name);
+      }
+    } catch (e) {
+      if (turn === this.#turn) this.error = e;
+      return;
+    }
+    if (turn !== this.#turn) return; // changed again meanwhile
+    live.start();
+    await this.#navigate();
+  }
+
+  async #navigate() {
+    const before = this.route;
+    this.route = read(location.hash);
+    this.menu = false;
+    if (!api.signedIn || !api.caller) return;
+    const { page, tag, path, params, query } = this.route;
+    // The same page with another query is not made anew: it keeps what it knows.
+    if (this.page && before.path === path) {
+      this.page.query = query;
+      return;
+    }
+    try {
+      await load(page);
+    } catch {
+      this.page = null;
+      this.error = new Error('This page could not be loaded. Is the server running? Reload to try again.');
+      return;
+    }
+    if (this.route.path !== path) return; // somebody was faster
+    const element = document.createElement(tag);
+    element.params = params;
+    element.query = query;
+    this.error = null;
+    this.page = element;
+    await this.updateComplete;
+    await element.updateComplete;
+    scrollTo(0, 0);
+    const heading = element.querySelector('h1');
+    heading?.setAttribute('tabindex', '-1');
+    heading?.focus({ preventScroll: true });
+  }
+
+  #setTheme(theme) {
+    this.theme = theme;
+    localStorage.setItem('carillon.theme', theme);
+    document.dispatchEvent(new Event('themechoice'));
+  }
+
+  async #signOut() {
+    if (await confirmed({ title: 'Sign out?', body: 'The key is forgotten by this tab.', action: 'Sign out' })) {
+      api.signOut();
+      toast('Signed out');
+    }
+  }
+
+  render() {
+    if (!api.signedIn) return html`<main id="main"><c-sign-in></c-sign-in></main>`;
+    return html`
+      <a class="skip" href="#main" @click=${this.#skip}>Skip to the page</a>
+      ${this.#header()}
+      <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? nothing}</main>
+    `;
+  }
+
+  // The hash is the router's, so the link cannot have one.
+  #skip(event) {
+    event.preventDefault();
+    document.getElementById('main').focus();
+  }
+
+  #header() {
+    const [tone, label, title] = LIVE[live.state];
+    return html`<header class="top">
+      <a class="brand" href="#/overview" aria-label="Carillon, overview">
+        <img src="/ui/icon.svg" alt="" width="22" height="22" /><span>Carillon</span>
+      </a>
+      <button
+        type="button"
+        class="menu quiet"
+        aria-expanded=${this.menu}
+        aria-controls="places"
+        @click=${() => (this.menu = !this.menu)}
+      >
+        ${this.route.place.label} ▾
+      </button>
+      <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
+        ${this.#places().map(
+          (place) => html`<a
+            href="#/${place.name}"
+            aria-current=${place === this.route.place ? 'page' : nothing}
+            @click=${() => (this.menu = false)}
+            >${place.label}</a
+          >`,
+        )}
+      </nav>
+      <div class="tools">
+        <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
+        ${this.#tenant()} ${this.#themes()}
+        <button type="button" class="quiet small" title=${`Signed in as ${api.caller?.name ?? ''}`} @click=${this.#signOut}>
+          Sign out
+        </button>
+      </div>
+    </header>`;
+  }
+
+  #tenant() {
+    if (this.tenants.length < 2) return html`<span class="tenant" title="Tenant">${api.tenant}</span>`;
+    return html`<select
+      class="small"
+      aria-label="Tenant"
+      title="Tenant"
+      @change=${(e) => {
+        api.tenant = e.target.value;
+      }}
+    >
+      ${this.tenants.map((name) => html`<option value=${name} ?selected=${name === api.tenant}>${name}</option>`)}
+    </select>`;
+  }
+
+  #themes() {
+    return html`<select class="small" aria-label="Theme" title="Theme" @change=${(e) => this.#setTheme(e.target.value)}>
+      ${Object.entries(THEMES).map(
+        ([value, label]) => html`<option value=${value} ?selected=${value === this.theme}>${label}</option>`,
+      )}
+    </select>`;
+  }
+}
+customElements.define('c-app', App);

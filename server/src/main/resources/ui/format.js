@@ -1,0 +1,184 @@
+// How things are written: times in the viewer's zone with UTC on hover, numbers, states.
+
+import { LitElement, html } from 'lit';
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const NONE = '–';
+
+const two = (n) => String(n).padStart(2, '0');
+
+const clock = (at) => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+
+const day = (at) => {
+  const year = at.getFullYear() === new Date().getFullYear() ? '' : ` ${at.getFullYear()}`;
+  return `${at.getDate()} ${MONTHS[at.getMonth()]}${year}`;
+};
+
+const parse = (iso) => {
+  const at = new Date(iso);
+  return iso && !Number.isNaN(at.getTime()) ? at : null;
+};
+
+const utc = (at) => `${at.toISOString().replace('T', ' ').replace('Z', '')} UTC`;
+
+/** '14:05:09' today, else '16 Nov 14:05:09'; plain text, for titles and options. */
+export const timeText = (iso) => {
+  const at = parse(iso);
+  if (!at) return NONE;
+  return at.toDateString() === new Date().toDateString() ? clock(at) : `${day(at)} ${clock(at)}`;
+};
+
+/** The same as an element, with UTC on hover. */
+export const time = (iso) => {
+  const at = parse(iso);
+  return at
+    ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${timeText(iso)}</time>`
+    : NONE;
+};
+
+const STEPS = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+];
+
+/** 7265 -> '2 h 1 min'; the two largest parts. */
+export const span = (seconds) => {
+  const all = Math.abs(seconds);
+  if (all < 0.001) return all === 0 ? '0 s' : '< 1 ms';
+  if (all < 1) return `${Math.round(all * 1000)} ms`;
+  if (all < 60) return `${all < 10 ? Math.round(all * 10) / 10 : Math.round(all)} s`;
+  let rest = Math.round(all);
+  const parts = [];
+  for (const [size, name] of STEPS) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${name}`);
+    rest %= size;
+  }
+  if (rest > 0) parts.push(`${rest} s`);
+  return parts.slice(0, 2).join(' ');
+};
+
+/** An ISO duration ('PT1M30S', '-PT0.5S', 'P7D') in seconds, or null. */
+export const seconds = (iso) => {
+  const match = /^([-+]?)P(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?[\d.]+)S)?)?$/.exec(iso ?? '');
+  if (!match) return null;
+  const [, sign, d, h, m, s] = match;
+  const sum = Number(d ?? 0) * 86_400 + Number(h ?? 0) * 3_600 + Number(m ?? 0) * 60 + Number(s ?? 0);
+  return sign === '-' ? -sum : sum;
+};
+
+/** 'PT1M30S' -> '1 min 30 s'. */
+export const duration = (iso) => {
+  const length = seconds(iso);
+  if (length === null) return NONE;
+  return (length < 0 ? '-' : '') + span(length);
+};
+
+/** '3 min ago' or 'in 3 min', as text. */
+export const agoText = (iso) => {
+  const at = parse(iso);
+  if (!at) return NONE;
+  const length = (Date.now() - at.getTime()) / 1000;
+  if (Math.abs(length) < 1.5) return 'now';
+  const [first, next] = span(Math.max(1, Math.round(Math.abs(length)))).match(/\S+ \S+/g);
+  const text = Math.abs(length) > 7_200 || !next ? first : `${first} ${next}`;
+  return length > 0 ? `${text} ago` : `in ${text}`;
+};
+
+/** Keeps what it says true: one timer for all of them. */
+class Ago extends LitElement {
+  static properties = { at: { attribute: false } };
+  static #shown = new Set();
+  static #timer = null;
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    Ago.#shown.add(this);
+    Ago.#timer ??= setInterval(() => Ago.#shown.forEach((each) => each.requestUpdate()), 1000);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    Ago.#shown.delete(this);
+    if (Ago.#shown.size === 0) {
+      clearInterval(Ago.#timer);
+      Ago.#timer = null;
+    }
+  }
+
+  render() {
+    const at = parse(this.at);
+    if (!at) return NONE;
+    return html`<time datetime=${at.toISOString()} title="${timeText(this.at)} · ${utc(at)}">${agoText(this.at)}</time>`;
+  }
+}
+customElements.define('c-ago', Ago);
+
+/** '3 min ago' or 'in 3 min', kept true, with both times on hover. */
+export const ago = (iso) => html`<c-ago .at=${iso}></c-ago>`;
+
+const WHOLE = new Intl.NumberFormat('en-US');
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+
+/** 12345 -> '12,345'. */
+export const count = (n) => (n === null || n === undefined ? NONE : WHOLE.format(n));
+
+/** 12345 -> '12.3K'. */
+export const compact = (n) => (n === null || n === undefined ? NONE : SHORT.format(n));
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** 1536 -> '1.5 KiB'. */
+export const bytes = (n) => {
+  if (n === null || n === undefined) return NONE;
+  let value = n;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+};
+
+/** (1, 'task') -> '1 task', (2, 'task') -> '2 tasks'. */
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+// Shape and word say the same as the colour.
+const STATES = {
+  PENDING: ['pending', '○', 'Pending'],
+  RUNNING: ['running', '▶', 'Running'],
+  COMPLETED: ['ok', '✓', 'Completed'],
+  DEAD: ['dead', '✕', 'Dead'],
+  CANCELLED: ['off', '⊘', 'Cancelled'],
+  EXPIRED: ['off', '⌛', 'Expired'],
+};
+
+/** A badge with a shape, a colour and the word. */
+export const badge = (tone, shape, text) =>
+  html`<span class="badge badge-${tone}"><span aria-hidden="true">${shape}</span> ${text}</span>`;
+
+/** The badge of a task's status. */
+export const status = (name) => badge(...(STATES[name] ?? ['off', '·', name ?? NONE]));
+
+// Characters that are not seen, or that turn others around, are shown by their code.
+const HIDDEN =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Tenants' text with nothing hidden in it: an escape shows as '␛', a right-to-left override as '⟨202E⟩'. */
+export const visible = (text) =>
+  String(text ?? '').replace(HIDDEN, (c) => {
+    const code = c.charCodeAt(0);
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    return `⟨${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
+
+/** The first line, shortened; for cells. */
+export const firstLine = (text, most = 140) => {
+  const line = visible(text).trimStart().split('\n', 1)[0];
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+};

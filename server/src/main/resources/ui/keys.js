@@ -1,0 +1,58 @@
+// The keyboard: '?' shows what there is.
+
+import { html } from 'lit';
+import { go } from './router.js';
+import { asked } from './parts.js';
+
+const typing = (target) =>
+  target instanceof HTMLElement && (target.isContentEditable || target.matches('input, select, textarea'));
+
+const help = (places) =>
+  asked({
+    title: 'Keyboard',
+    action: 'Close',
+    body: html`<table class="keys">
+      <tbody>
+        ${places.map(
+          (place) => html`<tr>
+            <td><kbd>g</kbd> <kbd>${place.key}</kbd></td>
+            <td>${place.label}</td>
+          </tr>`,
+        )}
+        <tr>
+          <td><kbd>/</kbd></td>
+          <td>Search on this page</td>
+        </tr>
+        <tr>
+          <td><kbd>?</kbd></td>
+          <td>This help</td>
+        </tr>
+      </tbody>
+    </table>`,
+  });
+
+/** Starts to listen; `places` says where 'g' and a letter may go. */
+export const shortcuts = ({ places }) => {
+  let gone = 0;
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (document.querySelector('dialog[open]') || !document.querySelector('header.top')) return;
+    const after = performance.now() - gone < 1500;
+    gone = 0;
+    if (event.key === '?') {
+      help(places());
+    } else if (event.key === '/') {
+      const box = document.querySelector('main input[type=search], main [data-search]');
+      if (!box) return;
+      box.focus();
+    } else if (event.key === 'g') {
+      gone = performance.now();
+      return;
+    } else {
+      const place = after && places().find((each) => each.key === event.key);
+      if (!place) return;
+      go(place.name);
+    }
+    event.preventDefault();
+  });
+};

@@ -1,0 +1,170 @@
+// What happens, as it happens: one stream per tab, whoever listens.
+
+import { api } from './api.js';
+
+const HIDDEN = 60_000;
+const SILENCE = 25_000; // the server says something every 10 s
+const POLL = 10_000;
+const AGAIN = 60_000; // after a refusal
+const LONGEST_PAUSE = 30_000;
+
+const pause = (ms, signal) =>
+  new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true });
+  });
+
+/** Splits a stream of server-sent events; the rest of an unfinished one is kept. */
+class EventParser {
+  #rest = '';
+
+  /** @returns {{name: string, data: string}[]} */
+  push(text) {
+    const parts = (this.#rest + text).replaceAll('\r\n', '\n').split('\n\n');
+    this.#rest = parts.pop();
+    return parts.map((part) => EventParser.#event(part)).filter((event) => event.data !== '');
+  }
+
+  static #event(part) {
+    let name = 'message';
+    const data = [];
+    for (const line of part.split('\n')) {
+      if (line.startsWith('event:')) name = line.slice(6).trim();
+      if (line.startsWith('data:')) data.push(line.slice(5).trimStart());
+    }
+    return { name, data: data.join('\n') };
+  }
+}
+
+/**
+ * Events: 'stats' (GET /v1/stats; the last one is told at once), 'task', 'more' (`{skipped}`)
+ * and 'state'.
+ */
+class Live {
+  /** 'live', 'polling' (the stream is refused), 'reconnecting', 'paused' (hidden) or 'offline'. */
+  state = 'offline';
+  /** The last stats, or null. */
+  stats = null;
+  #listeners = new Map();
+  #abort = null;
+  #hidden = null;
+
+  constructor() {
+    document.addEventListener('visibilitychange', () => this.#seen());
+  }
+
+  /** @returns a function that ends it */
+  on(name, fn) {
+    if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
+    this.#listeners.get(name).add(fn);
+    if (name === 'stats' && this.stats) fn(this.stats);
+    return () => this.#listeners.get(name).delete(fn);
+  }
+
+  /** (Again) from nothing: another key or tenant. */
+  start() {
+    this.stop();
+    this.#abort = new AbortController();
+    this.#run(this.#abort.signal);
+  }
+
+  stop() {
+    this.#abort?.abort();
+    this.#abort = null;
+    this.stats = null;
+    this.#become('offline');
+  }
+
+  #seen() {
+    clearTimeout(this.#hidden);
+    if (document.hidden) {
+      this.#hidden = setTimeout(() => this.#pauseStream(), HIDDEN);
+    } else if (this.state === 'paused') {
+      this.start();
+    }
+  }
+
+  #pauseStream() {
+    if (this.#abort === null) return;
+    this.#abort.abort();
+    this.#become('paused');
+  }
+
+  async #run(signal) {
+    let failures = 0;
+    while (!signal.aborted) {
+      this.#become(failures === 0 ? 'reconnecting' : this.state);
+      try {
+        await this.#stream(signal, () => (failures = 0));
+        failures = Math.max(1, failures);
+      } catch (e) {
+        if (signal.aborted) return;
+        failures++;
+        if (e.status) await this.#poll(signal);
+      }
+      if (signal.aborted) return;
+      this.#become(failures > 3 ? 'offline' : 'reconnecting');
+      const most = Math.min(LONGEST_PAUSE, 1000 * 2 ** (failures - 1));
+      await pause(most / 2 + (Math.random() * most) / 2, signal);
+    }
+  }
+
+  async #stream(signal, whenOpen) {
+    const own = new AbortController();
+    const give = () => own.abort();
+    signal.addEventListener('abort', give, { once: true });
+    let watch = setTimeout(give, SILENCE);
+    try {
+      const answer = await api.open('/v1/events', {
+        headers: { Accept: 'text/event-stream' },
+        signal: own.signal,
+      });
+      whenOpen();
+      this.#become('live');
+      const parser = new EventParser();
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        clearTimeout(watch);
+        watch = setTimeout(give, SILENCE);
+        for (const { name, data } of parser.push(value)) this.#tell(name, JSON.parse(data));
+      }
+    } finally {
+      clearTimeout(watch);
+      signal.removeEventListener('abort', give);
+      own.abort();
+    }
+  }
+
+  /** Too many streams, or a server that has none: look from time to time instead. */
+  async #poll(signal) {
+    const until = Date.now() + AGAIN;
+    while (!signal.aborted && Date.now() < until) {
+      const { data } = await api.get('/v1/stats', { signal }).catch(() => ({ data: null }));
+      if (signal.aborted) return;
+      this.#become(data ? 'polling' : 'offline');
+      if (data) this.#tell('stats', data);
+      await pause(POLL, signal);
+    }
+  }
+
+  #become(state) {
+    if (this.state === state) return;
+    this.state = state;
+    this.#tell('state', state);
+  }
+
+  #tell(name, data) {
+    if (name === 'stats') this.stats = data;
+    for (const fn of [...(this.#listeners.get(name) ?? [])]) {
+      try {
+        fn(data);
+      } catch (e) {
+        console.error(e); // one page's mistake is not the stream's
+      }
+    }
+  }
+}
+
+export const live = new Live();

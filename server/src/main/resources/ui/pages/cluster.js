@@ -1,0 +1,332 @@
+// #/cluster: who runs tasks, and how the database is.
+
+import { html, nothing } from 'lit';
+import { api } from '../api.js';
+import { ago, badge, bytes, compact, count, duration, plural, seconds, time, visible } from '../format.js';
+import { Page } from '../page.js';
+import { loading, problem } from '../parts.js';
+import { brokers } from '../broker-metrics.js';
+
+const OLD_SNAPSHOT = 300;
+const WRONG_CLOCK = 1;
+
+const STATUS = {
+  ALIVE: ['ok', '✓', 'Alive'],
+  DRAINING: ['warn', '◐', 'Draining'],
+  SILENT: ['dead', '✕', 'Silent'],
+  LEFT: ['off', '⊘', 'Left'],
+};
+
+const isMember = (node) => node.status === 'ALIVE' || node.status === 'DRAINING';
+
+/** A share of the whole as a bar, with words for those who do not see it. */
+const bar = (value, most, label) =>
+  html`<progress class="bar" value=${value} max=${Math.max(1, most)} aria-label=${label}></progress>`;
+
+class ClusterPage extends Page {
+  static properties = {
+    cluster: { state: true },
+    storage: { state: true },
+    brokers: { state: true },
+    rates: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.cluster = null;
+    this.storage = null;
+    this.brokers = [];
+    /** Claims per second by node, from the last two looks. */
+    this.rates = new Map();
+  }
+
+  get heading() {
+    return 'Cluster';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.every(5_000, () => this.reload());
+    this.every(15_000, () => this.#lookDeeper().catch(() => {}));
+  }
+
+  async load(signal) {
+    const before = this.cluster;
+    const { data } = await api.get('/v1/cluster', { signal });
+    if (before) this.rates = this.#rates(before, data);
+    this.cluster = data;
+    if (!this.storage) await this.#lookDeeper(signal);
+  }
+
+  async #lookDeeper(signal) {
+    const [storage, metrics] = await Promise.all([
+      api.get('/v1/cluster/storage', { signal }),
+      api.open('/metrics', { signal }).then((answer) => answer.text()),
+    ]);
+    this.storage = storage.data;
+    this.brokers = brokers(metrics);
+  }
+
+  #rates(before, now) {
+    const passed = (new Date(now.at) - new Date(before.at)) / 1000;
+    if (passed <= 0) return this.rates;
+    const old = new Map(before.nodes.map((node) => [node.id, node.ended]));
+    return new Map(
+      now.nodes.filter((node) => old.has(node.id)).map((node) => [node.id, (node.ended - old.get(node.id)) / passed]),
+    );
+  }
+
+  render() {
+    const { cluster } = this;
+    return html`
+      <h1>Cluster</h1>
+      ${problem(this.error)}
+      ${cluster
+        ? html`${this.#tiles()} ${this.#warnings()} ${this.#nodes()} ${this.#shards()} ${this.#brokers()}
+          ${this.#database()} ${this.#slots()} ${this.#tables()}`
+        : this.error
+          ? nothing
+          : loading()}
+    `;
+  }
+
+  #tiles() {
+    const { cluster, storage } = this;
+    const members = cluster.nodes.filter(isMember);
+    const inFlight = members.reduce((sum, node) => sum + node.inFlight, 0);
+    const seats = members.reduce((sum, node) => sum + node.seats, 0);
+    const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
+    const tile = (name, value, more) =>
+      html`<dl class="tile">
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+        <dd>${more}</dd>
+      </dl>`;
+    return html`<div class="tiles">
+      ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} gone of late` : 'all alive')}
+      ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'for a moment')}
+      ${tile('In flight', count(inFlight), `of ${plural(seats, 'seat')}`)}
+      ${tile('Lag', duration(cluster.lag), 'of the task that waits longest')}
+      ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'keeps dead rows')}
+      ${tile('Dead rows', compact(storage?.deadRows), 'not yet vacuumed')}
+      ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}
+    </div>`;
+  }
+
+  #warnings() {
+    const { cluster, storage } = this;
+    const all = [];
+    if (!cluster.leader) {
+      all.push('Nobody leads. Schedules and the work of lost nodes wait until somebody does; this should last seconds.');
+    }
+    for (const node of cluster.nodes.filter((each) => each.status === 'SILENT')) {
+      all.push(`Node ${visible(node.name)} went silent: it died or is cut off. Others take over what it had claimed.`);
+    }
+    for (const node of cluster.nodes.filter((each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK)) {
+      all.push(`The clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are on time: the database's clock decides.`);
+    }
+    if ((seconds(storage?.oldestSnapshot) ?? 0) > OLD_SNAPSHOT) {
+      all.push(`A transaction has been open for ${duration(storage.oldestSnapshot)}. While it is, dead rows pile up and everything gets slower: find it in pg_stat_activity.`);
+    }
+    return all.map((text) => html`<div class="alert warn" role="alert">${text}</div>`);
+  }
+
+  #nodes() {
+    const { cluster } = this;
+    return html`<section>
+      <h2>Nodes</h2>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Node</th>
+              <th scope="col">Status</th>
+              <th scope="col">In flight</th>
+              <th scope="col" class="num">Ended</th>
+              <th scope="col" class="num">Lag</th>
+              <th scope="col" class="num">Clock</th>
+              <th scope="col" class="num">Shards</th>
+              <th scope="col">Heartbeat</th>
+              <th scope="col">Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${cluster.nodes.map((node) => this.#node(node))}
+          </tbody>
+        </table>
+      </div>
+    </section>`;
+  }
+
+  #node(node) {
+    const rate = this.rates.get(node.id);
+    return html`<tr>
+      <th scope="row">
+        <div>
+          ${visible(node.name)} ${node.id === this.cluster.leader?.node ? badge('running', '★', 'Leader') : nothing}
+          <br /><small title=${node.id}>${node.roles.join(', ')} · ${node.version}${node.address ? html` · ${visible(node.address)}` : nothing}</small>
+        </div>
+      </th>
+      <td data-label="Status">${badge(...(STATUS[node.status] ?? ['off', '·', node.status]))}</td>
+      <td data-label="In flight">
+        <div class="load">
+          ${count(node.inFlight)} of ${count(node.seats)}
+          ${bar(node.inFlight, node.seats, `${node.inFlight} of ${node.seats} seats taken`)}
+        </div>
+      </td>
+      <td class="num" data-label="Ended" title="${count(node.ended)} since it started">
+        ${rate === undefined ? compact(node.ended) : `${compact(Math.round(rate * 10) / 10)}/s`}
+      </td>
+      <td class="num" data-label="Lag">${duration(node.lag)}</td>
+      <td class="num" data-label="Clock">${duration(node.clockOffset)}</td>
+      <td class="num" data-label="Shards">${count(node.shards.length)}</td>
+      <td data-label="Heartbeat">${node.renewedAt ? ago(node.renewedAt) : '–'}</td>
+      <td data-label="Since">${time(node.startedAt)}</td>
+    </tr>`;
+  }
+
+  #shards() {
+    const { nodes, shards } = this.cluster;
+    const members = nodes.filter((node) => node.shards.length > 0);
+    const owner = new Map(members.flatMap((node, i) => node.shards.map((shard) => [shard, i])));
+    const cells = Array.from({ length: shards.total }, (_, shard) => {
+      const i = owner.get(shard);
+      const text = i === undefined ? `shard ${shard}: nobody's` : `shard ${shard}: ${visible(members[i].name)}`;
+      return html`<span class="shard ${i === undefined ? '' : `shard-${i % 6}`}" title=${text}>${i === undefined ? '' : i + 1}</span>`;
+    });
+    return html`<section>
+      <h2>Shards</h2>
+      <div class="card">
+        <p>
+          ${plural(shards.total, 'shard')}${shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} of nobody</strong>` : nothing}.
+          ${shards.lastMovedAt ? html`One last moved ${ago(shards.lastMovedAt)}.` : nothing}
+          ${members.map((node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`)}
+        </p>
+        <div class="shards" role="img" aria-label="Each shard with the number of its node">${cells}</div>
+      </div>
+    </section>`;
+  }
+
+  #brokers() {
+    if (this.brokers.length === 0) return nothing;
+    return html`<section>
+      <h2>Brokers</h2>
+      <p class="muted">As seen by the node that answers here.</p>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Broker</th>
+              <th scope="col">Status</th>
+              <th scope="col" class="num">In flight</th>
+              <th scope="col" class="num">Confirmed</th>
+              <th scope="col">Waiting</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${this.brokers.map(
+              (broker) => html`<tr>
+                <th scope="row">${visible(broker.name)}</th>
+                <td data-label="Status">${broker.reachable ? badge('ok', '✓', 'Reachable') : badge('dead', '✕', 'Lost')}</td>
+                <td class="num" data-label="In flight">${count(broker.inFlight)}</td>
+                <td class="num" data-label="Confirmed">${count(broker.published)}</td>
+                <td data-label="Waiting">${broker.depths.map((each) => html`<div>${visible(each.of)}: ${count(each.depth)}</div>`)}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>`;
+  }
+
+  #database() {
+    const { database } = this.cluster;
+    return html`<section>
+      <h2>Database</h2>
+      <div class="card">
+        <dl class="facts">
+          <dt>PostgreSQL</dt>
+          <dd>${visible(database.version)}, timeline ${database.timeline ?? 'unknown'}</dd>
+          <dt>Oldest transaction</dt>
+          <dd>${duration(database.oldestTransaction)}</dd>
+          <dt>Standbys</dt>
+          <dd>
+            ${database.standbys.length === 0 ? 'none' : nothing}
+            ${database.standbys.map(
+              (standby) => html`<div>
+                ${visible(standby.name ?? 'unnamed')} ${badge(standby.state === 'streaming' ? 'ok' : 'warn', '●', visible(standby.state ?? 'unknown'))}
+                ${visible(standby.sync ?? '')}, lag ${duration(standby.lag)}
+              </div>`,
+            )}
+          </dd>
+        </dl>
+      </div>
+    </section>`;
+  }
+
+  #slots() {
+    const { storage } = this;
+    if (!storage) return nothing;
+    const most = Math.max(1, ...storage.slots.map((slot) => slot.bytes));
+    const today = storage.at.slice(0, 10);
+    return html`<section>
+      <h2>Slots</h2>
+      <p class="muted">Tasks lie by the day (UTC) that they were first due on. A day is dropped as a whole when nothing in it is wanted any more.</p>
+      <div class="table slots">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col">Size</th>
+              <th scope="col" class="num">Rows</th>
+              <th scope="col" class="num">Dead rows</th>
+              <th scope="col">Last vacuum</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${storage.slots.map(
+              (slot) => html`<tr>
+                <th scope="row">${slot.day} ${slot.day === today ? html`<small>today</small>` : nothing}</th>
+                <td data-label="Size"><div class="load">${bytes(slot.bytes)} ${bar(slot.bytes, most, `${bytes(slot.bytes)} on ${slot.day}`)}</div></td>
+                <td class="num" data-label="Rows">${compact(slot.rows)}</td>
+                <td class="num" data-label="Dead rows">${compact(slot.deadRows)}</td>
+                <td data-label="Last vacuum">${slot.lastVacuumAt ? ago(slot.lastVacuumAt) : '–'}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>`;
+  }
+
+  #tables() {
+    const { storage } = this;
+    if (!storage) return nothing;
+    return html`<details class="card">
+      <summary>Other tables (${count(storage.tables.length)})</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="Other tables">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Table</th>
+              <th scope="col" class="num">Size</th>
+              <th scope="col" class="num">Rows</th>
+              <th scope="col" class="num">Dead rows</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${storage.tables.map(
+              (table) => html`<tr>
+                <th scope="row"><code>${visible(table.name)}</code></th>
+                <td class="num">${bytes(table.bytes)}</td>
+                <td class="num">${compact(table.rows)}</td>
+                <td class="num">${compact(table.deadRows)}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>`;
+  }
+}
+customElements.define('page-cluster', ClusterPage);

@@ -1,0 +1,122 @@
+// #/settings: keys, tenants, limits, and about this installation.
+
+import { html, nothing } from 'lit';
+import { api } from '../api.js';
+import { bytes, count, duration, visible } from '../format.js';
+import { Page } from '../page.js';
+import { loading } from '../parts.js';
+import { setQuery } from '../router.js';
+import '../settings/keys.js';
+import '../settings/tenants.js';
+
+const TABS = [
+  { id: 'keys', label: 'Keys', permission: 'KEYS' },
+  { id: 'tenants', label: 'Tenants', permission: 'TENANTS' },
+  { id: 'limits', label: 'Limits' },
+  { id: 'about', label: 'About' },
+];
+
+/** 'payloadBytes' -> 'Payload bytes'. */
+const words = (name) => {
+  const text = name.replace(/[A-Z]/g, (c) => ` ${c.toLowerCase()}`);
+  return text[0].toUpperCase() + text.slice(1);
+};
+
+const limit = (name, value) => {
+  if (typeof value === 'string') return duration(value);
+  return name.endsWith('Bytes') ? `${bytes(value)} (${count(value)})` : count(value);
+};
+
+class SettingsPage extends Page {
+  static properties = { limits: { state: true } };
+
+  constructor() {
+    super();
+    this.limits = null;
+  }
+
+  get heading() {
+    return 'Settings';
+  }
+
+  async load(signal) {
+    if (this.#tab() === 'limits' && !this.limits) {
+      this.limits = (await api.get('/v1/limits', { signal })).data;
+    }
+  }
+
+  #tabs() {
+    return TABS.filter((tab) => !tab.permission || api.may(tab.permission));
+  }
+
+  #tab() {
+    const tabs = this.#tabs();
+    return (tabs.find((tab) => tab.id === this.query.get('tab')) ?? tabs[0]).id;
+  }
+
+  render() {
+    const tab = this.#tab();
+    return html`
+      <h1>Settings</h1>
+      <c-tabs
+        label="Settings"
+        .tabs=${this.#tabs()}
+        .selected=${tab}
+        @change=${(e) => setQuery({ tab: e.detail })}
+      ></c-tabs>
+      <div role="tabpanel" id="panel-${tab}" aria-labelledby="tab-${tab}">
+        ${{
+          keys: () => html`<c-keys></c-keys>`,
+          tenants: () => html`<c-tenants></c-tenants>`,
+          limits: () => this.#limits(),
+          about: () => this.#about(),
+        }[tab]()}
+      </div>
+    `;
+  }
+
+  #limits() {
+    if (!this.limits) return loading();
+    return html`<p class="muted">What a request may be at most. They are the same for everybody.</p>
+      <div class="card">
+        <dl class="facts">
+          ${Object.entries(this.limits).map(([name, value]) => html`<dt>${words(name)}</dt><dd>${limit(name, value)}</dd>`)}
+        </dl>
+      </div>`;
+  }
+
+  #about() {
+    const me = api.caller;
+    return html`<div class="cards">
+      <section class="card">
+        <h2>You</h2>
+        <dl class="facts">
+          <dt>Key</dt>
+          <dd>${visible(me.name)} ${me.key ? html`<code>${me.key}</code>` : nothing}</dd>
+          <dt>Role</dt>
+          <dd>${me.role}</dd>
+          <dt>Tenant</dt>
+          <dd>${api.tenant}</dd>
+          <dt>Types</dt>
+          <dd>${me.types.length === 0 ? 'all' : me.types.join(', ')}</dd>
+          <dt>May</dt>
+          <dd><small>${me.permissions.map((each) => words(each.toLowerCase().replaceAll('_', ' '))).join(', ')}</small></dd>
+        </dl>
+      </section>
+      <section class="card">
+        <h2>This installation</h2>
+        <dl class="facts">
+          <dt>Version</dt>
+          <dd>${me.version}</dd>
+          <dt>API</dt>
+          <dd><a href="/docs">Documentation</a>, <a href="/openapi.json">openapi.json</a></dd>
+          <dt>For Prometheus</dt>
+          <dd><a href="/metrics">/metrics</a></dd>
+          <dt>Keyboard</dt>
+          <dd><kbd>?</kbd> shows what there is</dd>
+        </dl>
+      </section>
+    </div>`;
+  }
+}
+customElements.define('page-settings', SettingsPage);

@@ -1,0 +1,7 @@
+// Parts that every page uses.
+
+export { problem, empty, loading } from './parts/notices.js';
+export { asked, confirmed, toast } from './parts/dialogs.js';
+export { Pages } from './parts/pages.js';
+import './parts/json.js';
+import './parts/tabs.js';

@@ -1,0 +1,127 @@
+// Questions and short messages above the page.
+
+import { html, nothing, render } from 'lit';
+import { problem } from './notices.js';
+
+/**
+ * Asks with a form in a dialog.
+ *
+ * @param {object} question
+ * @param {string} question.title
+ * @param {unknown} [question.body] a text or a template with fields
+ * @param {string} [question.action] what the button says
+ * @param {boolean} [question.danger]
+ * @param {string} [question.typed] what must be typed first
+ * @param {(form: FormData) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it
+ * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
+ */
+export const asked = ({ title, body, action = 'OK', danger = false, typed, submit }) =>
+  new Promise((answer) => {
+    const dialog = document.createElement('dialog');
+    const before = document.activeElement;
+    let busy = false;
+    let error = null;
+    let text = '';
+    const close = (value) => {
+      dialog.close();
+      dialog.remove();
+      before?.focus?.();
+      answer(value);
+    };
+    const onSubmit = async (event) => {
+      event.preventDefault();
+      if (busy) return;
+      const form = new FormData(event.target);
+      busy = true;
+      error = null;
+      draw();
+      try {
+        const value = submit ? await submit(form) : form;
+        close(value ?? form);
+      } catch (e) {
+        error = e;
+        busy = false;
+        draw();
+      }
+    };
+    const draw = () =>
+      render(
+        html`
+          <article>
+            <form @submit=${onSubmit}>
+              <h2 id="dialog-title">${title}</h2>
+              <div class="dialog-body">${typeof body === 'string' ? html`<p>${body}</p>` : (body ?? nothing)}</div>
+              ${typed
+                ? html`<label
+                    >Type <strong>${typed}</strong> to go on
+                    <input
+                      autocomplete="off"
+                      spellcheck="false"
+                      @input=${(e) => {
+                        text = e.target.value;
+                        draw();
+                      }}
+                  /></label>`
+                : nothing}
+              ${problem(error)}
+              <footer>
+                <button type="button" class="secondary outline" @click=${() => close(null)}>Cancel</button>
+                <button type="submit" class=${danger ? 'danger' : ''} aria-busy=${busy} ?disabled=${busy || (typed && text !== typed)}>
+                  ${action}
+                </button>
+              </footer>
+            </form>
+          </article>
+        `,
+        dialog,
+      );
+    dialog.setAttribute('aria-labelledby', 'dialog-title');
+    dialog.addEventListener('cancel', (event) => {
+      event.preventDefault();
+      if (!busy) close(null);
+    });
+    draw();
+    document.body.append(dialog);
+    dialog.showModal();
+    const first = dialog.querySelector('[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input');
+    (first ?? dialog.querySelector('[type=submit]')).focus();
+  });
+
+/** Whether it is really wanted. @returns {Promise<boolean>} */
+export const confirmed = async (question) => (await asked(question)) !== null;
+
+let region = null;
+
+/** A short message at the bottom; with `undo` (a function) it stays longer and has a button. */
+export const toast = (text, { undo, bad = false } = {}) => {
+  if (!region) {
+    region = document.createElement('div');
+    region.className = 'toasts';
+    region.setAttribute('role', 'status');
+    region.setAttribute('aria-live', 'polite');
+    document.body.append(region);
+  }
+  const box = document.createElement('div');
+  box.className = bad ? 'toast toast-bad' : 'toast';
+  const close = () => box.remove();
+  let timer = null;
+  const wait = () => (timer = setTimeout(close, undo ? 15_000 : 6_000));
+  box.addEventListener('mouseenter', () => clearTimeout(timer));
+  box.addEventListener('mouseleave', wait);
+  const onUndo = async () => {
+    close();
+    try {
+      await undo();
+    } catch (e) {
+      toast(e.detail || e.message, { bad: true });
+    }
+  };
+  render(
+    html`<span>${text}</span>
+      ${undo ? html`<button type="button" class="small outline" @click=${onUndo}>Undo</button>` : nothing}
+      <button type="button" class="small quiet" aria-label="Close" @click=${close}>✕</button>`,
+    box,
+  );
+  region.append(box);
+  wait();
+};

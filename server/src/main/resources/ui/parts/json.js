@@ -1,0 +1,143 @@
+// Text of tenants, readable and copyable: <c-json> and <c-copy>.
+
+import { LitElement, html, nothing } from 'lit';
+import { bytes, visible } from '../format.js';
+
+const HEAD = 64 * 1024;
+const COLOURED = 24 * 1024;
+const FOLDED_LINES = 24;
+
+const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)/g;
+
+/** Words of JSON in their colours; all of it as text. */
+const coloured = (text) => {
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    const [all, string, colon, word] = match;
+    parts.push(text.slice(end, match.index));
+    const tone = string ? (colon ? 'key' : 'string') : word ? 'word' : 'number';
+    parts.push(html`<span class="json-${tone}">${string ?? all}</span>${colon ?? nothing}`);
+    end = match.index + all.length;
+  }
+  parts.push(text.slice(end));
+  return parts;
+};
+
+/** A button that copies a text: <c-copy .text=${id} label="Copy the id"></c-copy>. */
+class Copy extends LitElement {
+  static properties = { text: { attribute: false }, label: {}, done: { state: true } };
+
+  constructor() {
+    super();
+    this.text = '';
+    this.label = 'Copy';
+    this.done = '';
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  async #copy() {
+    try {
+      await navigator.clipboard.writeText(this.text);
+      this.done = 'Copied';
+    } catch {
+      this.done = 'Not allowed';
+    }
+    setTimeout(() => (this.done = ''), 1500);
+  }
+
+  render() {
+    return html`<button
+      type="button"
+      class="quiet small"
+      aria-label=${this.done || this.label}
+      title=${this.label}
+      @click=${this.#copy}
+    >
+      ${this.done || (this.label.startsWith('Copy') ? 'Copy' : this.label)}
+    </button>`;
+  }
+}
+customElements.define('c-copy', Copy);
+
+/**
+ * Any JSON value, or a text, as it is. Strings are shown as text; set `json` to read them as JSON.
+ *
+ * Long ones are folded, very long ones cut until asked for.
+ */
+class Json extends LitElement {
+  static properties = {
+    value: { attribute: false },
+    label: {},
+    json: { type: Boolean },
+    whole: { state: true },
+    open: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.value = undefined;
+    this.label = 'JSON';
+    this.json = false;
+    this.whole = false;
+    this.open = false;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  willUpdate(changed) {
+    if (changed.has('value') || changed.has('json')) this.#read();
+  }
+
+  #read() {
+    let value = this.value;
+    if (this.json && typeof value === 'string') {
+      try {
+        value = JSON.parse(value);
+      } catch {
+        // not JSON after all: shown as text
+      }
+    }
+    this.isText = typeof value === 'string';
+    this.text = this.isText ? value : (JSON.stringify(value, null, 2) ?? '');
+    this.lines = this.text.split('\n', FOLDED_LINES + 1).length;
+  }
+
+  render() {
+    const cut = !this.whole && this.text.length > HEAD;
+    const shown = visible(cut ? this.text.slice(0, HEAD) : this.text);
+    const long = this.lines > FOLDED_LINES || this.text.length > 4096;
+    const folded = long && !this.open;
+    const body = this.isText || shown.length > COLOURED ? shown : coloured(shown);
+    return html`
+      <div class="json">
+        <div class="json-bar">
+          <small>${this.label}</small>
+          ${long
+            ? html`<button
+                type="button"
+                class="quiet small"
+                aria-expanded=${!folded}
+                @click=${() => (this.open = folded)}
+              >
+                ${folded ? 'Unfold' : 'Fold'}
+              </button>`
+            : nothing}
+          <c-copy .text=${this.text}></c-copy>
+        </div>
+        <pre class=${folded ? 'folded' : ''} tabindex="0" role="region" aria-label=${this.label}><code dir="ltr">${body}</code></pre>
+        ${cut
+          ? html`<button type="button" class="quiet small" @click=${() => (this.whole = true)}>
+              Show all ${bytes(this.text.length)}
+            </button>`
+          : nothing}
+      </div>
+    `;
+  }
+}
+customElements.define('c-json', Json);

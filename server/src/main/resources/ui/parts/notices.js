@@ -1,0 +1,36 @@
+// What is shown in place of what was asked for.
+
+import { html, nothing } from 'lit';
+import { visible } from '../format.js';
+import './json.js';
+
+/** A problem as an alert: what, why, and which fields. Nothing for null. */
+export const problem = (e) => {
+  if (!e) return nothing;
+  const title = e.title ?? 'Something went wrong in this page';
+  const detail = e.detail ?? e.message;
+  return html`
+    <div class="alert" role="alert">
+      <strong>${visible(title)}</strong>
+      ${detail && detail !== title ? html`<p>${visible(detail)}</p>` : nothing}
+      ${e.errors?.length > 0
+        ? html`<ul>
+            ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.detail)}</li>`)}
+          </ul>`
+        : nothing}
+      ${e.requestId ? html`<small>request <code>${e.requestId}</code></small>` : nothing}
+    </div>
+  `;
+};
+
+/** Nothing here yet: what it is for, and how to make the first one. */
+export const empty = ({ title, text, curl }) => html`
+  <div class="empty">
+    <h2>${title}</h2>
+    ${text ? html`<p>${text}</p>` : nothing}
+    ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
+  </div>
+`;
+
+/** While the first answer is on its way. */
+export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

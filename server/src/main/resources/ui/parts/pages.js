@@ -1,0 +1,142 @@
+// Lists page by page, by cursor: forward as the server says, back from memory.
+
+import { LitElement, html, nothing } from 'lit';
+import { count } from '../format.js';
+
+const MOST_EMPTY = 10;
+
+/**
+ * A list that is looked at page by page; belongs to an element that it redraws.
+ *
+ * `load(cursor, signal)` answers `{items, nextCursor}`. A page that holds nothing but goes on is
+ * passed over, ten times by itself: a narrow filter over much looks through it in steps.
+ */
+export class Pages {
+  items = [];
+  busy = false;
+  error = null;
+  /** How many pages in a row were empty. */
+  skipped = 0;
+  /** Whether anything was answered yet. */
+  ready = false;
+  #host;
+  #load;
+  #starts = [null];
+  #next = null;
+  #abort = null;
+
+  constructor(host, load) {
+    this.#host = host;
+    this.#load = load;
+    host.addController(this);
+  }
+
+  hostDisconnected() {
+    this.#abort?.abort();
+  }
+
+  get hasNext() {
+    return this.#next !== null;
+  }
+
+  get hasBack() {
+    return this.#starts.length > 1;
+  }
+
+  /** The number of this page, from 1. */
+  get number() {
+    return this.#starts.length;
+  }
+
+  /** From the start: another filter. */
+  first() {
+    this.#starts = [null];
+    this.items = [];
+    this.ready = false;
+    return this.#show(null);
+  }
+
+  /** This page again. */
+  reload() {
+    return this.#show(this.#starts.at(-1));
+  }
+
+  next() {
+    if (this.#next === null) return undefined;
+    this.#starts.push(this.#next);
+    return this.#show(this.#next);
+  }
+
+  back() {
+    if (!this.hasBack) return undefined;
+    this.#starts.pop();
+    return this.#show(this.#starts.at(-1));
+  }
+
+  /** Goes on from where ten empty pages ended. */
+  goOn() {
+    return this.#show(this.#next);
+  }
+
+  async #show(start) {
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    this.busy = true;
+    this.error = null;
+    this.skipped = start === this.#next ? this.skipped : 0;
+    this.#host.requestUpdate();
+    try {
+      let page = await this.#load(start, abort.signal);
+      for (let i = 0; i < MOST_EMPTY && page.items.length === 0 && page.nextCursor && !abort.signal.aborted; i++) {
+        this.skipped++;
+        this.#host.requestUpdate();
+        page = await this.#load(page.nextCursor, abort.signal);
+      }
+      if (abort.signal.aborted) return;
+      this.items = page.items;
+      this.#next = page.nextCursor ?? null;
+      this.ready = true;
+      if (page.items.length > 0) this.skipped = 0;
+    } catch (e) {
+      if (abort.signal.aborted) return;
+      this.error = e;
+    }
+    this.busy = false;
+    this.#host.requestUpdate();
+  }
+}
+
+/** Back, next and how far: <c-pager .pages=${this.pages} .version=${…}></c-pager>. */
+class Pager extends LitElement {
+  static properties = { pages: { attribute: false, hasChanged: () => true } };
+
+  createRenderRoot() {
+    return this;
+  }
+
+  render() {
+    const { pages } = this;
+    if (!pages) return nothing;
+    const stopped = !pages.busy && pages.items.length === 0 && pages.hasNext;
+    if (stopped || (pages.busy && pages.skipped > 0)) {
+      return html`<div class="pager" role="status">
+        <span>Nothing found in the ${count(pages.skipped)} pages looked through so far.</span>
+        ${stopped
+          ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Look further</button>`
+          : nothing}
+      </div>`;
+    }
+    if (!pages.hasNext && !pages.hasBack) return nothing;
+    return html`<nav class="pager" aria-label="Pages">
+      <button type="button" class="outline small" ?disabled=${!pages.hasBack || pages.busy} @click=${() => pages.back()}>
+        ← Back
+      </button>
+      <span>Page ${count(pages.number)}</span>
+      <button type="button" class="outline small" ?disabled=${!pages.hasNext || pages.busy} @click=${() => pages.next()}>
+        Next →
+      </button>
+    </nav>`;
+  }
+}
+customElements.define('c-pager', Pager);

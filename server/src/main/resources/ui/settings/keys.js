@@ -1,0 +1,175 @@
+// <c-keys>: the keys of a tenant. A key is shown once, when it is made.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, curl, path } from '../api.js';
+import { ago, badge, time, visible } from '../format.js';
+import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
+
+const ROLES = [
+  ['viewer', 'sees tasks, types and schedules'],
+  ['worker', 'takes work and reports it'],
+  ['producer', 'makes and cancels tasks'],
+  ['operator', 'also runs, edits and redrives tasks, sets up types and schedules'],
+  ['owner', 'also makes keys'],
+  ['admin', 'everything, of every tenant'],
+];
+
+const LIVES = [
+  ['', 'never'],
+  ['1', 'in a day'],
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['365', 'in a year'],
+];
+
+const DAY = 86_400_000;
+
+const state = (key) => {
+  if (key.revokedAt) return badge('off', '⊘', 'Revoked');
+  if (key.expiresAt && new Date(key.expiresAt) <= new Date()) return badge('off', '⌛', 'Expired');
+  return badge('ok', '✓', 'Live');
+};
+
+class Keys extends LitElement {
+  constructor() {
+    super();
+    this.pages = new Pages(this, async (cursor, signal) => {
+      const { data } = await api.get('/v1/keys', { query: { limit: 50, cursor }, signal });
+      return data;
+    });
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.pages.first();
+  }
+
+  async #make() {
+    const roles = ROLES.filter(([role]) => role !== 'admin' || api.caller.role === 'admin');
+    const made = await asked({
+      title: 'New key',
+      action: 'Make it',
+      body: html`
+        <label>Name <input name="name" maxlength="100" required autocomplete="off" placeholder="billing service" /></label>
+        <label
+          >Role
+          <select name="role">
+            ${roles.map(([role, text]) => html`<option value=${role}>${role}: ${text}</option>`)}
+          </select>
+        </label>
+        <label
+          >Only these types
+          <input name="types" autocomplete="off" placeholder="invoice.send, invoice.remind" />
+          <small>For producers and workers; empty means all.</small>
+        </label>
+        <label
+          >Ends
+          <select name="life">
+            ${LIVES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
+          </select>
+        </label>
+      `,
+      submit: (form) => this.#create(form),
+    });
+    if (!made) return;
+    this.pages.first();
+    await asked({
+      title: `The key “${visible(made.name)}”`,
+      action: 'I have kept it',
+      body: html`<p>This is the only time that it is shown.</p>
+        <c-json .value=${made.key} label="Key"></c-json>`,
+    });
+  }
+
+  async #create(form) {
+    const body = { name: form.get('name').trim(), role: form.get('role') };
+    const types = form.get('types').split(/[\s,]+/).filter((type) => type !== '');
+    if (types.length > 0) body.types = types;
+    const days = Number(form.get('life'));
+    if (days > 0) body.expiresAt = new Date(Date.now() + days * DAY).toISOString();
+    return (await api.post('/v1/keys', body)).data;
+  }
+
+  async #revoke(key) {
+    const sure = await confirmed({
+      title: `Revoke the key “${visible(key.name)}”?`,
+      body:
+        key.id === api.caller.key
+          ? 'This is the key that you are signed in with: you will be signed out. It cannot be taken back.'
+          : 'Whoever uses it is refused from then on. It cannot be taken back.',
+      action: 'Revoke',
+      danger: true,
+      submit: () => api.del(path`/v1/keys/${key.id}`),
+    });
+    if (!sure) return;
+    toast('Revoked');
+    this.pages.reload();
+  }
+
+  render() {
+    const { pages } = this;
+    return html`
+      <div class="row spread">
+        <p class="muted">Keys of the tenant <strong>${api.tenant}</strong>.</p>
+        <button type="button" @click=${this.#make}>New key</button>
+      </div>
+      ${problem(pages.error)}
+      ${!pages.ready && !pages.error ? loading() : nothing}
+      ${pages.ready && pages.items.length === 0
+        ? empty({
+            title: 'No keys yet',
+            text: 'Programs that make tasks or work on them need one.',
+            curl: curl('POST', '/v1/keys', { name: 'my service', role: 'producer' }),
+          })
+        : nothing}
+      ${pages.items.length > 0 ? this.#table() : nothing}
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #table() {
+    return html`<div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Role</th>
+            <th scope="col">Types</th>
+            <th scope="col">Status</th>
+            <th scope="col">Made</th>
+            <th scope="col">Ends</th>
+            <th scope="col"><span class="unseen">Actions</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          ${this.pages.items.map((key) => this.#row(key))}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #row(key) {
+    return html`<tr>
+      <th scope="row">
+        <div>${visible(key.name)} ${key.id === api.caller.key ? html`<small>(yours)</small>` : nothing}<br /><small class="mono">${key.id}</small></div>
+      </th>
+      <td data-label="Role">${key.role}</td>
+      <td data-label="Types">${key.types.length === 0 ? 'all' : key.types.join(', ')}</td>
+      <td data-label="Status">${state(key)}</td>
+      <td data-label="Made">${time(key.createdAt)}</td>
+      <td data-label="Ends">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
+      <td>
+        ${key.revokedAt
+          ? nothing
+          : html`<div class="row">
+              <button type="button" class="small outline danger" @click=${() => this.#revoke(key)}>Revoke</button>
+            </div>`}
+      </td>
+    </tr>`;
+  }
+}
+customElements.define('c-keys', Keys);

@@ -1,0 +1,174 @@
+// <c-tenants>: every tenant of the installation, for admins.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { badge, count, duration, visible } from '../format.js';
+import { asked, loading, problem, toast } from '../parts.js';
+
+const alertKind = (tenant) => {
+  if (tenant.alert === undefined) return 'installation';
+  return tenant.alert === null ? 'nobody' : 'own';
+};
+
+const lines = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+
+class Tenants extends LitElement {
+  static properties = { items: { state: true }, error: { state: true } };
+
+  constructor() {
+    super();
+    this.items = null;
+    this.error = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#load();
+  }
+
+  async #load() {
+    try {
+      this.items = (await api.get('/v1/tenants')).data.items;
+      this.error = null;
+    } catch (e) {
+      this.error = e;
+    }
+  }
+
+  /** @param tenant null for a new one */
+  async #edit(tenant) {
+    const saved = await asked({
+      title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
+      action: tenant ? 'Save' : 'Make it',
+      body: this.#form(tenant ?? { weight: 1 }, tenant === null),
+      submit: (form) => this.#save(form, tenant),
+    });
+    if (!saved) return;
+    toast(tenant ? 'Saved' : 'Made');
+    await this.#load();
+  }
+
+  #form(tenant, isNew) {
+    const alert = tenant.alert ?? {};
+    const option = (value, text, selected) => html`<option value=${value} ?selected=${value === selected}>${text}</option>`;
+    return html`
+      ${isNew
+        ? html`<label
+            >Name
+            <input name="name" required pattern="[a-z0-9][a-z0-9-]{0,62}" autocomplete="off" placeholder="acme" />
+            <small>Lower-case letters, digits and dashes.</small>
+          </label>`
+        : nothing}
+      <div class="fields">
+        <label
+          >Weight
+          <input name="weight" type="number" min="1" max="1000" required .value=${String(tenant.weight)} />
+          <small>Its share when all are busy.</small>
+        </label>
+        <fieldset>
+          <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: nothing of it starts</label>
+          <label><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only types that were set up</label>
+        </fieldset>
+      </div>
+      <label
+        >Who is told when dead letters grow
+        <select name="alert">
+          ${option('installation', 'the operators of the installation', alertKind(tenant))}
+          ${option('nobody', 'nobody', alertKind(tenant))} ${option('own', 'this address:', alertKind(tenant))}
+        </select>
+      </label>
+      <div class="fields">
+        <label>Address <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''} /></label>
+        <label>Deaths <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)} /></label>
+        <label>Within <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
+      </div>
+      <label
+        >Brokers that it may publish to
+        <select name="publishes">
+          ${option('default', 'anywhere for the tenant default, nowhere for others', tenant.publish ? 'these' : 'default')}
+          ${option('these', 'only these:', tenant.publish ? 'these' : 'default')}
+        </select>
+      </label>
+      <label
+        >Places, one in a line
+        <textarea name="publish" rows="2" spellcheck="false" placeholder="kafka/main/orders.*" .value=${(tenant.publish ?? []).join('\n')}></textarea>
+      </label>
+    `;
+  }
+
+  async #save(form, tenant) {
+    const body = {
+      weight: Number(form.get('weight')),
+      paused: form.has('paused'),
+      strict: form.has('strict'),
+    };
+    if (form.get('alert') === 'nobody') body.alert = null;
+    if (form.get('alert') === 'own') {
+      // What the form does not show of the target is kept.
+      const http = { ...tenant?.alert?.target?.http, url: form.get('url') };
+      body.alert = { target: { http }, deaths: Number(form.get('deaths')), within: form.get('within') };
+    }
+    if (form.get('publishes') === 'these') body.publish = lines(form.get('publish'));
+    return (await api.put(path`/v1/tenants/${tenant?.name ?? form.get('name')}`, body)).data;
+  }
+
+  render() {
+    return html`
+      <div class="row spread">
+        <p class="muted">Each is kept apart from the others. Choose one at the top to look at it.</p>
+        <button type="button" @click=${() => this.#edit(null)}>New tenant</button>
+      </div>
+      ${problem(this.error)}
+      ${this.items ? this.#table() : this.error ? nothing : loading()}
+    `;
+  }
+
+  #table() {
+    return html`<div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Status</th>
+            <th scope="col" class="num">Weight</th>
+            <th scope="col">Types</th>
+            <th scope="col">Alerts</th>
+            <th scope="col">Publishes to</th>
+            <th scope="col"><span class="unseen">Actions</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          ${this.items.map((tenant) => this.#row(tenant))}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #row(tenant) {
+    const alert = tenant.alert;
+    return html`<tr>
+      <th scope="row">${tenant.name}</th>
+      <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Open')}</td>
+      <td class="num" data-label="Weight">${count(tenant.weight)}</td>
+      <td data-label="Types">${tenant.strict ? 'only those set up' : 'any'}</td>
+      <td data-label="Alerts">
+        ${alert === undefined
+          ? "the installation's"
+          : alert === null
+            ? 'none'
+            : html`<span title=${visible(alert.target.http.url)}>after ${count(alert.deaths)} in ${duration(alert.within)}</span>`}
+      </td>
+      <td data-label="Publishes to">
+        ${tenant.publish ? (tenant.publish.length === 0 ? 'nowhere' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'anywhere' : 'nowhere'}
+      </td>
+      <td>
+        <div class="row"><button type="button" class="small outline" @click=${() => this.#edit(tenant)}>Edit</button></div>
+      </td>
+    </tr>`;
+  }
+}
+customElements.define('c-tenants', Tenants);
