@@ -5,7 +5,6 @@ import carillon.model.TaskId;
 import carillon.store.ChangeResult;
 import carillon.store.CreateResult;
 import carillon.store.Page;
-import carillon.store.TaskFilter;
 import carillon.store.TaskPatch;
 import carillon.store.TaskStory;
 import carillon.store.TaskView;
@@ -16,10 +15,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Creates, shows and changes single tasks, and cancels many. */
+/** Creates, shows and changes single tasks. */
 final class TaskRoutes {
 
   static final int MAX_TEXT = 200;
@@ -51,7 +49,6 @@ final class TaskRoutes {
   List<Endpoint> endpoints() {
     return List.of(
         Endpoint.post("/v1/tasks", Permission.TASKS_CREATE, this::create),
-        Endpoint.post("/v1/tasks/cancel", Permission.TASKS_CANCEL, this::cancelMatching),
         Endpoint.get("/v1/tasks/{id}", Permission.TASKS_READ, this::show),
         Endpoint.get("/v1/tasks/{id}/attempts", Permission.TASKS_READ, PAGE, this::attempts),
         Endpoint.get("/v1/tasks/{id}/transitions", Permission.TASKS_READ, PAGE, this::transitions),
@@ -276,49 +273,6 @@ final class TaskRoutes {
           throw new ApiException(
               ErrorCode.STALE_VERSION, "the task has version " + task.version() + " by now");
     };
-  }
-
-  private Answer cancelMatching(Call call) {
-    Fields fields = call.fields();
-    TaskFilter filter =
-        new TaskFilter(
-            fields.typeName("type"),
-            null,
-            fields.text("key", Limits.KEY_CHARS),
-            fields.text("schedule", MAX_TEXT),
-            fields.time("dueAfter"),
-            fields.time("dueBefore"),
-            fields.text("error", MAX_TEXT),
-            fields.pairs(
-                "metadata",
-                Limits.METADATA_PAIRS,
-                Limits.METADATA_NAME_CHARS,
-                Limits.METADATA_VALUE_CHARS));
-    fields.done();
-    if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
-      throw new ApiException(
-          ErrorCode.FILTER_REQUIRED, "say which tasks: type, key, schedule, dueAfter, ...");
-    }
-    fields.mistakes().refuse();
-    Caller caller = call.caller();
-    String type = oneType(caller, filter.type());
-    TaskFilter allowed =
-        new TaskFilter(
-            type,
-            null,
-            filter.key(),
-            filter.schedule(),
-            filter.dueAfter(),
-            filter.dueBefore(),
-            filter.error(),
-            filter.metadata());
-    return once.run(
-        call,
-        tx -> {
-          int cancelled = tasks.cancelMatching(tx, call.tenant(), allowed, caller.who());
-          return Answer.json(
-              200, JsonNodeFactory.instance.objectNode().put("cancelled", cancelled));
-        });
   }
 
   static ApiException notFound() {

@@ -60,7 +60,16 @@ final class UiRoutes {
           "parts/pages.js",
           "parts/tabs.js",
           "settings/keys.js",
-          "settings/tenants.js");
+          "settings/tenants.js",
+          "tasks.css",
+          "tasks/bulk.js",
+          "tasks/edit.js",
+          "tasks/exact.js",
+          "tasks/filter.js",
+          "tasks/filters.js",
+          "tasks/redrives.js",
+          "tasks/story.js",
+          "tasks/words.js");
 
   /** A library, where its files lie in its package, and which of them are served. */
   private record Library(String name, String artifact, String directory, List<String> files) {}

@@ -26,4 +26,10 @@ public record TaskFilter(
   public TaskFilter {
     metadata = Map.copyOf(metadata);
   }
+
+  /** The same among tasks of this type. */
+  public TaskFilter ofType(@Nullable String type) {
+    return new TaskFilter(
+        type, state, key, schedule, dueAfter, dueBefore, error, metadata);
+  }
 }

@@ -240,6 +240,7 @@ final class TaskReader {
       SELECT day
       FROM carillon.slot
       WHERE day <= ?
+        AND (?::boolean OR opens_at <= clock_timestamp())
       ORDER BY day DESC
       LIMIT ?
       """;
@@ -331,8 +332,15 @@ final class TaskReader {
       @Nullable TaskId before,
       boolean withPayload) {
     Slot from = before == null ? new Slot(LocalDate.of(9999, 1, 1)) : before.slot();
+    // Nothing is claimed in a slot before it opens, so nothing has completed there.
+    boolean alsoClosed = filter.state() != TaskState.COMPLETED;
     List<Slot> slots =
-        tx.query(SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)), from, PAGE_SLOTS);
+        tx.query(
+            SLOTS,
+            row -> new Slot(row.getObject("day", LocalDate.class)),
+            from,
+            alsoClosed,
+            PAGE_SLOTS);
     List<TaskView> items = new ArrayList<>();
     int reach = PAGE_REACH;
     for (Slot slot : slots) {

@@ -5,6 +5,7 @@ import carillon.model.NewTask;
 import carillon.model.Route;
 import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
 import java.time.Duration;
@@ -49,7 +50,9 @@ public final class Tasks {
   private final Agenda agenda;
   private final TaskReader reader;
   private final FiredTasks fired;
+  private final RunningTasks running;
   private final TaskChanges changes;
+  private final MatchingTasks matching;
   private final Combiner<TaskRow> combiner;
   private final AtomicLong made = new AtomicLong();
   private final LongAdder created = new LongAdder();
@@ -61,7 +64,9 @@ public final class Tasks {
     this.agenda = agenda;
     this.reader = new TaskReader(db, catalog);
     this.fired = new FiredTasks(db, reader);
+    this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, agenda);
+    this.matching = new MatchingTasks(reader, clock, agenda);
     this.combiner =
         new Combiner<>(
             INSERT_BATCH,
@@ -456,7 +461,10 @@ public final class Tasks {
   /** Newest due first; {@code before} is the last id of the page before. */
   public Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
-    return reader.list(tenant, filter, limit, before, withPayload);
+    // Few tasks have one key, so that is the shorter way where both are asked for.
+    return filter.state() == TaskState.RUNNING && filter.key() == null
+        ? running.list(tenant, filter, limit, before, withPayload)
+        : reader.list(tenant, filter, limit, before, withPayload);
   }
 
   /**
@@ -487,6 +495,34 @@ public final class Tasks {
    */
   public int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
     return changes.cancelMatching(tx, tenant, filter, who);
+  }
+
+  /** As many as one bulk change makes. */
+  public static final int MOST_AT_ONCE = TaskChanges.MOST_AT_ONCE;
+
+  /**
+   * How many match.
+   *
+   * @param isAtLeast whether there may be more: how far a count looks is bounded
+   */
+  public record Count(long matched, boolean isAtLeast) {}
+
+  /** How many {@link #cancelMatching} would cancel or ask to end, if it went on to the end. */
+  public Count countCancellable(Tx tx, TenantId tenant, TaskFilter filter) {
+    return matching.countCancellable(tx, tenant, filter);
+  }
+
+  /** How many {@link #runMatching} would make due, if it went on to the end. */
+  public Count countRunnable(Tx tx, TenantId tenant, TaskFilter filter) {
+    return matching.countRunnable(tx, tenant, filter);
+  }
+
+  /**
+   * Makes waiting tasks due now that match and are not due yet; says how many. At most {@link
+   * #MOST_AT_ONCE} in one go.
+   */
+  public int runMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
+    return matching.run(tx, tenant, filter, who);
   }
 
   /** Makes a waiting task due now. */

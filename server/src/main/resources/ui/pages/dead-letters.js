@@ -1,15 +1,298 @@
-// #/dead-letters
+// #/dead-letters: what tasks died of, the letters of each kind, and what was redriven.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, curl } from '../api.js';
+import { ago, count, firstLine, plural, time, visible } from '../format.js';
 import { Page } from '../page.js';
+import { Pages, empty, loading, problem } from '../parts.js';
+import { href, setQuery } from '../router.js';
+import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
+import { editById } from '../tasks/edit.js';
+import { kind } from '../tasks/words.js';
+
+const VIEWS = [
+  { id: 'groups', label: 'By error' },
+  { id: 'letters', label: 'Letters' },
+  { id: 'redrives', label: 'Redrives' },
+];
+
+const FILTERS = ['type', 'group', 'failure', 'status', 'error', 'key', 'diedAfter', 'diedBefore'];
+const GROUP_FILTERS = ['type', 'failure', 'status'];
 
 class DeadLettersPage extends Page {
+  static properties = {
+    picked: { state: true },
+    group: { state: true },
+    doing: { state: true },
+    failed: { state: true },
+  };
+
+  #groups = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters/groups', this.#asked(GROUP_FILTERS), cursor, signal));
+  #letters = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters', this.#asked(FILTERS), cursor, signal));
+
+  constructor() {
+    super();
+    this.picked = new Set();
+    this.group = null;
+    this.doing = '';
+    this.failed = null;
+  }
+
   get heading() {
     return 'Dead letters';
   }
 
+  get view() {
+    const asked = this.query.get('view');
+    return VIEWS.some((each) => each.id === asked) ? asked : 'groups';
+  }
+
+  #asked(names) {
+    return Object.fromEntries(names.map((name) => [name, this.query.get(name) ?? '']));
+  }
+
+  async #list(at, query, cursor, signal) {
+    const { data } = await api.get(at, { query: { ...query, limit: 50, cursor: cursor ?? '' }, signal });
+    return data;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    // Groups are counted as letters come and go: a look costs a page of an index.
+    this.every(10_000, () => this.view === 'groups' && !this.#groups.busy && this.doing === '' && this.#groups.reload());
+  }
+
+  async load(signal) {
+    this.picked = new Set();
+    this.failed = null;
+    if (this.view === 'groups') await this.#groups.first();
+    if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#head(signal)]);
+  }
+
+  /** The group whose letters are shown, with its counts. */
+  async #head(signal) {
+    const group = this.query.get('group');
+    if (!group) {
+      this.group = null;
+    } else if (this.group?.group !== group) {
+      const query = { type: this.query.get('type') ?? '', limit: 1000 };
+      const { data } = await api.get('/v1/dead-letters/groups', { query, signal }).catch(() => ({ data: { items: [] } }));
+      if (!signal.aborted) this.group = data.items.find((each) => each.group === group) ?? null;
+    }
+  }
+
+  /** The body that means what is shown. */
+  get #filter() {
+    const body = {};
+    for (const name of FILTERS) {
+      const value = this.query.get(name);
+      if (value) body[name] = name === 'status' ? Number(value) : value;
+    }
+    return Object.keys(body).length > 0 ? body : { all: true };
+  }
+
+  async #do(name, action) {
+    this.doing = name;
+    this.failed = null;
+    try {
+      const done = await action();
+      if (done) {
+        this.group = null;
+        await this.reload();
+      }
+      if (done?.status === 'RUNNING') setQuery({ view: 'redrives' });
+    } catch (e) {
+      this.failed = e;
+    }
+    this.doing = '';
+  }
+
   render() {
-    return html`<h1>Dead letters</h1>`;
+    return html`
+      <h1>Dead letters</h1>
+      <c-tabs label="Dead letters" .tabs=${VIEWS} .selected=${this.view}
+        @change=${(e) => setQuery(e.detail === 'groups' ? {} : { view: e.detail })}></c-tabs>
+      ${problem(this.failed)} ${problem(this.error)}
+      <div id="panel-${this.view}" role="tabpanel" aria-label=${VIEWS.find((each) => each.id === this.view).label}>
+        ${this.view === 'groups' ? this.#groupList() : nothing}
+        ${this.view === 'letters' ? this.#letterList() : nothing}
+        ${this.view === 'redrives' ? html`<c-redrives></c-redrives>` : nothing}
+      </div>
+    `;
+  }
+
+  #find() {
+    const value = (name) => this.query.get(name) ?? '';
+    const submit = (event) => {
+      event.preventDefault();
+      const form = Object.fromEntries(new FormData(event.target));
+      setQuery({ ...Object.fromEntries(this.query), ...form });
+    };
+    return html`<form class="row find" role="search" @submit=${submit}>
+      <input type="search" name="error" class="grow" aria-label="Error contains" placeholder="Error contains …" maxlength="200" .value=${value('error')} />
+      <input name="type" aria-label="Type" placeholder="Type" maxlength="100" .value=${value('type')} />
+      <input name="key" aria-label="Key" placeholder="Key" maxlength="200" .value=${value('key')} />
+      <button type="submit" class="outline">Filter</button>
+    </form>`;
+  }
+
+  #none() {
+    return empty({
+      title: 'Nothing has died',
+      text: 'A task whose last attempt failed waits here until somebody redrives it. Try it: this one is refused by its target at once.',
+      curl: curl('POST', '/v1/tasks', {
+        type: 'broken',
+        payload: { hello: 'world' },
+        target: { http: { url: `${location.origin}/nothing-here` } },
+        retry: { maxAttempts: 1 },
+      }),
+    });
+  }
+
+  #groupList() {
+    const pages = this.#groups;
+    if (!pages.ready && !pages.error) return loading();
+    const filtered = GROUP_FILTERS.some((name) => this.query.get(name));
+    if (pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.hasBack) {
+      return filtered
+        ? empty({ title: 'Nothing died of this', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
+        : this.#none();
+    }
+    const most = Math.max(1, ...pages.items.map((each) => each.letters));
+    return html`
+      ${problem(pages.error)}
+      ${filtered ? html`<p>Only some are shown. <a href=${href('dead-letters')}>Show all groups</a></p>` : nothing}
+      <div class="table" tabindex="0" role="region" aria-label="Groups of dead letters">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Error</th>
+              <th scope="col">Type</th>
+              <th scope="col" class="num">Dead now</th>
+              <th scope="col"><span class="unseen">Share</span></th>
+              <th scope="col">Last</th>
+              <th scope="col">First</th>
+              <th scope="col"><span class="unseen">Actions</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${pages.items.map((each) => this.#groupRow(each, most))}
+          </tbody>
+        </table>
+      </div>
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #groupRow(group, most) {
+    const { type, group: fingerprint } = group;
+    return html`<tr>
+      <td data-label="Error" class="wide-cell">
+        <a href=${href('dead-letters', { view: 'letters', type, group: fingerprint })} title=${visible(group.error).slice(0, 1000)}>${firstLine(group.error) || 'no error text'}</a>
+        <small>${kind(group.failure, group.status)}</small>
+      </td>
+      <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
+      <td data-label="Dead now" class="num">${count(group.letters)}</td>
+      <td class="share"><progress class="bar dead" max=${most} value=${group.letters} aria-label="Share of the largest group"></progress></td>
+      <td data-label="Last">${ago(group.lastSeenAt)}</td>
+      <td data-label="First">${ago(group.firstSeenAt)}</td>
+      <td>${this.#actions({ type, group: fingerprint }, `${fingerprint} ${type}`)}</td>
+    </tr>`;
+  }
+
+  #actions(body, name, label = 'Redrive') {
+    if (!api.may('TASKS_OPERATE')) return nothing;
+    return html`<div class="row">
+      <button type="button" class="small" aria-busy=${this.doing === name} ?disabled=${this.doing !== ''}
+        @click=${() => this.#do(name, () => redriveDialog(body))}>${label}</button>
+      <button type="button" class="small outline danger" ?disabled=${this.doing !== ''}
+        @click=${() => this.#do(name, () => purgeDialog(body))}>Purge</button>
+    </div>`;
+  }
+
+  #groupHead() {
+    const { group } = this;
+    if (!group) return nothing;
+    return html`<section class="why" aria-label="This group">
+      <p class="error-text">${visible(group.error)}</p>
+      <p>
+        ${kind(group.failure, group.status)} in <a href=${href('types', group.type)}>${group.type}</a>:
+        <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'death')} since
+        ${time(group.firstSeenAt)}, the last ${ago(group.lastSeenAt)}.
+      </p>
+    </section>`;
+  }
+
+  #letterList() {
+    const pages = this.#letters;
+    const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
+    const filtered = FILTERS.some((name) => this.query.get(name));
+    return html`
+      ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
+      ${this.#groupHead()} ${problem(pages.error)}
+      <div class="row bulk" role="group" aria-label="Actions on many">
+        ${picked.length > 0
+          ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
+              <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
+          : pages.items.length > 0
+            ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all that match' : 'Redrive all')
+            : nothing}
+        <button type="button" class="quiet small end" aria-busy=${pages.busy} @click=${() => pages.reload()}>↻ Refresh</button>
+      </div>
+      ${!pages.ready && !pages.error ? loading() : nothing}
+      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
+        ? filtered
+          ? empty({ title: 'Nothing matches', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
+          : this.#none()
+        : nothing}
+      ${pages.items.length > 0 ? this.#letterTable(pages.items) : nothing}
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #letterTable(items) {
+    const every = items.every((each) => this.picked.has(each.id));
+    const pickAll = (on) => (this.picked = new Set(on ? items.map((each) => each.id) : []));
+    return html`<div class="table" tabindex="0" role="region" aria-label="Dead letters">
+      <table class="tasks">
+        <thead>
+          <tr>
+            <th scope="col"><input type="checkbox" aria-label="Pick all on this page" .checked=${every} @change=${(e) => pickAll(e.target.checked)} /></th>
+            <th scope="col">Died</th>
+            <th scope="col">Type</th>
+            <th scope="col">Key</th>
+            <th scope="col" class="num">Attempts</th>
+            <th scope="col">Error</th>
+            <th scope="col"><span class="unseen">Actions</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          ${items.map((each) => this.#letterRow(each))}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #letterRow(letter) {
+    const pick = (on) => {
+      const picked = new Set(this.picked);
+      if (on) picked.add(letter.id);
+      else picked.delete(letter.id);
+      this.picked = picked;
+    };
+    return html`<tr class="linked">
+      <td><input type="checkbox" aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
+          .checked=${this.picked.has(letter.id)} @change=${(e) => pick(e.target.checked)} /></td>
+      <td data-label="Died">${ago(letter.diedAt)}</td>
+      <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
+      <td data-label="Key">${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}</td>
+      <td data-label="Attempts" class="num">${letter.attempt}</td>
+      <td data-label="Error" class="clip-cell"><span class="error-line">${firstLine(letter.error?.message ?? letter.error?.kind)}</span></td>
+      <td>${api.may('TASKS_OPERATE')
+          ? html`<button type="button" class="small outline" ?disabled=${this.doing !== ''}
+              @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}>Edit and redrive</button>`
+          : nothing}</td>
+    </tr>`;
   }
 }
 customElements.define('page-dead-letters', DeadLettersPage);

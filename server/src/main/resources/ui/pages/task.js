@@ -1,15 +1,246 @@
-// #/task
+// #/tasks/{id}: what a task is, why it failed, what happens next, and all that happened.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { ago, duration, status, time, visible } from '../format.js';
+import { live } from '../live.js';
 import { Page } from '../page.js';
+import { loading, problem } from '../parts.js';
+import { href } from '../router.js';
+import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
+import { getExactly } from '../tasks/exact.js';
+import { Story } from '../tasks/story.js';
+import { advice, message, nextWords, targetText } from '../tasks/words.js';
+
+const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
+const SETTLE = 300; // several changes that come together are one look
+
+const fact = (name, value) =>
+  value === null || value === undefined || value === '' || value === nothing
+    ? nothing
+    : html`<dt>${name}</dt><dd>${value}</dd>`;
 
 class TaskPage extends Page {
+  static properties = {
+    task: { state: true },
+    type: { state: true },
+    group: { state: true },
+    doing: { state: true },
+    failed: { state: true },
+  };
+
+  #etag = null;
+  #story = new Story();
+  #soon = null;
+
+  constructor() {
+    super();
+    this.task = null;
+    this.type = null;
+    this.group = null;
+    this.doing = '';
+    this.failed = null;
+  }
+
   get heading() {
-    return 'Task';
+    return this.task ? `${this.task.type} ${this.task.key ?? this.task.id}` : 'Task';
+  }
+
+  get id() {
+    return this.params[0] ?? '';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.listen('task', (event) => event.id === this.id && this.#look());
+    // Without the stream, and for what it leaves out under load.
+    this.every(10_000, () => (live.state !== 'live' || this.#isMoving) && this.#look());
+  }
+
+  get #isMoving() {
+    if (!this.task || ENDED.has(this.task.status)) return false;
+    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + 10_000;
+  }
+
+  #look() {
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => this.isConnected && this.reload(), SETTLE);
+  }
+
+  async load(signal) {
+    const { data, etag } = await getExactly(path`/v1/tasks/${this.id}`, { signal });
+    if (signal.aborted) return;
+    if (this.task?.id !== data.id) {
+      this.#story = new Story();
+      this.type = null;
+      this.group = null;
+    }
+    this.#story.take(data);
+    this.#etag = etag;
+    this.task = data;
+    this.#beside(data, signal);
+  }
+
+  /** What is good to know and may be missing: the type's settings, the group of a dead one. */
+  async #beside(task, signal) {
+    if (api.may('TYPES_READ')) {
+      const { data } = await api.get(path`/v1/types/${task.type}`, { signal }).catch(() => ({ data: null }));
+      if (!signal.aborted) this.type = data;
+    }
+    if (task.status !== 'DEAD' || this.group) return;
+    const died = Date.parse(task.finishedAt);
+    const query = { type: task.type, diedAfter: task.finishedAt, diedBefore: new Date(died + 2).toISOString() };
+    const { data } = await api.get('/v1/dead-letters', { query, signal }).catch(() => ({ data: { items: [] } }));
+    const letter = data.items.find((each) => each.id === task.id);
+    if (!signal.aborted) this.group = letter?.group ?? null;
+  }
+
+  async #do(name, action) {
+    this.doing = name;
+    this.failed = null;
+    try {
+      if ((await action()) !== false) await this.reload();
+    } catch (e) {
+      this.failed = e;
+    }
+    this.doing = '';
   }
 
   render() {
-    return html`<h1>Task</h1>`;
+    if (!this.task) {
+      const gone = this.error?.status === 404 || this.error?.status === 400;
+      return html`<h1>Task</h1>
+        ${gone
+          ? html`<div class="empty">
+              <h2>There is no task <code>${visible(this.id)}</code> here</h2>
+              <p>It belongs to another tenant, was removed by retention, or never was.</p>
+              <a href=${href('tasks')}>All tasks</a>
+            </div>`
+          : this.error
+            ? problem(this.error)
+            : loading()}`;
+    }
+    const { task } = this;
+    return html`
+      <nav class="trail" aria-label="Where this is"><a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a></nav>
+      <h1>${status(task.status)} <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}</h1>
+      <p class="lede">${nextWords(task, this.type, [...this.#story.transitions.values()])}</p>
+      ${problem(this.error)} ${problem(this.failed)}
+      ${task.status === 'DEAD' && task.error ? nothing : this.#actions()} ${this.#why()}
+      <div class="task-columns">
+        <div>
+          <section aria-labelledby="story"><h2 id="story">What happened</h2>
+            <c-story .task=${task} .story=${this.#story}></c-story></section>
+        </div>
+        <div>${this.#facts()} ${this.#contents()} ${this.#commands()}</div>
+      </div>
+    `;
+  }
+
+  #actions() {
+    const { task } = this;
+    const operate = api.may('TASKS_OPERATE');
+    const buttons = [];
+    if (task.status === 'DEAD' && operate) {
+      buttons.push(this.#button('redrive', 'Redrive', () => redrive(task), ''));
+      buttons.push(this.#button('edit', 'Edit and redrive', () => edit(task, this.#etag, { redrive: true }), 'outline'));
+    }
+    if (task.status === 'PENDING' && operate) {
+      buttons.push(this.#button('run', 'Run now', () => runNow(task), ''));
+      buttons.push(this.#button('edit', 'Edit', () => edit(task, this.#etag), 'outline'));
+    }
+    if ((task.status === 'PENDING' || (task.status === 'RUNNING' && !task.cancelRequested)) && api.may('TASKS_CANCEL')) {
+      buttons.push(this.#button('cancel', 'Cancel', () => cancel(task), 'outline danger'));
+    }
+    return buttons.length > 0 ? html`<div class="row actions">${buttons}</div>` : nothing;
+  }
+
+  #button(name, label, action, look) {
+    return html`<button
+      type="button"
+      class=${look}
+      aria-busy=${this.doing === name}
+      ?disabled=${this.doing !== ''}
+      @click=${() => this.#do(name, action)}
+    >
+      ${label}
+    </button>`;
+  }
+
+  /** The last error first: what it was, what it means, what to do. */
+  #why() {
+    const { task } = this;
+    if (!task.error || task.status === 'COMPLETED') return nothing;
+    const last = this.#story.entries().find((entry) => entry.attempt?.error)?.attempt;
+    const dead = task.status === 'DEAD';
+    return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
+      <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
+      <p class="error-text">${message(task.error)}</p>
+      <p>${advice(task.error)}</p>
+      ${last?.request?.url
+        ? html`<p class="wrap"><small>Sent</small> <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
+            ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}</p>`
+        : nothing}
+      ${last?.output ? html`<c-json json .value=${last.output} label="What came back"></c-json>` : nothing}
+      ${dead ? this.#actions() : nothing}
+      ${dead && this.group
+        ? html`<p><a href=${href('dead-letters', { view: 'letters', type: task.type, group: this.group })}>Others that died of the same</a></p>`
+        : nothing}
+    </section>`;
+  }
+
+  #facts() {
+    const { task } = this;
+    const target = task.target ?? this.type?.target;
+    const metadata = Object.entries(task.metadata ?? {});
+    return html`<section class="card" aria-label="Facts">
+      <dl class="facts">
+        ${fact('Id', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy the id"></c-copy>`)}
+        ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
+        ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
+        ${fact('Goes to', html`<span class="wrap">${targetText(target)}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
+        ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
+        ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
+        ${fact('Created', time(task.createdAt))} ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
+        ${task.finishedAt ? fact('Ended', time(task.finishedAt)) : nothing}
+        ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>unless started by then</small>`) : nothing}
+        ${fact('Priority', task.priority)}
+        ${fact('Schedule', task.scheduleName
+            ? html`<a href=${href('schedules', task.scheduleName)}>${visible(task.scheduleName)}</a> for ${time(task.fireAt)}`
+            : '')}
+        ${fact('One at a time by', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
+        ${fact('Last run by', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
+        ${fact('Progress', task.progress ? visible(task.progress) : '')}
+        ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>nodes died while they ran it</small>`) : nothing}
+        ${metadata.map(([name, value]) =>
+          fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`))}
+      </dl>
+    </section>`;
+  }
+
+  #policy() {
+    const policy = this.task.retry ?? this.type?.retry;
+    if (!policy?.backoff) return nothing;
+    return html` <small>${policy.backoff}, from ${duration(policy.base)} to ${duration(policy.max)}</small>`;
+  }
+
+  #contents() {
+    const { task } = this;
+    return html`
+      ${task.payload === null
+        ? html`<p class="muted">No payload.</p>`
+        : html`<c-json .value=${task.payload} label="Payload"></c-json>`}
+      ${task.output && task.status === 'COMPLETED'
+        ? html`<c-json json .value=${task.output} label="What came back"></c-json>`
+        : nothing}
+    `;
+  }
+
+  #commands() {
+    return html`<details class="card">
+      <summary>As curl</summary>
+      ${commands(this.task).map(([label, text]) => html`<c-json .value=${text} label=${label}></c-json>`)}
+    </details>`;
   }
 }
 customElements.define('page-task', TaskPage);

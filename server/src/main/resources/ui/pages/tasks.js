@@ -1,15 +1,293 @@
-// #/tasks
+// #/tasks: find tasks, see them change, act on many.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, curl, path } from '../api.js';
+import { ago, compact, count, firstLine, status as statusBadge, timeText, visible } from '../format.js';
+import { live } from '../live.js';
 import { Page } from '../page.js';
+import { Pages, empty, loading, problem } from '../parts.js';
+import { go, href, setQuery } from '../router.js';
+import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
+import { Filter, STATUSES, understood } from '../tasks/filter.js';
+import '../tasks/filters.js';
+
+const SETTLE = 500;
+const MOST_LOOKS = 10;
+const SHOWN = 50;
+
+const NAMES = { '': 'All', PENDING: 'Pending', RUNNING: 'Running', COMPLETED: 'Completed', DEAD: 'Dead', CANCELLED: 'Cancelled', EXPIRED: 'Expired' };
 
 class TasksPage extends Page {
+  static properties = {
+    picked: { state: true },
+    all: { state: true },
+    doing: { state: true },
+    failed: { state: true },
+    news: { state: true },
+    wide: { state: true },
+  };
+
+  #filter = new Filter(new URLSearchParams());
+  #pages = new Pages(this, (cursor, signal) => this.#page(cursor, signal));
+  #changed = new Set();
+  #soon = null;
+
+  constructor() {
+    super();
+    /** @type {Set<string>} ids of rows that were picked */
+    this.picked = new Set();
+    this.all = false;
+    this.doing = '';
+    this.failed = null;
+    this.news = 0;
+    this.wide = false;
+  }
+
   get heading() {
-    return 'Tasks';
+    return this.#filter.status ? `${NAMES[this.#filter.status]} tasks` : 'Tasks';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.listen('task', (event) => this.#seen(event));
+    this.listen('stats', () => this.requestUpdate());
+  }
+
+  async load() {
+    this.#filter = new Filter(this.query);
+    const own = api.caller?.types ?? [];
+    if (own.length > 1 && !this.#filter.values.type) {
+      setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must say which
+      return;
+    }
+    this.#unpick();
+    this.failed = null;
+    this.news = 0;
+    await this.#pages.first();
+  }
+
+  async #page(cursor, signal) {
+    const { path: at, query } = this.#filter.request;
+    const { data } = await api.get(at, { query: { ...query, limit: SHOWN, cursor: cursor ?? '' }, signal });
+    return data;
+  }
+
+  #unpick() {
+    this.picked = new Set();
+    this.all = false;
+  }
+
+  /** Rows that are shown change where they are; others are only counted, so that nothing jumps. */
+  #seen(event) {
+    const row = this.#pages.items.find((task) => task.id === event.id);
+    if (!row) {
+      if (this.#filter.mayHave(event)) this.news++;
+      return;
+    }
+    row.status = event.to;
+    row.attempt = event.attempt ?? row.attempt;
+    this.#changed.add(event.id);
+    this.#soon ??= setTimeout(() => this.#look(), SETTLE);
+    this.requestUpdate();
+  }
+
+  /** What the stream does not say of them, such as the error. */
+  async #look() {
+    const ids = [...this.#changed].slice(0, MOST_LOOKS);
+    this.#changed.clear();
+    this.#soon = null;
+    for (const id of ids) {
+      const row = this.#pages.items.find((task) => task.id === id);
+      const { data } = row ? await api.get(path`/v1/tasks/${id}`).catch(() => ({ data: null })) : { data: null };
+      if (data) Object.assign(row, data);
+    }
+    this.requestUpdate();
+  }
+
+  #search(event) {
+    event.preventDefault();
+    const text = new FormData(event.target).get('search');
+    if (!text.trim()) return;
+    const { id, query } = understood(text);
+    event.target.reset();
+    if (id) go('tasks', id);
+    else setQuery(this.#filter.query(query));
+  }
+
+  #without(name) {
+    return this.#filter.query({ [name]: '' });
   }
 
   render() {
-    return html`<h1>Tasks</h1>`;
+    const pages = this.#pages;
+    return html`
+      <h1>Tasks</h1>
+      <form class="row find" role="search" @submit=${this.#search}>
+        <input type="search" name="search" class="grow" aria-label="Find a task" autocomplete="off" spellcheck="false"
+          placeholder="Id, key, or NAME=VALUE of the metadata" />
+        <button type="submit" class="outline">Find</button>
+        <button type="button" class="outline" aria-expanded=${this.wide} aria-controls="filters" @click=${() => (this.wide = !this.wide)}>
+          Filters
+        </button>
+      </form>
+      <c-filters id="filters" ?hidden=${!this.wide} .filter=${this.#filter}
+        @filter=${(e) => setQuery(e.detail)}></c-filters>
+      ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)}
+      ${this.#bar()}
+      ${!pages.ready && !pages.error ? loading() : nothing}
+      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? this.#nothing() : nothing}
+      ${pages.items.length > 0 ? this.#table() : nothing}
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #chips() {
+    const chips = this.#filter.chips(timeText);
+    if (chips.length === 0) return nothing;
+    return html`<ul class="row chips" aria-label="Filters that are set">
+      ${chips.map(
+        ([name, words]) => html`<li>
+          <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove the filter ${words}`}>${words} <span aria-hidden="true">✕</span></a>
+        </li>`,
+      )}
+      <li><a href=${href('tasks', { status: this.#filter.status })}>Clear</a></li>
+    </ul>`;
+  }
+
+  /** Counts are of the whole tenant, so they are shown only where nothing else is asked for. */
+  #tabs() {
+    const counts = live.stats?.status ?? {};
+    const plain = this.#filter.chips(timeText).length === 0;
+    return html`<nav class="tabs" aria-label="Status">
+      ${['', ...STATUSES].map(
+        (name) => html`<a class="tab" href=${href('tasks', this.#filter.query({ status: name }))}
+          aria-current=${this.#filter.status === name ? 'page' : nothing}
+          >${NAMES[name]} ${plain && counts[name] !== undefined ? html`<small>${compact(counts[name])}</small>` : nothing}</a>`,
+      )}
+    </nav>`;
+  }
+
+  /** What can be done with what is picked, and what is new. */
+  #bar() {
+    const rows = this.#pages.items;
+    const picked = rows.filter((task) => this.picked.has(task.id));
+    const chosen = this.all || picked.length > 0;
+    const statuses = this.all
+      ? new Set(this.#filter.status ? [this.#filter.status] : ['PENDING', 'RUNNING'])
+      : new Set(picked.map((task) => task.status));
+    return html`<div class="row bulk" role="group" aria-label="Actions on many">
+      ${chosen
+        ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
+            ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
+            ${!this.all && this.#canMeanAll
+              ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>All that match instead</button>`
+              : nothing}
+            <button type="button" class="quiet small" @click=${() => this.#unpick()}>Pick none</button>`
+        : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small>
+            ${this.#canMeanAll && rows.length > 0
+              ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>All that match …</button>`
+              : nothing}`}
+      <span class="end" role="status"
+        >${this.news > 0
+          ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>↻ ${compact(this.news)} changed beyond this page</button>`
+          : html`<button type="button" class="quiet small" aria-busy=${this.#pages.busy} @click=${() => this.#refresh()}>↻ Refresh</button>`}</span
+      >
+    </div>`;
+  }
+
+  /** Without any filter it would be everything there is; what has ended cannot be changed. */
+  get #canMeanAll() {
+    const { body, status, isOfDeadLetters } = this.#filter;
+    return body !== null && (['', 'PENDING', 'RUNNING'].includes(status) || isOfDeadLetters);
+  }
+
+  #refresh() {
+    this.news = 0;
+    this.#unpick();
+    return this.#pages.hasBack ? this.#pages.reload() : this.#pages.first();
+  }
+
+  async #act(kind) {
+    this.doing = kind;
+    this.failed = null;
+    try {
+      if (await this.#done(kind)) await this.#refresh();
+    } catch (e) {
+      this.failed = e;
+    }
+    this.doing = '';
+  }
+
+  #done(kind) {
+    const filter = this.#filter;
+    if (this.all) return kind === 'redrive' ? redriveMatching(filter.letters) : bulk(kind, filter.body);
+    const fits = { redrive: ['DEAD'], run: ['PENDING'], cancel: ['PENDING', 'RUNNING'] }[kind];
+    const ids = this.#pages.items
+      .filter((task) => this.picked.has(task.id) && fits.includes(task.status))
+      .map((task) => task.id);
+    return kind === 'redrive' ? redriveMatching({ ids }) : each(kind, ids);
+  }
+
+  #pick(id, on) {
+    const picked = new Set(this.picked);
+    if (on) picked.add(id);
+    else picked.delete(id);
+    this.picked = picked;
+    this.all = false;
+  }
+
+  #table() {
+    const { items } = this.#pages;
+    const every = items.every((task) => this.picked.has(task.id));
+    return html`<div class="table" tabindex="0" role="region" aria-label="Tasks">
+      <table class="tasks">
+        <thead>
+          <tr>
+            <th scope="col">
+              <input type="checkbox" aria-label="Pick all on this page" .checked=${every}
+                @change=${(e) => { this.all = false; this.picked = new Set(e.target.checked ? items.map((task) => task.id) : []); }} />
+            </th>
+            <th scope="col">Status</th>
+            <th scope="col">Type</th>
+            <th scope="col">Key</th>
+            <th scope="col">Due</th>
+            <th scope="col" class="num">Attempt</th>
+            <th scope="col">Last error</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${items.map((task) => this.#row(task))}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #row(task) {
+    return html`<tr class="linked">
+      <td><input type="checkbox" aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
+          .checked=${this.all || this.picked.has(task.id)} @change=${(e) => this.#pick(task.id, e.target.checked)} /></td>
+      <td data-label="Status">${statusBadge(task.status)}</td>
+      <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
+      <td data-label="Key">${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}</td>
+      <td data-label="Due">${ago(task.dueAt)}</td>
+      <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
+      <td data-label="Last error" class="clip-cell">${task.error ? html`<span class="error-line">${firstLine(task.error.message ?? task.error.kind)}</span>` : nothing}</td>
+    </tr>`;
+  }
+
+  #nothing() {
+    const filtered = this.#filter.body !== null;
+    if (filtered) {
+      return empty({
+        title: 'Nothing matches',
+        text: html`No task is like this. <a href=${href('tasks')}>Show all tasks</a>.`,
+      });
+    }
+    return empty({
+      title: 'No tasks yet',
+      text: 'A task is something to be done at a time: now, in an hour, next year. Make the first one; this one completes at once.',
+      curl: curl('POST', '/v1/tasks', { type: 'hello', key: 'first', payload: { to: 'world' }, target: { discard: {} } }),
+    });
   }
 }
 customElements.define('page-tasks', TasksPage);

@@ -39,6 +39,7 @@ class FuzzTest {
           "/v1/tasks",
           "/v1/tasks/batch",
           "/v1/tasks/cancel",
+          "/v1/tasks/run",
           "/v1/work/claim",
           "/v1/work/report",
           "/v1/work/renew",

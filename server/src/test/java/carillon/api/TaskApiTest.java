@@ -211,6 +211,26 @@ class TaskApiTest {
   }
 
   @Test
+  void what_matches_is_counted_first_and_then_made_due() {
+    String a = api.task("{\"type\":\"bulk\",\"key\":\"a\",\"delay\":\"1h\"}");
+    api.task("{\"type\":\"bulk\",\"key\":\"b\",\"delay\":\"90d\"}");
+
+    String dry = "{\"type\":\"bulk\",\"status\":\"PENDING\",\"dryRun\":true}";
+    assertThat(api.post("/v1/tasks/cancel").json(dry).send().expect(200).body())
+        .isEqualTo("{\"matched\":2,\"cancelled\":0,\"dryRun\":true}");
+    assertThat(api.post("/v1/tasks/run").json(dry).send().expect(200).body())
+        .isEqualTo("{\"matched\":2,\"run\":0,\"dryRun\":true}");
+    assertThat(api.get("/v1/tasks/" + a).send().expect(200).json().get("version").asInt())
+        .isEqualTo(1);
+    assertThat(api.post("/v1/tasks/run").json("{\"type\":\"bulk\"}").send().expect(200).body())
+        .isEqualTo("{\"run\":2}");
+    assertThat(Instant.parse(api.get("/v1/tasks/" + a).send().text("dueAt")))
+        .isBefore(Instant.now().plusSeconds(1));
+    assertThat(api.get("/v1/tasks?status=RUNNING&type=bulk").send().expect(200).json().get("items"))
+        .isEmpty();
+  }
+
+  @Test
   void a_type_is_configured_paused_and_removed() {
     String secret = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     TestApi.Reply created =

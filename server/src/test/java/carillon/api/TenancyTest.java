@@ -62,6 +62,7 @@ class TenancyTest {
         .startsWith("404");
     assertThat(send(b, "GET", "/v1/tasks", "")).doesNotContain(task);
     assertThat(send(b, "POST", "/v1/tasks/cancel", "{\"type\":\"t\"}")).contains("\"cancelled\":0");
+    assertThat(send(b, "POST", "/v1/tasks/run", "{\"type\":\"t\"}")).contains("\"run\":0");
     assertThat(send(b, "POST", "/v1/dead-letters/redrive", "{\"ids\":[\"" + task + "\"]}"))
         .contains("\"matched\":0");
     assertThat(send(a, "GET", "/v1/tasks/" + task, "")).contains("\"version\":1,");
@@ -146,6 +147,7 @@ class TenancyTest {
                 "GET /v1/keys", Permission.KEYS,
                 "GET /v1/tenants", Permission.TENANTS,
                 "GET /v1/limits", Permission.ANY));
+    calls.put("POST /v1/tasks/run", Permission.TASKS_OPERATE);
     calls.put("GET /v1/cluster", Permission.CLUSTER);
     calls.put("GET /v1/audit", Permission.AUDIT);
     calls.put("GET /v1/schedules", Permission.SCHEDULES_READ);

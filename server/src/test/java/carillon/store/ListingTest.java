@@ -2,7 +2,9 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Attempted;
 import carillon.model.NewTask;
+import carillon.model.Outcome;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -13,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -155,5 +158,76 @@ class ListingTest {
 
       assertThat(seen).isEqualTo(6);
     }
+  }
+
+  @Test
+  void running_tasks_are_found_through_their_claims_however_many_others_there_are() {
+    try (World busy = World.create()) {
+      busy.node("node");
+      List<TaskId> running = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        busy.create(World.task(i % 2 == 0 ? "even" : "odd", new Target.Discard()));
+        running.add(busy.claimOne("node").id());
+      }
+      running.sort(Comparator.comparing(TaskId::toString).reversed());
+      busy.create(World.task("even", new Target.Pull(), busy.clock.instant().plusSeconds(3600)));
+      // Of a claim that lists several, some may have ended, and some be held by another by now.
+      busy.sql(
+          """
+          UPDATE carillon.claim
+          SET tenants = (SELECT array_agg(tenant) FROM carillon.task),
+              tasks = (SELECT array_agg(id) FROM carillon.task)
+          WHERE id = (SELECT claim FROM carillon.task WHERE id = '%s')
+          """
+              .formatted(running.getFirst()));
+
+      for (int limit : List.of(1, 2, 5, 100)) {
+        List<TaskId> seen = new ArrayList<>();
+        TaskId before = null;
+        do {
+          Page<TaskView, TaskId> page =
+              busy.tasks.list(
+                  World.TENANT, filter(null, TaskState.RUNNING, null), limit, before, false);
+          page.items().forEach(task -> seen.add(task.id()));
+          before = page.next();
+        } while (before != null);
+        assertThat(seen).as("limit %d", limit).isEqualTo(running);
+      }
+      assertThat(
+              busy.tasks
+                  .list(World.TENANT, filter("odd", TaskState.RUNNING, null), 10, null, true)
+                  .items())
+          .hasSize(2)
+          .allMatch(task -> task.payload() != null);
+    }
+  }
+
+  @Test
+  void what_was_run_before_its_day_is_among_the_completed_ones() {
+    try (World early = World.create()) {
+      early.node("node");
+      Instant nextWeek = early.clock.instant().plus(Duration.ofDays(7));
+      TaskId waiting = early.create(World.task("t", new Target.Discard(), nextWeek));
+      assertThat(completed(early)).isEmpty();
+
+      early.db.inTransaction(
+          tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
+      early.endings.finish(
+          List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
+          Set.of(),
+          "node");
+
+      assertThat(completed(early)).containsExactly(waiting);
+    }
+  }
+
+  private static List<TaskId> completed(World world) {
+    return world
+        .tasks
+        .list(World.TENANT, filter(null, TaskState.COMPLETED, null), 10, null, false)
+        .items()
+        .stream()
+        .map(TaskView::id)
+        .toList();
   }
 }

@@ -1,0 +1,117 @@
+// Many tasks at once: those that were picked, or all that match; counted first, then asked.
+
+import { html } from 'lit';
+import { api, path } from '../api.js';
+import { count, plural } from '../format.js';
+import { asked, toast } from '../parts.js';
+import { redriveDialog } from './redrives.js';
+
+const AT_ONCE = 4;
+const MOST_ROUNDS = 100; // of 50,000 each
+
+const KINDS = {
+  cancel: {
+    path: '/v1/tasks/cancel',
+    verb: 'Cancel',
+    past: 'cancelled',
+    danger: true,
+    text: 'No further attempt of these starts; those that run are asked to end. This cannot be undone.',
+  },
+  run: {
+    path: '/v1/tasks/run',
+    verb: 'Run',
+    past: 'run',
+    danger: false,
+    text: 'They are due now, all at once. Those that are due already stay where they are in their line.',
+  },
+};
+
+const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
+
+/**
+ * Cancels or runs all that match: the server counts, the person decides, and the server is asked
+ * until it has no more.
+ *
+ * @returns {Promise<boolean>} whether anything was done
+ */
+export const bulk = async (kind, body) => {
+  const { path: at, verb, past, danger, text } = KINDS[kind];
+  const { data } = await api.post(at, { ...body, dryRun: true });
+  if (data.matched === 0) {
+    toast(kind === 'run' ? 'Nothing that matches waits for a later time' : 'Nothing matches that could be cancelled');
+    return false;
+  }
+  const done = await asked({
+    title: `${verb} ${some(data.matched, data.atLeast)}?`,
+    body: text,
+    action: `${verb} them`,
+    danger,
+    submit: async () => {
+      let all = 0;
+      for (let round = 0; round < MOST_ROUNDS; round++) {
+        const { data: answer } = await api.post(at, body);
+        all += answer[past];
+        if (!answer.more) break;
+      }
+      return { all };
+    },
+  });
+  if (done === null) return false;
+  toast(kind === 'run' ? `${plural(done.all, 'task')} due now` : `${plural(done.all, 'task')} cancelled`);
+  return true;
+};
+
+/** Redrives all dead letters that match. */
+export const redriveMatching = (body) => redriveDialog(body);
+
+const CALLS = {
+  cancel: (id) => api.post(path`/v1/tasks/${id}/cancel`),
+  run: (id) => api.post(path`/v1/tasks/${id}/run`),
+};
+
+/** Cancels or runs those that were picked, a few at a time. @returns {Promise<boolean>} */
+export const each = async (kind, ids) => {
+  const { verb, danger, text } = KINDS[kind];
+  const done = await asked({
+    title: `${verb} ${plural(ids.length, 'task')}?`,
+    body: text,
+    action: `${verb} them`,
+    danger,
+    submit: async () => {
+      const left = [...ids];
+      const refused = [];
+      let made = 0;
+      const work = async () => {
+        for (let id = left.shift(); id !== undefined; id = left.shift()) {
+          try {
+            await CALLS[kind](id);
+            made++;
+          } catch (e) {
+            if (!e.status || e.status >= 500) throw e;
+            refused.push(id);
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      return { made, refused };
+    },
+  });
+  if (done === null) return false;
+  const rest = done.refused.length > 0 ? `; ${count(done.refused.length)} had changed meanwhile` : '';
+  toast(`${plural(done.made, 'task')} ${kind === 'run' ? 'due now' : 'cancelled'}${rest}`);
+  return true;
+};
+
+/** The buttons of what can be done, each with its permission. */
+export const bulkButtons = ({ statuses, act, busy }) => {
+  const has = (...names) => statuses.size === 0 || names.some((name) => statuses.has(name));
+  const button = (kind, label, look) =>
+    html`<button type="button" class="small ${look}" aria-busy=${busy === kind} ?disabled=${busy !== ''} @click=${() => act(kind)}>
+      ${label}
+    </button>`;
+  return [
+    has('DEAD') && api.may('TASKS_OPERATE') ? button('redrive', 'Redrive', '') : '',
+    has('PENDING') && api.may('TASKS_OPERATE') ? button('run', 'Run now', 'outline') : '',
+    has('PENDING', 'RUNNING') && api.may('TASKS_CANCEL') ? button('cancel', 'Cancel', 'outline danger') : '',
+  ];
+};

@@ -1,0 +1,162 @@
+// What a person does to one task: edit, run, cancel, redrive; and the same as commands.
+
+import { html, nothing } from 'lit';
+import { Problem, api, curl, path } from '../api.js';
+import { visible } from '../format.js';
+import { asked, confirmed, toast } from '../parts.js';
+import { getExactly, parseExactly } from './exact.js';
+
+const two = (n) => String(n).padStart(2, '0');
+
+/** An instant as a field of type datetime-local wants it, in the viewer's zone. */
+export const localTime = (iso) => {
+  const at = new Date(iso ?? NaN);
+  if (Number.isNaN(at.getTime())) return '';
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+};
+
+/** And back; empty if it is none. */
+export const instant = (local) => {
+  const at = new Date(local || NaN);
+  return Number.isNaN(at.getTime()) ? '' : at.toISOString();
+};
+
+const pretty = (value) => (value === null || value === undefined ? '' : JSON.stringify(value, null, 2));
+
+const json = (name, text) => {
+  try {
+    return text.trim() === '' ? null : parseExactly(text);
+  } catch (e) {
+    throw new Problem(422, { title: 'This is not JSON', errors: [{ pointer: `/${name}`, detail: e.message }] });
+  }
+};
+
+/** What the form says that the task does not. */
+const changes = (task, form) => {
+  const patch = {};
+  const text = (name) => String(form.get(name) ?? '');
+  if (text('dueAt') !== localTime(task.dueAt)) patch.dueAt = instant(text('dueAt')) || undefined;
+  if (text('priority') !== String(task.priority)) patch.priority = Number(text('priority'));
+  if (text('key') !== (task.key ?? '')) patch.key = text('key');
+  for (const name of ['payload', 'retry', 'target']) {
+    // A textarea gives back its line breaks as it likes.
+    const given = text(name).replaceAll('\r\n', '\n');
+    if (given === pretty(task[name])) continue;
+    const value = json(name, given);
+    if (value !== null || name === 'payload') patch[name] = value;
+  }
+  return patch;
+};
+
+const area = (name, label, value, help) => html`<label
+  >${label} ${help ? html`<small>${help}</small>` : nothing}
+  <textarea name=${name} class="mono" rows=${Math.min(14, Math.max(3, value.split('\n', 15).length))} spellcheck="false" .value=${value}></textarea>
+</label>`;
+
+const fields = (task) => html`
+  <div class="fields">
+    <label>Due at <input type="datetime-local" step="1" name="dueAt" .value=${localTime(task.dueAt)} /></label>
+    <label>Priority <input type="number" name="priority" min="0" max="9" .value=${String(task.priority)} /></label>
+    <label>Key <input name="key" maxlength="200" .value=${task.key ?? ''} /></label>
+  </div>
+  ${area('payload', 'Payload', pretty(task.payload))}
+  <details ?open=${Boolean(task.target || task.retry)}>
+    <summary>Target and retries</summary>
+    ${area('target', 'Target', pretty(task.target), 'Its own; empty follows the type. For example {"http": {"url": "https://…"}}')}
+    ${area('retry', 'Retry', pretty(task.retry), 'Its own; empty follows the type. For example {"maxAttempts": 3}')}
+  </details>
+`;
+
+const stale = (e) =>
+  e.status === 412
+    ? new Problem(412, {
+        title: 'Somebody else changed this task meanwhile',
+        detail: 'Nothing was saved. Close this, look at what it is now, and edit it again.',
+      })
+    : e;
+
+/**
+ * Edits a task in a dialog.
+ *
+ * @param {boolean} redrive whether it is redriven after that
+ * @returns {Promise<boolean>} whether anything was done
+ */
+export const edit = async (task, etag, { redrive = false } = {}) => {
+  const done = await asked({
+    title: redrive ? 'Edit and redrive' : 'Edit the task',
+    body: fields(task),
+    action: redrive ? 'Save and redrive' : 'Save',
+    submit: async (form) => {
+      const patch = changes(task, form);
+      if (Object.keys(patch).length > 0) {
+        await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: etag }).catch((e) => {
+          throw stale(e);
+        });
+      }
+      if (redrive) await api.post(path`/v1/tasks/${task.id}/redrive`);
+      return { changed: Object.keys(patch) };
+    },
+  });
+  if (done === null) return false;
+  if (redrive) toast('Redriven: it waits with a fresh budget of attempts');
+  else toast(done.changed.length > 0 ? `Saved: ${done.changed.join(', ')}` : 'Nothing was changed');
+  return true;
+};
+
+/** The same for a task of which only the id is at hand. */
+export const editById = async (id, options) => {
+  const { data, etag } = await getExactly(path`/v1/tasks/${id}`);
+  return edit(data, etag, options);
+};
+
+/** Redrives one dead task. */
+export const redrive = async (task) => {
+  await api.post(path`/v1/tasks/${task.id}/redrive`);
+  toast('Redriven: it waits with a fresh budget of attempts');
+};
+
+export const runNow = async (task) => {
+  await api.post(path`/v1/tasks/${task.id}/run`);
+  toast('It is due now');
+};
+
+/** @returns {Promise<boolean>} whether it was done */
+export const cancel = async (task) => {
+  const body =
+    task.status === 'RUNNING'
+      ? 'It runs now. No further attempt starts; the one under way may still complete it.'
+      : 'No attempt starts any more. This cannot be undone.';
+  const sure = await confirmed({
+    title: `Cancel this ${visible(task.type)}?`,
+    body,
+    action: 'Cancel the task',
+    danger: true,
+    submit: () => api.post(path`/v1/tasks/${task.id}/cancel`),
+  });
+  if (sure) toast(task.status === 'RUNNING' ? 'Asked to end' : 'Cancelled');
+  return sure;
+};
+
+const COPIED = ['type', 'key', 'priority', 'payload', 'target', 'retry', 'concurrencyKey', 'onComplete', 'onDead'];
+
+const copyOf = (task) => {
+  const copy = {};
+  for (const name of COPIED) if (task[name] !== null && task[name] !== undefined) copy[name] = task[name];
+  if (Object.keys(task.metadata ?? {}).length > 0) copy.metadata = task.metadata;
+  return copy;
+};
+
+/** Every call of the page as a command: `[label, text]`. */
+export const commands = (task) => {
+  const at = path`/v1/tasks/${task.id}`;
+  const all = [['Show it', curl('GET', at)]];
+  if (task.status === 'PENDING') all.push(['Run it now', curl('POST', `${at}/run`)]);
+  if (task.status === 'PENDING' || task.status === 'RUNNING') all.push(['Cancel it', curl('POST', `${at}/cancel`)]);
+  if (task.status === 'DEAD') all.push(['Redrive it', curl('POST', `${at}/redrive`)]);
+  if (task.status === 'PENDING' || task.status === 'DEAD') {
+    all.push(['Change it', curl('PATCH', at, { priority: task.priority, payload: task.payload ?? null })]);
+  }
+  all.push(['Make a copy that is due now', curl('POST', '/v1/tasks', copyOf(task))]);
+  return all;
+};

@@ -1,0 +1,95 @@
+// Which tasks: as the address has it, as the API wants it, as a person reads it.
+
+import { visible } from '../format.js';
+
+export const STATUSES = ['PENDING', 'RUNNING', 'COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED'];
+const PLAIN = ['type', 'status', 'key', 'schedule', 'dueAfter', 'dueBefore', 'error'];
+const METADATA = 'metadata.';
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const LABELS = {
+  type: 'type',
+  key: 'key',
+  schedule: 'schedule',
+  dueAfter: 'due from',
+  dueBefore: 'due before',
+  error: 'error has',
+};
+
+/** A filter, made of what stands in the address; what is not known there is left out. */
+export class Filter {
+  /** @param {URLSearchParams} query */
+  constructor(query) {
+    this.values = {};
+    this.metadata = {};
+    for (const [name, value] of query) {
+      if (value === '') continue;
+      if (PLAIN.includes(name)) this.values[name] = value;
+      else if (name.startsWith(METADATA)) this.metadata[name.slice(METADATA.length)] = value;
+    }
+    if (!STATUSES.includes(this.values.status)) delete this.values.status;
+  }
+
+  get status() {
+    return this.values.status ?? '';
+  }
+
+  /** For the address, and for GET /v1/tasks. */
+  query(changes = {}) {
+    const all = { ...this.values };
+    for (const [name, value] of Object.entries(this.metadata)) all[METADATA + name] = value;
+    return { ...all, ...changes };
+  }
+
+  /** Dead letters have an index of their own, but know nothing of schedules and due times. */
+  get isOfDeadLetters() {
+    const { schedule, dueAfter, dueBefore } = this.values;
+    return this.status === 'DEAD' && !schedule && !dueAfter && !dueBefore;
+  }
+
+  /** Where to ask, and with what. */
+  get request() {
+    const { status, ...rest } = this.query();
+    return this.isOfDeadLetters
+      ? { path: '/v1/dead-letters', query: rest }
+      : { path: '/v1/tasks', query: { status, ...rest } };
+  }
+
+  /** The body of a bulk cancel or run; null if it would mean every task there is. */
+  get body() {
+    const body = { ...this.values };
+    if (Object.keys(this.metadata).length > 0) body.metadata = this.metadata;
+    return Object.keys(body).length > 0 ? body : null;
+  }
+
+  /** The body of a bulk redrive. */
+  get letters() {
+    const { status: _, ...rest } = this.body ?? {};
+    return Object.keys(rest).length > 0 ? rest : { all: true };
+  }
+
+  /** `[name in the address, words]` of all but the status, to show and to take away. */
+  chips(timeText) {
+    const chips = Object.entries(this.values)
+      .filter(([name]) => name !== 'status')
+      .map(([name, value]) => [name, `${LABELS[name]} ${name.startsWith('due') ? timeText(value) : visible(value)}`]);
+    for (const [name, value] of Object.entries(this.metadata)) {
+      chips.push([METADATA + name, `${visible(name)} = ${visible(value)}`]);
+    }
+    return chips;
+  }
+
+  /** Whether a task of the stream, of which little is known, may be one of these. */
+  mayHave(event) {
+    const { type } = this.values;
+    return (!type || type === event.type) && (!this.status || this.status === event.to);
+  }
+}
+
+/** What somebody typed into the search: an id, NAME=VALUE of the metadata, or a key. */
+export const understood = (text) => {
+  const typed = text.trim();
+  if (ID.test(typed)) return { id: typed.toLowerCase() };
+  const [, name, value] = /^([^=\s]+)=(.+)$/s.exec(typed) ?? [];
+  return name ? { query: { [METADATA + name]: value } } : { query: { key: typed } };
+};

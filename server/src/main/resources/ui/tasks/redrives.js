@@ -1,0 +1,216 @@
+// Redrives: started in a dialog with a rate, watched, stopped, undone. Purges, too.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { ago, badge, count, plural, time, visible } from '../format.js';
+import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
+
+const STATES = {
+  RUNNING: ['running', '▶', 'Under way'],
+  DONE: ['ok', '✓', 'Done'],
+  STOPPED: ['warn', '■', 'Stopped'],
+  UNDOING: ['running', '↩', 'Being undone'],
+  UNDONE: ['off', '↩', 'Undone'],
+};
+
+const letters = (n, atLeast) => `${atLeast ? 'at least ' : ''}${plural(n, 'dead letter')}`;
+
+const undo = async (id) => {
+  const { data } = await api.post(path`/v1/redrives/${id}/undo`);
+  toast(`${plural(data.undone, 'task')} dead again; what had started goes on`);
+};
+
+/** Says how many, asks how fast, starts it. @returns {Promise<object|null>} what was started */
+export const redriveDialog = async (body) => {
+  const { data: dry } = await api.post('/v1/dead-letters/redrive', { ...body, dryRun: true });
+  if (dry.matched === 0) {
+    toast('No dead letter matches any more');
+    return null;
+  }
+  const started = await asked({
+    title: `Redrive ${letters(dry.matched, dry.atLeast)}?`,
+    body: html`
+      <p>Each waits again with a fresh budget of attempts, its history kept. What dies after the start is not meant.</p>
+      <label
+        >At most so many a second
+        <input type="number" name="rate" min="1" max="10000" placeholder="as fast as possible" inputmode="numeric" />
+        <small>Be kind to a target that has just come back: a rate can be stopped half-way.</small>
+      </label>
+    `,
+    action: 'Redrive',
+    submit: async (form) => {
+      const rate = Number(form.get('rate'));
+      return (await api.post('/v1/dead-letters/redrive', rate > 0 ? { ...body, rate } : body)).data;
+    },
+  });
+  if (started === null) return null;
+  const text =
+    started.status === 'DONE' ? `${plural(started.redriven, 'task')} redriven` : 'The redrive is under way';
+  toast(text, { undo: () => undo(started.id) });
+  return started;
+};
+
+/** Removes dead letters for good, after the word was typed. @returns {Promise<boolean>} */
+export const purgeDialog = async (body) => {
+  const { data: dry } = await api.post('/v1/dead-letters/purge', { ...body, dryRun: true });
+  if (dry.matched === 0) {
+    toast('No dead letter matches any more');
+    return false;
+  }
+  const done = await asked({
+    title: `Remove ${letters(dry.matched, dry.atLeast)} for good?`,
+    body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
+    action: 'Remove them',
+    danger: true,
+    typed: 'purge',
+    submit: async () => {
+      let purged = 0;
+      for (let more = true; more; ) {
+        const { data } = await api.post('/v1/dead-letters/purge', body);
+        purged += data.purged;
+        more = data.more === true && data.purged > 0;
+      }
+      return { purged };
+    },
+  });
+  if (done === null) return false;
+  toast(`${plural(done.purged, 'dead letter')} removed`);
+  return true;
+};
+
+/** A filter of dead letters in words. */
+const filterWords = (filter) => {
+  const parts = Object.entries(filter ?? {}).map(([name, value]) => {
+    if (name === 'ids') return `${plural(value.length ?? value, 'letter')} by id`;
+    if (name === 'all') return 'all';
+    if (name === 'metadata') {
+      return Object.entries(value).map(([key, each]) => `${visible(key)} = ${visible(each)}`).join(', ');
+    }
+    return `${name === 'failure' || name === 'group' ? name : visible(name)} ${visible(value)}`;
+  });
+  return parts.length > 0 ? parts.join(', ') : 'all';
+};
+
+/** <c-redrives>: the list of redrives, kept true while one is under way. */
+class Redrives extends LitElement {
+  static properties = { busy: { state: true }, error: { state: true } };
+
+  #pages = new Pages(this, async (cursor, signal) => {
+    const { data } = await api.get('/v1/redrives', { query: { cursor: cursor ?? '', limit: 20 }, signal });
+    return data;
+  });
+  #timer = null;
+
+  constructor() {
+    super();
+    this.busy = '';
+    this.error = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#pages.first();
+    let ticks = 0;
+    this.#timer = setInterval(() => {
+      const moving = this.#pages.items.some((each) => each.status === 'RUNNING' || each.status === 'UNDOING');
+      if (!document.hidden && !this.#pages.busy && (moving || ++ticks % 10 === 0)) this.#pages.reload();
+    }, 1_000);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearInterval(this.#timer);
+  }
+
+  async #do(id, action) {
+    this.busy = id;
+    this.error = null;
+    try {
+      await action();
+    } catch (e) {
+      this.error = e;
+    }
+    this.busy = '';
+    this.#pages.reload();
+  }
+
+  async #undo(redrive) {
+    const sure = await confirmed({
+      title: 'Undo this redrive?',
+      body: 'Those that have not started since are dead again, with their history as before. What has started goes on.',
+      action: 'Undo it',
+      danger: true,
+    });
+    if (sure) await this.#do(redrive.id, () => undo(redrive.id));
+  }
+
+  render() {
+    const pages = this.#pages;
+    if (!pages.ready && !pages.error) return loading();
+    if (pages.ready && pages.items.length === 0 && !pages.hasBack) {
+      return empty({
+        title: 'No redrives in the last 7 days',
+        text: 'Redrive a group of dead letters, and you can watch, stop and undo it here.',
+      });
+    }
+    return html`
+      ${problem(pages.error)} ${problem(this.error)}
+      <div class="table" tabindex="0" role="region" aria-label="Redrives">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Status</th>
+              <th scope="col">Which</th>
+              <th scope="col">How far</th>
+              <th scope="col">Rate</th>
+              <th scope="col">Started</th>
+              <th scope="col"><span class="unseen">Actions</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${pages.items.map((each) => this.#row(each))}
+          </tbody>
+        </table>
+      </div>
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #row(redrive) {
+    const { id, matched, redriven, refused, undone, waiting } = redrive;
+    const can = api.may('TASKS_OPERATE');
+    const over = redrive.status === 'UNDONE' || redrive.status === 'UNDOING';
+    return html`<tr>
+      <td>${badge(...(STATES[redrive.status] ?? ['off', '·', redrive.status]))}</td>
+      <td data-label="Which">${filterWords(redrive.filter)}</td>
+      <td data-label="How far" class="how-far">
+        <progress class="bar" max=${Math.max(matched, redriven, 1)} value=${redriven} aria-label="Redriven"></progress>
+        <small
+          >${count(redriven)} of ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${waiting > 0
+            ? `, ${count(waiting)} not started yet`
+            : ''}${refused > 0 ? `, ${count(refused)} refused` : ''}${undone > 0 ? `, ${count(undone)} dead again` : ''}</small
+        >
+      </td>
+      <td data-label="Rate">${redrive.rate ? `${count(redrive.rate)} a second` : 'at once'}</td>
+      <td data-label="Started">${ago(redrive.createdAt)} <small>by ${visible(redrive.by)}</small>${redrive.endedAt
+          ? html`<br /><small>ended ${time(redrive.endedAt)}</small>`
+          : nothing}</td>
+      <td>
+        <div class="row">
+          ${can && redrive.status === 'RUNNING'
+            ? html`<button type="button" class="small outline" ?disabled=${this.busy !== ''}
+                @click=${() => this.#do(id, () => api.post(path`/v1/redrives/${id}/stop`))}>Stop</button>`
+            : nothing}
+          ${can && !over
+            ? html`<button type="button" class="small outline" ?disabled=${this.busy !== ''} @click=${() => this.#undo(redrive)}>Undo</button>`
+            : nothing}
+        </div>
+      </td>
+    </tr>`;
+  }
+}
+customElements.define('c-redrives', Redrives);

@@ -1,0 +1,202 @@
+// <c-story>: everything that happened to a task, newest first: attempts with their changes of state, and the others.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { badge, duration, status, time, visible } from '../format.js';
+import { problem } from '../parts.js';
+import { advice, kind, message } from './words.js';
+
+const OUTCOMES = {
+  RUNNING: ['running', '▶', 'Running'],
+  COMPLETED: ['ok', '✓', 'Completed'],
+  RETRIED: ['warn', '↻', 'Failed'],
+  RELEASED: ['off', '↩', 'Given back'],
+  DEAD: ['dead', '✕', 'Failed, died'],
+  CANCELLED: ['off', '⊘', 'Cancelled'],
+};
+
+const WORDS = {
+  ' PENDING': 'Created',
+  'PENDING RUNNING': 'Claimed',
+  'PENDING CANCELLED': 'Cancelled',
+  'PENDING EXPIRED': 'Expired before it started',
+  'PENDING DEAD': 'Dead again: its redrive was undone',
+  'RUNNING PENDING': 'Waits again',
+  'RUNNING COMPLETED': 'Completed',
+  'RUNNING DEAD': 'Died',
+  'RUNNING CANCELLED': 'Cancelled',
+  'DEAD PENDING': 'Redriven',
+};
+
+const words = (change) => WORDS[`${change.from ?? ''} ${change.to}`] ?? `${change.from} → ${change.to}`;
+
+const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
+
+/** Attempts and transitions of a task, in one order, however many of each are known so far. */
+export class Story {
+  attempts = new Map();
+  transitions = new Map();
+  attemptsCursor = null;
+  transitionsCursor = null;
+
+  /** As GET /v1/tasks/{id} has it: the newest of both. What was known stays, if nothing lies in between. */
+  take(task) {
+    const newest = Math.max(-1, ...this.attempts.keys());
+    const oldest = Math.min(Infinity, ...task.attempts.map((each) => each.fence));
+    const first = this.transitions.size === 0;
+    if (first || oldest > newest + 1) {
+      this.attempts.clear();
+      this.transitions.clear();
+      this.attemptsCursor = task.attemptsCursor;
+      this.transitionsCursor = task.transitionsCursor;
+    }
+    this.#add(task.attempts, task.transitions);
+  }
+
+  #add(attempts, transitions) {
+    for (const each of attempts) this.attempts.set(each.fence, each);
+    for (const each of transitions) this.transitions.set(keyOf(each), each);
+  }
+
+  get hasOlder() {
+    return this.attemptsCursor !== null || this.transitionsCursor !== null;
+  }
+
+  /** Below this fence only one of the two lists is known: not shown yet. */
+  get #horizon() {
+    const a = this.attemptsCursor === null ? -1 : Math.min(...this.attempts.keys());
+    const fences = [...this.transitions.values()].map((each) => each.fence);
+    const t = this.transitionsCursor === null ? -1 : Math.min(...fences);
+    return { attempts: a, transitions: t, both: Math.max(a, t) };
+  }
+
+  /** Reads the next page of whichever list ends first. */
+  async older(id) {
+    const { attempts, transitions } = this.#horizon;
+    const query = (cursor) => ({ query: { cursor } });
+    if (this.attemptsCursor !== null && attempts >= transitions) {
+      const { data } = await api.get(path`/v1/tasks/${id}/attempts`, query(this.attemptsCursor));
+      this.attemptsCursor = data.nextCursor;
+      this.#add(data.items, []);
+    }
+    if (this.transitionsCursor !== null && transitions >= attempts) {
+      const { data } = await api.get(path`/v1/tasks/${id}/transitions`, query(this.transitionsCursor));
+      this.transitionsCursor = data.nextCursor;
+      this.#add([], data.items);
+    }
+  }
+
+  /** Newest first: `{attempt, claimed, ended}` or `{change}`. */
+  entries() {
+    const { both } = this.#horizon;
+    const rows = new Map();
+    for (const attempt of this.attempts.values()) {
+      if (attempt.fence >= both) rows.set(attempt.fence, { fence: attempt.fence, at: attempt.startedAt ?? '', attempt });
+    }
+    const all = [...rows.values()];
+    for (const change of this.transitions.values()) {
+      if (change.fence < both) continue;
+      const row = rows.get(change.fence);
+      if (row && change.to === 'RUNNING') row.claimed = change;
+      else if (row && change.from === 'RUNNING') row.ended = change;
+      else all.push({ fence: change.fence, at: change.at, change });
+    }
+    return all.sort((a, b) => b.fence - a.fence || (a.at < b.at ? 1 : -1));
+  }
+}
+
+const requestLine = (request) =>
+  request?.url ? html`<code class="wrap">${visible(request.method)} ${visible(request.url)}</code>` : nothing;
+
+const by = (change) => (change?.by ? html` by <code class="wrap">${visible(change.by)}</code>` : nothing);
+
+class StoryList extends LitElement {
+  static properties = {
+    task: { attribute: false },
+    story: { attribute: false, hasChanged: () => true },
+    busy: { state: true },
+    error: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.task = null;
+    this.story = null;
+    this.busy = false;
+    this.error = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  async #older() {
+    this.busy = true;
+    this.error = null;
+    try {
+      await this.story.older(this.task.id);
+    } catch (e) {
+      this.error = e;
+    }
+    this.busy = false;
+  }
+
+  render() {
+    if (!this.story) return nothing;
+    const entries = this.story.entries();
+    return html`
+      <ol class="story">
+        ${entries.map((entry, i) => (entry.attempt ? this.#attempt(entry, i === 0) : this.#change(entry.change)))}
+      </ol>
+      ${problem(this.error)}
+      ${this.story.hasOlder
+        ? html`<button type="button" class="outline small" aria-busy=${this.busy} ?disabled=${this.busy} @click=${this.#older}>
+            Show older
+          </button>`
+        : nothing}
+    `;
+  }
+
+  #change(change) {
+    return html`<li>
+      <div class="row">
+        ${status(change.to)} <strong>${words(change)}</strong><span>${by(change)}</span>
+        ${change.reason && change.reason !== 'created' ? html`<small>${visible(change.reason).toLowerCase()}</small>` : nothing}
+        <span class="end">${time(change.at)}</span>
+      </div>
+    </li>`;
+  }
+
+  #attempt({ attempt, claimed, ended }, isNewest) {
+    const [tone, shape, text] = OUTCOMES[attempt.outcome] ?? ['off', '·', attempt.outcome];
+    const failed = attempt.error && attempt.outcome !== 'COMPLETED';
+    return html`<li>
+      <div class="row">
+        ${badge(tone, shape, text)} <strong>Attempt ${attempt.attempt}</strong>
+        ${failed ? html`<small>${kind(attempt.error.kind, attempt.error.status)}</small>` : nothing}
+        ${!failed && attempt.status ? html`<small>status ${attempt.status}</small>` : nothing}
+        ${attempt.duration ? html`<small>took ${duration(attempt.duration)}</small>` : nothing}
+        <span class="end">${time(attempt.startedAt)}</span>
+      </div>
+      ${failed ? html`<p class="error-text">${message(attempt.error)}</p>` : nothing}
+      <details ?open=${isNewest && failed && this.task?.status !== 'DEAD'}>
+        <summary>Details</summary>
+        ${failed && advice(attempt.error) ? html`<p>${advice(attempt.error)}</p>` : nothing}
+        <dl class="facts">
+          <dt>Claimed</dt>
+          <dd>${time(claimed?.at ?? attempt.startedAt)}${by(claimed ?? attempt)}</dd>
+          ${attempt.endedAt
+            ? html`<dt>Ended</dt>
+                <dd>${time(ended?.at ?? attempt.endedAt)}${ended ? html` → ${words(ended).toLowerCase()}` : nothing}${by(ended)}</dd>`
+            : nothing}
+          <dt>Fence</dt>
+          <dd>${attempt.fence}</dd>
+          ${attempt.request?.url ? html`<dt>Request</dt><dd>${requestLine(attempt.request)}</dd>` : nothing}
+        </dl>
+        ${attempt.request ? html`<c-json .value=${attempt.request} label="Request as it was sent"></c-json>` : nothing}
+        ${attempt.output ? html`<c-json json .value=${attempt.output} label="What came back"></c-json>` : nothing}
+      </details>
+    </li>`;
+  }
+}
+customElements.define('c-story', StoryList);
