@@ -30,6 +30,7 @@ final class Limits {
   static final int SCHEMA_BYTES = 64 << 10;
   static final int CATCH_UP = 1_000;
   static final int PREVIEWED = 100;
+  static final int LISTED_FIRES = 30;
   static final int PAUSE_AFTER_FAILURES = 1_000;
   static final int REASON_CHARS = 500;
   static final int REQUEST_LINE_BYTES = 8 << 10;
@@ -72,6 +73,7 @@ final class Limits {
     node.put("cronChars", Recurrence.MAX_CHARACTERS);
     node.put("catchUpLimit", CATCH_UP);
     node.put("previewCount", PREVIEWED);
+    node.put("listedFires", LISTED_FIRES);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
     node.put("headers", HEADERS);

@@ -198,7 +198,7 @@ final class Query {
   /** What a list is filtered by, in one text that is the same for every page of it. */
   String filter() {
     Map<String, String> filter = new TreeMap<>(values);
-    filter.keySet().removeAll(Set.of("cursor", "limit", "view"));
+    filter.keySet().removeAll(Set.of("cursor", "limit", "view", "fires"));
     return filter.toString();
   }
 

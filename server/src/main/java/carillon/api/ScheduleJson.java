@@ -156,6 +156,11 @@ final class ScheduleJson {
         at.truncatedTo(ChronoUnit.MILLIS).atZone(zone));
   }
 
+  static void addFires(ObjectNode node, Schedule schedule, List<RecordedFire> fires) {
+    ArrayNode array = node.putArray("fires");
+    fires.forEach(fire -> array.add(fire(fire, schedule)));
+  }
+
   static ObjectNode fire(RecordedFire fire, Schedule schedule) {
     NominalTime time = fire.time();
     SkipReason skipped = fire.skipped();

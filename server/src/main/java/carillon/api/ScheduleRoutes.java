@@ -8,6 +8,7 @@ import carillon.store.StoredSchedule;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
@@ -47,7 +48,7 @@ final class ScheduleRoutes {
         Endpoint.get(
             "/v1/schedules",
             Permission.SCHEDULES_READ,
-            Set.of("limit", "cursor", "view"),
+            Set.of("limit", "cursor", "view", "fires"),
             this::list),
         Endpoint.get(ONE, Permission.SCHEDULES_READ, this::show),
         Endpoint.put(ONE, Permission.SCHEDULES_CONFIGURE, this::put),
@@ -63,18 +64,39 @@ final class ScheduleRoutes {
   }
 
   private Answer list(Call call) {
-    int limit = call.query().limit();
     boolean full = call.query().viewFull();
+    Integer fires = call.query().integer("fires", 1, Limits.LISTED_FIRES);
+    int limit = limit(call.query(), fires != null);
     String after = lists.start(call, text -> text);
     Page<StoredSchedule, String> page =
         database.use(() -> schedules.list(call.tenant(), limit, after, full));
+    List<StoredSchedule> visible =
+        page.items().stream().filter(stored -> isVisible(call, stored)).toList();
     Instant now = clock.instant();
-    List<ObjectNode> visible =
-        page.items().stream()
-            .filter(stored -> isVisible(call, stored))
-            .map(stored -> ScheduleJson.item(stored, now, full))
-            .toList();
-    return lists.answer(call, visible, page.next());
+    List<ObjectNode> items =
+        visible.stream().map(stored -> ScheduleJson.item(stored, now, full)).toList();
+    if (fires != null) {
+      addFires(call, visible, items, fires);
+    }
+    return lists.answer(call, items, page.next());
+  }
+
+  private void addFires(
+      Call call, List<StoredSchedule> shown, List<ObjectNode> items, int count) {
+    Map<Long, List<RecordedFire>> newest =
+        database.use(() -> schedules.newestFires(call.tenant(), shown, count));
+    for (int i = 0; i < items.size(); i++) {
+      StoredSchedule stored = shown.get(i);
+      ScheduleJson.addFires(
+          items.get(i), stored.schedule(), newest.getOrDefault(stored.id(), List.of()));
+    }
+  }
+
+  /** Each fire is one look at its task, so there are fewer schedules on a page that shows them. */
+  private static int limit(Query query, boolean withFires) {
+    Integer limit =
+        query.integer("limit", 1, withFires ? Limits.PAGE_ITEMS_DEFAULT : Limits.PAGE_ITEMS);
+    return limit == null ? Limits.PAGE_ITEMS_DEFAULT : limit;
   }
 
   private static boolean isVisible(Call call, StoredSchedule stored) {

@@ -1,14 +1,20 @@
 package carillon.store;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.toList;
+
 import carillon.model.NominalTime;
 import carillon.model.SkipReason;
 import carillon.model.TaskId;
+import carillon.model.TenantId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -168,6 +174,45 @@ final class FireHistory {
     return tx.queryOne(
             statement, FireHistory::fire, schedule.id(), now, LATEST_REACH, schedule.tenant())
         .orElse(null);
+  }
+
+  private static final String NEWEST =
+      """
+      /* FireHistory.newest */
+      SELECT s.id AS schedule, f.*, coalesce(t.state::text, f.outcome) AS status
+      FROM unnest(?::bigint[]) AS s (id)
+      CROSS JOIN LATERAL (
+          SELECT at, local, shift, kind, skipped, task, slot, outcome, recorded_at
+          FROM carillon.schedule_fire
+          WHERE schedule = s.id
+          ORDER BY at DESC, local DESC
+          LIMIT ?
+      ) f
+      LEFT JOIN LATERAL (
+          SELECT state
+          FROM carillon.task
+          WHERE tenant = ?
+            AND id = f.task
+            AND slot = f.slot
+          OFFSET 0
+      ) t ON true
+      ORDER BY s.id, f.at DESC, f.local DESC
+      """;
+
+  private record Newest(long schedule, RecordedFire fire) {}
+
+  /** The newest fires of several schedules of one tenant, by the schedules' ids. */
+  static Map<Long, List<RecordedFire>> newest(
+      Tx tx, TenantId tenant, List<StoredSchedule> schedules, int count) {
+    return tx
+        .query(
+            NEWEST,
+            row -> new Newest(row.getLong("schedule"), fire(row)),
+            Column.longs(schedules, StoredSchedule::id),
+            count,
+            tenant)
+        .stream()
+        .collect(groupingBy(Newest::schedule, mapping(Newest::fire, toList())));
   }
 
   private static RecordedFire fire(ResultSet row) throws SQLException {

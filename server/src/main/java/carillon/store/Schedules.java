@@ -158,6 +158,12 @@ public final class Schedules {
     return db.inTransaction(tx -> FireHistory.list(tx, schedule, filter, limit, before));
   }
 
+  /** The newest fires of each of them, by their ids. */
+  public Map<Long, List<RecordedFire>> newestFires(
+      TenantId tenant, List<StoredSchedule> schedules, int count) {
+    return db.inTransaction(tx -> FireHistory.newest(tx, tenant, schedules, count));
+  }
+
   private static final String LOCK =
       """
       /* Schedules.lock */

@@ -1,15 +1,236 @@
-// #/overview
+// #/overview: how it goes, and what needs somebody.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, curl } from '../api.js';
+import { ago, agoText, badge, compact, count, duration, plural, seconds, span } from '../format.js';
+import { empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
+import { href } from '../router.js';
+import { fromStats, look, ranked } from './attention.js';
+import { sortHead, sorted } from './sorting.js';
+import './activity.js';
+
+const LOOK_AGAIN = 300_000;
+
+const FIRST_TASK = {
+  type: 'hello',
+  payload: { text: 'Hello' },
+  target: { discard: {} },
+};
+
+/** 1234.5 -> '1.23K', 3.14159 -> '3.1', 0 -> '0'. */
+const rate = (n) => (n === null || n === undefined ? '–' : compact(n < 10 ? Math.round(n * 10) / 10 : Math.round(n)));
+
+const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
+
+const tile = (name, value, note, link) => html`<div class="tile">
+  <dt>${name}</dt>
+  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+  <dd>${note}</dd>
+</div>`;
+
+const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldest)) / 1000) : null);
+
+const latenessTile = (last) => {
+  const [some, when] = last.minute.lateness?.p50 ? [last.minute, 'minute'] : [last.hour, 'hour'];
+  const { p50, p95, p99 } = some.lateness ?? {};
+  const note = p50 ? html`95 % ${duration(p95)}, 99 % ${duration(p99)}, last ${when}` : 'nothing started in the last hour';
+  return tile('Half start within', p50 ? duration(p50) : '–', note);
+};
+
+const tiles = (stats) => {
+  const { last, status, due } = stats;
+  const oldest = wait(stats.at, due.oldest);
+  return html`<dl class="tiles">
+    ${tile('Throughput now', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed in the last minute`)}
+    ${tile('Completed, last hour', compact(last.hour.completed), `${compact(last.day.completed)} in the last day`)}
+    ${tile('Died, last hour', compact(last.hour.dead), html`${compact(last.hour.retried)} retried, <a href="#/dead-letters">${plural(status.DEAD, 'dead letter')}</a>`)}
+    ${latenessTile(last)}
+    ${tile('Due now', atLeast(due.tasks, due.atLeast), oldest ? `the oldest for ${oldest}` : 'nothing waits for its turn')}
+    ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'started and not ended', href('tasks', { status: 'RUNNING' }))}
+    ${tile('Waiting', compact(status.PENDING), stats.pendingCountedAt ? html`counted ${ago(stats.pendingCountedAt)}` : 'not counted yet', href('tasks', { status: 'PENDING' }))}
+  </dl>`;
+};
+
+const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info: ['off', 'i', 'Note'] };
+
+const attentionRow = (item) => html`<li class="attention attention-${item.tone}">
+  ${badge(...TONES[item.tone])}
+  <span class="attention-text"><strong>${item.what}</strong>${item.text ? html` <span class="muted">${item.text}</span>` : nothing}</span>
+  <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
+</li>`;
+
+const ofType = (type, key) =>
+  ({
+    oldest: type.oldestDue ? -Date.parse(type.oldestDue) : null,
+    completed: type.hour?.completed,
+    died: type.hour?.dead,
+    retried: type.hour?.retried,
+    p95: seconds(type.hour?.lateness?.p95),
+  })[key] ?? type[key];
 
 class OverviewPage extends Page {
+  static properties = {
+    stats: { state: true },
+    found: { state: true },
+    tenants: { state: true },
+    sort: { state: true },
+    statsMissing: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.stats = null;
+    this.found = null;
+    this.tenants = [];
+    this.sort = ['due', true];
+    this.statsMissing = false;
+  }
+
   get heading() {
     return 'Overview';
   }
 
+  connectedCallback() {
+    super.connectedCallback();
+    this.listen('stats', (stats) => (this.stats = stats));
+    this.every(LOOK_AGAIN, () => this.reload());
+  }
+
+  async load(signal) {
+    // The stream brings them too, but a moment later, and not where it is refused.
+    const first = this.stats ? null : this.#first(signal);
+    const found = await look(signal);
+    if (signal.aborted) return;
+    this.found = found;
+    this.tenants = found.tenants;
+    await first;
+  }
+
+  async #first(signal) {
+    try {
+      const { data } = await api.get('/v1/stats', { signal });
+      this.stats ??= data;
+    } catch (e) {
+      if (e.status !== 404) throw e;
+      this.statsMissing = true;
+    }
+  }
+
+  #isEmpty() {
+    const { stats } = this;
+    return stats && stats.types.length === 0 && stats.last.day.started === 0 && stats.status.PENDING === 0 && stats.due.tasks === 0;
+  }
+
+  #attention() {
+    const items = ranked([...(this.stats ? fromStats(this.stats) : []), ...(this.found?.items ?? [])]);
+    return html`<section aria-labelledby="attention">
+      <div class="row spread">
+        <h2 id="attention">Needs attention</h2>
+        <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>Look again</button>
+      </div>
+      ${items.length > 0
+        ? html`<ul class="attentions">${items.map(attentionRow)}</ul>`
+        : this.found
+          ? html`<p class="calm">${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span></p>`
+          : loading('Looking')}
+      ${this.found?.note ? html`<p class="muted"><small>${this.found.note}</small></p>` : nothing}
+    </section>`;
+  }
+
+  #types() {
+    const { types = [], moreTypes = 0, at } = this.stats;
+    if (types.length === 0) return nothing;
+    const head = (key, text) => sortHead(this, key, text, 'num');
+    return html`<section aria-labelledby="types">
+      <h2 id="types">Types</h2>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')} ${head('running', 'In flight')}
+              ${head('pending', 'Waiting')} ${head('dead', 'Dead')} ${head('completed', 'Completed, hour')} ${head('retried', 'Retried')}
+              ${head('died', 'Died')} ${head('p95', '95 % start within')}
+            </tr>
+          </thead>
+          <tbody>
+            ${sorted(types, this.sort, ofType).map((type) => this.#typeRow(type, at))}
+          </tbody>
+        </table>
+      </div>
+      ${moreTypes > 0 ? html`<p class="muted"><a href="#/types">${plural(moreTypes, 'more type')}</a> with less going on</p>` : nothing}
+    </section>`;
+  }
+
+  #typeRow(type, at) {
+    const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
+    const quiet = (n) => (n ? count(n) : html`<span class="muted">0</span>`);
+    return html`<tr>
+      <th scope="row">
+        <div><a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}</div>
+      </th>
+      ${num('Due', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
+      ${num('Oldest due', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
+      ${num('In flight', quiet(type.running))} ${num('Waiting', quiet(type.pending))}
+      ${num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))}
+      ${num('Completed, hour', quiet(type.hour?.completed))} ${num('Retried', quiet(type.hour?.retried))}
+      ${num('Died', quiet(type.hour?.dead))} ${num('95 % start within', duration(type.hour?.lateness?.p95))}
+    </tr>`;
+  }
+
+  #tenantTable() {
+    if (this.tenants.length < 2) return nothing;
+    const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
+    return html`<section aria-labelledby="tenants">
+      <h2 id="tenants">Tenants</h2>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Tenant</th>
+              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Completed, hour', 'Died'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${this.tenants.map(
+              (tenant) => html`<tr>
+                <th scope="row">
+                  <div>
+                    <button type="button" class="link" @click=${() => (api.tenant = tenant.tenant)} title="Look at this tenant">${tenant.tenant}</button>
+                    ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
+                    ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
+                  </div>
+                </th>
+                ${num('Due', count(tenant.due))} ${num('Oldest due', tenant.oldestDue ? agoText(tenant.oldestDue) : '–')}
+                ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))} ${num('Dead', count(tenant.dead))}
+                ${num('Completed, hour', count(tenant.hour?.completed))} ${num('Died', count(tenant.hour?.dead))}
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>`;
+  }
+
+  #numbers() {
+    if (!this.stats) return this.statsMissing ? nothing : loading();
+    if (this.#isEmpty()) {
+      return empty({
+        title: 'Nothing has happened here yet',
+        text: 'Make the first task: this one is discarded as soon as it is due, which is now. It will show here within seconds.',
+        curl: curl('POST', '/v1/tasks', FIRST_TASK),
+      });
+    }
+    return html`${tiles(this.stats)} ${this.#attention()} <c-activity></c-activity> ${this.#types()}`;
+  }
+
   render() {
-    return html`<h1>Overview</h1>`;
+    return html`
+      <h1>Overview</h1>
+      ${problem(this.error)} ${this.#numbers()}
+      ${this.stats && !this.#isEmpty() ? nothing : this.#attention()}
+      ${this.#tenantTable()}
+    `;
   }
 }
 customElements.define('page-overview', OverviewPage);

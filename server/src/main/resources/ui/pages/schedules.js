@@ -1,15 +1,142 @@
-// #/schedules
+// #/schedules: what fires when, and how it came out lately. ?new=1 makes one.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, curl } from '../api.js';
+import { ago, badge, firstLine, visible } from '../format.js';
+import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
+import { go, href } from '../router.js';
+import { short } from './fields.js';
+import { isOver, localText, miniStrip, outcomeBadge } from './fires.js';
+import './schedule-form.js';
+
+const FIRES = 14;
+const PER_PAGE = 50;
+const LOOK_AGAIN = 30_000;
+
+const FIRST = { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin', type: 'hello', target: { discard: {} } };
+
+const STATUS = {
+  ACTIVE: ['ok', '✓', 'Active'],
+  PAUSED: ['warn', '‖', 'Paused'],
+  FINISHED: ['off', '■', 'Finished'],
+};
+
+/** The badge of a schedule's status. */
+export const statusBadge = ({ status }) => badge(...(STATUS[status] ?? ['off', '·', status]));
+
+const matches = (schedule, text) => {
+  const wanted = text.trim().toLowerCase();
+  return [schedule.name, schedule.type, schedule.description, schedule.cron, schedule.status, schedule.timezone].some(
+    (each) => each?.toLowerCase().includes(wanted),
+  );
+};
 
 class SchedulesPage extends Page {
+  static properties = { filter: { state: true } };
+
+  constructor() {
+    super();
+    this.filter = '';
+    this.pages = new Pages(this, async (cursor, signal) => {
+      const query = { limit: PER_PAGE, fires: FIRES, cursor };
+      return (await api.get('/v1/schedules', { query, signal })).data;
+    });
+  }
+
   get heading() {
-    return 'Schedules';
+    return this.#isNew ? 'New schedule' : 'Schedules';
+  }
+
+  get #isNew() {
+    return this.query.has('new') && api.may('SCHEDULES_CONFIGURE');
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.every(LOOK_AGAIN, () => this.#isNew || this.pages.reload());
+  }
+
+  async load() {
+    if (!this.#isNew) await this.pages.first();
+  }
+
+  #row(schedule) {
+    const last = schedule.fires?.find(isOver);
+    const next = schedule.nextRun;
+    return html`<tr>
+      <th scope="row">
+        <div>
+          <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
+          <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
+          <small><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small>
+        </div>
+      </th>
+      <td data-label="Type"><a href=${href('types', schedule.type)}>${schedule.type}</a></td>
+      <td data-label="Next run">
+        ${next && !schedule.paused
+          ? html`<div>${ago(next.at)}<br /><small title=${next.note ?? ''}>${localText(next.local)}${next.note ? ' *' : ''}</small></div>`
+          : html`<span class="muted">–</span>`}
+      </td>
+      <td data-label="Last fires">${miniStrip(schedule.fires)}</td>
+      <td data-label="Last outcome">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
+      <td data-label="Status">
+        <div>
+          ${statusBadge(schedule)}
+          ${schedule.pausedReason ? html`<br /><small>${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
+        </div>
+      </td>
+    </tr>`;
+  }
+
+  #table() {
+    const { pages } = this;
+    const shown = this.filter ? pages.items.filter((each) => matches(each, this.filter)) : pages.items;
+    return html`
+      <div class="table">
+        <table>
+          <thead>
+            <tr>${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}</tr>
+          </thead>
+          <tbody>${shown.map((schedule) => this.#row(schedule))}</tbody>
+        </table>
+      </div>
+      ${shown.length === 0 ? html`<p class="muted">None on this page matches “${visible(this.filter)}”.</p>` : nothing}
+      <c-pager .pages=${pages}></c-pager>
+    `;
+  }
+
+  #list() {
+    const { pages } = this;
+    if (!pages.ready) return pages.error ? nothing : loading();
+    if (pages.items.length === 0 && !pages.hasBack && !pages.hasNext) {
+      return empty({
+        title: 'No schedules yet',
+        text: 'A schedule makes tasks again and again: at 09:00 on working days, every 90 seconds, on the last Friday of the month.',
+        curl: curl('PUT', '/v1/schedules/standup', FIRST),
+      });
+    }
+    return this.#table();
   }
 
   render() {
-    return html`<h1>Schedules</h1>`;
+    if (this.#isNew) {
+      return html`<h1>New schedule</h1>
+        <c-schedule-form @saved=${(e) => go('schedules', e.detail.name)} @left=${() => go('schedules')}></c-schedule-form>`;
+    }
+    return html`
+      <div class="row spread">
+        <h1>Schedules</h1>
+        <div class="row">
+          <input
+            type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
+            .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
+          />
+          ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href="#/schedules?new=1">New schedule</a>` : nothing}
+        </div>
+      </div>
+      ${problem(this.error ?? this.pages.error)} ${this.#list()}
+    `;
   }
 }
 customElements.define('page-schedules', SchedulesPage);

@@ -1,15 +1,173 @@
-// #/type
+// #/types/{name}: how a type does, what it is set to, and its switches.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { bytes, compact, count, badge, duration, plural, span, visible } from '../format.js';
+import { asked, confirmed, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
+import { go, href, setQuery } from '../router.js';
+import { getExact } from './exact.js';
+import { retryText, targetText } from './target.js';
+import './activity.js';
+import './type-form.js';
+
+const LOOK_AGAIN = 10_000;
 
 class TypePage extends Page {
+  static properties = { type: { state: true }, stats: { state: true }, limits: { state: true } };
+
+  constructor() {
+    super();
+    this.type = null;
+    this.etag = null;
+    this.stats = null;
+    this.limits = null;
+  }
+
+  get #name() {
+    return this.params[0];
+  }
+
+  get #at() {
+    return path`/v1/types/${this.#name}`;
+  }
+
   get heading() {
-    return 'Type';
+    return this.#name;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.every(LOOK_AGAIN, () => this.#numbers());
+  }
+
+  async load(signal) {
+    const [{ data, etag }, limits] = await Promise.all([getExact(this.#at), api.get('/v1/limits', { signal }), this.#numbers(signal)]);
+    if (signal.aborted) return;
+    this.type = data;
+    this.etag = etag;
+    this.limits = limits.data;
+  }
+
+  async #numbers(signal) {
+    const { data } = await api.get(`${this.#at}/stats`, { signal }).catch(() => ({ data: null }));
+    if (data && this.isConnected) this.stats = data;
+  }
+
+  async #pause() {
+    const submit = () => api.post(`${this.#at}/pause`);
+    const body = 'Nothing of this type starts any more. What runs goes on, and tasks can still be made.';
+    if (await asked({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit })) this.#done(`${this.#name} is paused`);
+  }
+
+  async #resume() {
+    const submit = () => api.post(`${this.#at}/resume`);
+    const due = this.stats?.due ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' and more' : ''} will start at once.` : '';
+    const body = `Its tasks start again.${due}`;
+    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit })) this.#done(`${this.#name} goes on`);
+  }
+
+  async #delete() {
+    const done = await confirmed({
+      title: `Delete ${this.#name}?`,
+      body: 'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.',
+      action: 'Delete',
+      danger: true,
+      typed: this.#name,
+      submit: () => api.del(this.#at, { ifMatch: this.etag }),
+    });
+    if (!done) return;
+    toast(`${this.#name} is deleted`);
+    go('types');
+  }
+
+  async #done(text) {
+    toast(text);
+    await this.reload();
+  }
+
+  #head() {
+    const t = this.type;
+    const button = (text, action, className = 'outline') =>
+      html`<button type="button" class="small ${className}" @click=${action}>${text}</button>`;
+    return html`
+      <p class="crumbs"><a href="#/types">Types</a></p>
+      <div class="row spread">
+        <h1>${this.#name} ${t?.paused ? badge('warn', '‖', 'Paused') : nothing}</h1>
+        ${t && api.may('TYPES_CONFIGURE')
+          ? html`<div class="row">
+              ${t.paused ? button('Resume', () => this.#resume(), '') : button('Pause', () => this.#pause())}
+              ${this.query.has('edit') ? nothing : button('Edit', () => setQuery({ edit: 1 }))}
+              ${button('Delete', () => this.#delete(), 'outline danger')}
+            </div>`
+          : nothing}
+      </div>
+      ${t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
+    `;
+  }
+
+  #tiles() {
+    const s = this.stats;
+    if (!s) return nothing;
+    const tile = (name, value, note, link) => html`<div class="tile">
+      <dt>${name}</dt>
+      <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+      <dd>${note}</dd>
+    </div>`;
+    const oldest = s.oldestDue ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}` : 'nothing waits for its turn';
+    const { hour, day } = s;
+    const late = hour.lateness ?? {};
+    return html`<dl class="tiles">
+      ${tile('Due now', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
+      ${tile('In flight', compact(s.running), 'started and not ended', href('tasks', { type: this.#name, status: 'RUNNING' }))}
+      ${tile('Waiting', compact(s.pending), 'due now or later', href('tasks', { type: this.#name, status: 'PENDING' }))}
+      ${tile('Dead letters', compact(s.dead), html`${compact(hour.dead)} in the last hour`, href('dead-letters', { type: this.#name }))}
+      ${tile('Completed, last hour', compact(hour.completed), day ? `${compact(day.completed)} in the last day` : '')}
+      ${tile('Half start within', late.p50 ? duration(late.p50) : '–', late.p50 ? `95 % ${duration(late.p95)}, 99 % ${duration(late.p99)}` : 'nothing started in the last hour')}
+    </dl>`;
+  }
+
+  #settings(t) {
+    const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+    const codes = (list) => (list?.length ? list.join(', ') : 'as usual');
+    return html`<div class="cards">
+      <section class="card" aria-labelledby="settings">
+        <h2 id="settings">Settings</h2>
+        <dl class="facts">
+          ${fact('Target', visible(targetText(t.target)))} ${fact('Retries', retryText(t.retry))}
+          ${fact('Answers that complete', codes(t.successCodes))} ${fact('Answers to retry', codes(t.retryCodes))} ${fact('Answers that end it', codes(t.deadCodes))}
+          ${fact('Told of completed ones', visible(t.onComplete ? targetText(t.onComplete) : 'nobody'))}
+          ${fact('Told of dead ones', visible(t.onDead ? targetText(t.onDead) : 'nobody'))}
+          ${fact('Deliveries are signed', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
+        </dl>
+      </section>
+      <section class="card" aria-labelledby="limits">
+        <h2 id="limits">Limits</h2>
+        <dl class="facts">
+          ${fact('Deadline of an attempt', duration(t.timeout))} ${fact("A worker's lease", duration(t.leaseTimeout))}
+          ${fact('Attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))} ${fact('Slices', count(t.slices))}
+          ${this.limits ? fact('Payload at most', bytes(this.limits.payloadBytes)) : nothing}
+          ${this.limits ? fact('Output at most', bytes(this.limits.outputBytes)) : nothing}
+        </dl>
+      </section>
+    </div>
+    ${t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Schema of payloads"></c-json>`}`;
+  }
+
+  #body(t) {
+    if (this.query.has('edit') && api.may('TYPES_CONFIGURE')) {
+      const leave = () => setQuery({});
+      return html`<div class="card"><c-type-form .value=${t} .etag=${this.etag} @saved=${leave} @left=${leave}></c-type-form></div>`;
+    }
+    return html`${this.#tiles()} <c-activity type=${this.#name}></c-activity> ${this.#settings(t)}
+      <p class="row">
+        <a href=${href('tasks', { type: this.#name })}>All its tasks</a>
+        <a href=${href('dead-letters', { type: this.#name })}>Its dead letters</a>
+      </p>`;
   }
 
   render() {
-    return html`<h1>Type</h1>`;
+    return html`${this.#head()} ${problem(this.error)} ${this.type ? this.#body(this.type) : this.error ? nothing : loading()}`;
   }
 }
 customElements.define('page-type', TypePage);

@@ -1,15 +1,127 @@
-// #/types
+// #/types: kinds of tasks, where they go and how they do. ?new=1 makes one.
 
-import { html } from 'lit';
+import { html, nothing } from 'lit';
+import { api, curl } from '../api.js';
+import { badge, count, duration, firstLine, span, visible } from '../format.js';
+import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
+import { go, href } from '../router.js';
+import { retryText, targetText } from './target.js';
+import './type-form.js';
+
+const PER_PAGE = 100;
+
+const FIRST = { target: { http: { url: 'https://example.com/hook' } }, retry: { maxAttempts: 5 } };
+
+const none = html`<span class="muted">–</span>`;
 
 class TypesPage extends Page {
+  static properties = { stats: { state: true }, filter: { state: true } };
+
+  constructor() {
+    super();
+    this.stats = null;
+    this.filter = '';
+    this.pages = new Pages(this, async (cursor, signal) => {
+      return (await api.get('/v1/types', { query: { limit: PER_PAGE, cursor }, signal })).data;
+    });
+  }
+
   get heading() {
-    return 'Types';
+    return this.#isNew ? 'New type' : 'Types';
+  }
+
+  get #isNew() {
+    return this.query.has('new') && api.may('TYPES_CONFIGURE');
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.listen('stats', (stats) => (this.stats = stats));
+  }
+
+  async load() {
+    if (!this.#isNew) await this.pages.first();
+  }
+
+  #row(type, stats) {
+    // Types that nothing goes on in are left out of the numbers; beyond 200, so are some others.
+    const isKnown = stats || this.stats?.moreTypes === 0;
+    const num = (label, n, text = count(n)) =>
+      html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;
+    const oldest = stats?.oldestDue ? span((Date.parse(this.stats.at) - Date.parse(stats.oldestDue)) / 1000) : null;
+    const perSecond = stats?.hour?.perSecond ?? 0;
+    return html`<tr>
+      <th scope="row">
+        <div>
+          <a href=${href('types', type.name)}><strong>${type.name}</strong></a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
+          ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
+        </div>
+      </th>
+      <td data-label="Target">
+        <div>
+          <span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
+          <br /><small>${retryText(type.retry)}</small>
+        </div>
+      </td>
+      ${num('Due', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
+      <td class="num" data-label="Oldest due">${oldest ?? none}</td>
+      ${num('In flight', stats?.running)} ${num('Waiting', stats?.pending)}
+      ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
+      ${num('Per second', perSecond, perSecond < 0.1 ? '< 0.1' : count(Math.round(perSecond * 10) / 10))}
+      <td class="num" data-label="95 % start within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
+    </tr>`;
+  }
+
+  #list() {
+    const { pages } = this;
+    if (!pages.ready) return pages.error ? nothing : loading();
+    if (pages.items.length === 0 && !pages.hasBack) {
+      return empty({
+        title: 'No types yet',
+        text: 'A type says where its tasks go and how they are retried. It is made with its first task, or beforehand:',
+        curl: curl('PUT', '/v1/types/hello', FIRST),
+      });
+    }
+    const byName = new Map((this.stats?.types ?? []).map((each) => [each.type, each]));
+    const wanted = this.filter.trim().toLowerCase();
+    const shown = pages.items.filter((type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted));
+    return html`
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Type</th>
+              <th scope="col">Target and retries</th>
+              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Per second', '95 % start within'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+            </tr>
+          </thead>
+          <tbody>${shown.map((type) => this.#row(type, byName.get(type.name)))}</tbody>
+        </table>
+      </div>
+      <p class="muted"><small>Per second and lateness: over the last hour.</small></p>
+      <c-pager .pages=${pages}></c-pager>
+    `;
   }
 
   render() {
-    return html`<h1>Types</h1>`;
+    if (this.#isNew) {
+      return html`<h1>New type</h1>
+        <c-type-form @saved=${(e) => go('types', e.detail.name)} @left=${() => go('types')}></c-type-form>`;
+    }
+    return html`
+      <div class="row spread">
+        <h1>Types</h1>
+        <div class="row">
+          <input
+            type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
+            .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
+          />
+          ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href="#/types?new=1">New type</a>` : nothing}
+        </div>
+      </div>
+      ${problem(this.error ?? this.pages.error)} ${this.#list()}
+    `;
   }
 }
 customElements.define('page-types', TypesPage);

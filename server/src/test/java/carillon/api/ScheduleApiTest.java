@@ -314,6 +314,28 @@ class ScheduleApiTest {
         .isNotEqualTo(first.get("items").get(0));
   }
 
+  @Test
+  void lists_show_the_newest_fires_of_each_if_asked() {
+    put("fired", "{'type':'t','every':'30d'}").expect(201);
+    put("fired-never", "{'type':'t','every':'30d'}").expect(201);
+    String first = post("fired/trigger", "{}").expect(202).text("id");
+    String second = post("fired/trigger", "{}").expect(202).text("id");
+
+    JsonNode page = get("?fires=2&limit=100");
+
+    assertThat(only(page, "fired").get("fires"))
+        .isEqualTo(get("/fired/fires").get("items"))
+        .extracting(fire -> fire.get("taskId").asString())
+        .containsExactly(second, first);
+    assertThat(only(page, "fired-never").get("fires")).isEmpty();
+    assertThat(only(get("?fires=1"), "fired").get("fires")).hasSize(1);
+    assertThat(only(get("?limit=1000"), "fired").has("fires")).isFalse();
+    for (String wrong : List.of("fires=0", "fires=31", "fires=1&limit=101")) {
+      api.get("/v1/schedules?" + wrong).send().expect(ErrorCode.OUT_OF_RANGE);
+    }
+    api.get("/v1/schedules?fires=x").send().expect(ErrorCode.INVALID_PARAMETER);
+  }
+
   private static JsonNode only(JsonNode page, String name) {
     return page.get("items")
         .valueStream()

@@ -130,6 +130,7 @@ class SchedulePlansTest {
             "FireHistory.list",
             "FireHistory.lastRun",
             "FireHistory.previousOutcome",
+            "FireHistory.newest",
             "TaskCancels.cancelWaiting");
   }
 

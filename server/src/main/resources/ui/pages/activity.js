@@ -1,0 +1,147 @@
+// <c-activity>: what was done over the last hour or day, and how late it started.
+
+import { LitElement, html, nothing } from 'lit';
+import { api } from '../api.js';
+import { seconds, timeText } from '../format.js';
+import { live } from '../live.js';
+import { problem } from '../parts.js';
+import '../charts.js';
+
+const AGAIN = { hour: 60_000, day: 300_000 };
+
+const OUTCOMES = [
+  ['completed', 'completed', 'ok'],
+  ['retried', 'failed, to be retried', 'warn'],
+  ['dead', 'dead', 'dead'],
+  ['cancelled', 'cancelled', 'off'],
+  ['expired', 'expired', 'pending'],
+];
+
+const PERCENTILES = [
+  ['p50', 'half within', 'a'],
+  ['p95', '95 % within', 'c'],
+  ['p99', '99 % within', 'b'],
+];
+
+/** The series with the stream's newest point in its place: only whole minutes can be replaced. */
+const withNow = (series, now) => {
+  if (!series || !now || series.step !== 'PT1M') return series;
+  const points = series.points.filter((point) => point.at < now.at);
+  const grown = points.length < series.points.length ? points : points.slice(1);
+  return { ...series, points: [...grown, now] };
+};
+
+class Activity extends LitElement {
+  static properties = {
+    /** A type's name; empty for all. */
+    type: { type: String },
+    span: { state: true },
+    series: { state: true },
+    missing: { state: true },
+    error: { state: true },
+  };
+
+  #ends = [];
+  #loadedAt = 0;
+  #abort = null;
+
+  constructor() {
+    super();
+    this.type = '';
+    this.span = 'hour';
+    this.series = null;
+    this.missing = false;
+    this.error = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    const timer = setInterval(() => this.#again(), 10_000);
+    this.#ends.push(() => clearInterval(timer));
+    this.#ends.push(live.on('stats', (stats) => this.#grow(stats)));
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#abort?.abort();
+    this.#ends.splice(0).forEach((end) => end());
+  }
+
+  willUpdate(changed) {
+    if (changed.has('type') || changed.has('span')) this.#load();
+  }
+
+  #again() {
+    if (!document.hidden && Date.now() - this.#loadedAt > AGAIN[this.span]) this.#load();
+  }
+
+  // The stream's current minute is of all types.
+  #grow(stats) {
+    if (!this.type) this.series = withNow(this.series, stats.now);
+  }
+
+  async #load() {
+    this.#loadedAt = Date.now();
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    try {
+      const query = { window: this.span, type: this.type };
+      const { data } = await api.get('/v1/stats/series', { query, signal: abort.signal });
+      this.series = data;
+      this.error = null;
+      this.missing = false;
+    } catch (e) {
+      if (abort.signal.aborted) return;
+      this.missing = e.status === 404 || e.status === 403;
+      this.error = this.missing ? null : e;
+    }
+  }
+
+  #choice(span, text) {
+    return html`<button
+      type="button" class="small ${this.span === span ? '' : 'outline secondary'}"
+      aria-pressed=${this.span === span}
+      @click=${() => (this.span = span)}
+    >${text}</button>`;
+  }
+
+  render() {
+    if (this.missing) return nothing;
+    const points = this.series?.points ?? [];
+    const labels = points.map((point) => point.at);
+    const used = OUTCOMES.filter(([key], i) => i === 0 || key === 'dead' || points.some((point) => point[key] > 0));
+    const outcomes = used.map(([key, name, tone]) => ({ name, tone, values: points.map((point) => point[key]) }));
+    const lateness = PERCENTILES.map(([key, name, tone]) => ({
+      name,
+      tone,
+      values: points.map((point) => seconds(point.lateness?.[key])),
+    }));
+    const step = this.series?.step === 'PT5M' ? '5 minutes' : 'a minute';
+    return html`
+      <div class="row spread">
+        <h2>Activity</h2>
+        <div class="row" role="group" aria-label="How far back">
+          ${this.#choice('hour', 'Last hour')} ${this.#choice('day', 'Last day')}
+        </div>
+      </div>
+      ${problem(this.error)}
+      <div class="cards">
+        <section class="card" aria-label="Tasks in ${step}">
+          <h3>Tasks in ${step}</h3>
+          <c-chart .series=${outcomes} .labels=${labels} kind="stacked" unit="number" label="Tasks in ${step}, by outcome"></c-chart>
+        </section>
+        <section class="card" aria-label="Lateness">
+          <h3>Started how long after they were due</h3>
+          <c-chart .series=${lateness} .labels=${labels} kind="line" unit="seconds" label="Lateness of starts"></c-chart>
+        </section>
+      </div>
+      ${points.length > 0 ? html`<p class="muted"><small>From ${timeText(this.series.from)}, your time.</small></p>` : nothing}
+    `;
+  }
+}
+customElements.define('c-activity', Activity);

@@ -1,0 +1,192 @@
+// What somebody should look at: found in what the API says, worst first.
+
+import { api } from '../api.js';
+import { agoText, duration, firstLine, plural, seconds, span } from '../format.js';
+import { brokers } from '../broker-metrics.js';
+import { href } from '../router.js';
+import { outcomeOf } from './fires.js';
+
+const HOUR = 3_600;
+const OLD_DUE = 60;
+const OLD_SNAPSHOT = 900;
+const MOST_SCHEDULES = 500;
+const MOST_OF_A_KIND = 5;
+
+/** Seconds from then to the server's now. */
+const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
+
+/**
+ * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: string, href: string, mend: string}} Item
+ */
+
+/** From GET /v1/stats, so that it is true every 2 s. @returns {Item[]} */
+export const fromStats = (stats) => {
+  const items = [];
+  for (const type of stats.types ?? []) {
+    const link = href('types', type.type);
+    const late = age(stats.at, type.oldestDue);
+    if (type.paused) {
+      const due = type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
+      items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: due, href: link, mend: 'Resume' });
+    } else if (late > OLD_DUE) {
+      const text = `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
+      items.push({ tone: 'bad', what: `${type.type} falls behind`, text, href: link, mend: 'Look at the type' });
+    }
+  }
+  return items;
+};
+
+const fromGroups = (groups, now) =>
+  groups
+    .filter((group) => group.letters > 0 && age(now, group.lastSeenAt) < HOUR)
+    .map((group) => ({
+      tone: 'bad',
+      what: `${group.type} dies: ${firstLine(group.error ?? group.failure ?? 'no error given', 90)}`,
+      text: `${plural(group.letters, 'dead letter')}, the last ${agoText(group.lastSeenAt)}`,
+      href: href('dead-letters', { type: group.type, group: group.group }),
+      mend: 'Look and redrive',
+    }));
+
+const fromSchedule = (schedule) => {
+  const link = href('schedules', schedule.name);
+  const name = `Schedule ${schedule.name}`;
+  if (schedule.paused) {
+    const why = schedule.pausedReason ? `: ${firstLine(schedule.pausedReason, 90)}` : '';
+    const isOwn = schedule.pausedBy === 'carillon';
+    const what = isOwn ? `${name} has paused itself` : `${name} is paused`;
+    return { tone: isOwn ? 'bad' : 'info', what, text: `by ${schedule.pausedBy ?? 'somebody'}${why}`, href: link, mend: 'Resume' };
+  }
+  const ends = (schedule.fires ?? []).filter((fire) => !['PENDING', 'RUNNING'].includes(fire.status));
+  const last = ends[0];
+  if (last?.status === 'DEAD' || last?.status === 'EXPIRED') {
+    const text = `its last task is ${outcomeOf(last)[2]}, ${agoText(last.at)}`;
+    return { tone: 'bad', what: `${name} fails`, text, href: link, mend: 'Look at its fires' };
+  }
+  const missed = ends.filter((fire) => fire.reason === 'window' && Date.now() - Date.parse(fire.at) < 24 * HOUR * 1000);
+  if (missed.length > 0) {
+    const text = `${plural(missed.length, 'time')} in the last day, the last ${agoText(missed[0].at)}`;
+    return { tone: 'warn', what: `${name} missed its time`, text, href: link, mend: 'Backfill' };
+  }
+  return null;
+};
+
+const fromTenants = (tenants) =>
+  tenants
+    .filter((tenant) => tenant.paused)
+    .map(({ tenant, due }) => ({
+      tone: 'info',
+      what: `Tenant ${tenant} is paused`,
+      text: `${plural(due, 'task')} due`,
+      href: href('settings'),
+      mend: 'Resume',
+    }));
+
+const fromCluster = (cluster) => {
+  const link = href('cluster');
+  const items = cluster.nodes
+    .filter((node) => node.status === 'SILENT')
+    .map((node) => ({
+      tone: 'bad',
+      what: `Node ${firstLine(node.name, 60)} fell silent`,
+      text: `last heard ${agoText(node.renewedAt ?? node.leaseUntil)}`,
+      href: link,
+      mend: 'Look at the cluster',
+    }));
+  if (!cluster.leader) {
+    items.push({ tone: 'bad', what: 'No node leads', text: 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
+  }
+  return items;
+};
+
+const fromBrokers = (all) =>
+  all
+    .filter((broker) => !broker.reachable)
+    .map((broker) => ({
+      tone: 'bad',
+      what: `Broker ${broker.name} is lost`,
+      text: 'its tasks wait, which costs them no attempt',
+      href: href('cluster'),
+      mend: 'Look at the cluster',
+    }));
+
+const fromStorage = (storage) => {
+  const oldest = seconds(storage.oldestSnapshot);
+  if (oldest === null || oldest < OLD_SNAPSHOT) return [];
+  return [
+    {
+      tone: 'warn',
+      what: `A transaction has been open for ${duration(storage.oldestSnapshot)}`,
+      text: 'the database cannot clean up behind it',
+      href: href('cluster'),
+      mend: 'Look at the database',
+    },
+  ];
+};
+
+/** What a key may not see, or an older server does not have, needs nobody's attention. */
+const seen = async (path, query, signal) => {
+  try {
+    return (await api.get(path, { query, signal })).data;
+  } catch (e) {
+    if (e.status === 403 || e.status === 404) return null;
+    throw e;
+  }
+};
+
+const metrics = async (signal) => {
+  try {
+    return await (await api.open('/metrics', { signal })).text();
+  } catch (e) {
+    if (e.status === 403 || e.status === 404) return '';
+    throw e;
+  }
+};
+
+const schedules = async (signal) => {
+  const all = [];
+  let cursor = null;
+  do {
+    const page = await seen('/v1/schedules', { limit: 100, fires: 5, cursor }, signal);
+    if (!page) break;
+    all.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor && all.length < MOST_SCHEDULES);
+  return { items: all.map(fromSchedule).filter(Boolean), looked: all.length, isAll: !cursor };
+};
+
+/** Keeps a list readable: the first few of a kind, and where the others are. */
+const few = (items, more, place) => {
+  const rest = items.length - MOST_OF_A_KIND;
+  if (rest <= 0) return items;
+  const last = { tone: 'info', what: more(rest), text: '', href: href(place), mend: 'Show all' };
+  return [...items.slice(0, MOST_OF_A_KIND), last];
+};
+
+/** All that is looked at once in a while. @returns {Promise<{items: Item[], note: string, tenants: object[]}>} */
+export const look = async (signal) => {
+  const isAdmin = api.may('CLUSTER');
+  const now = new Date().toISOString();
+  const [groups, planned, cluster, storage, tenants, measured] = await Promise.all([
+    api.may('TASKS_READ') ? seen('/v1/dead-letters/groups', { limit: 20 }, signal) : null,
+    api.may('SCHEDULES_READ') ? schedules(signal) : null,
+    isAdmin ? seen('/v1/cluster', {}, signal) : null,
+    isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
+    isAdmin ? seen('/v1/stats/tenants', {}, signal) : null,
+    isAdmin ? metrics(signal) : '',
+  ]);
+  const items = [
+    ...(cluster ? fromCluster(cluster) : []),
+    ...fromBrokers(brokers(measured)),
+    ...few(fromGroups(groups?.items ?? [], now), (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters'),
+    ...few(planned?.items ?? [], (n) => plural(n, 'more schedule'), 'schedules'),
+    ...(storage ? fromStorage(storage) : []),
+    ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
+  ];
+  const note = planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '';
+  return { items, note, tenants: tenants?.items ?? [] };
+};
+
+const RANK = { bad: 0, warn: 1, info: 2 };
+
+/** Worst first. */
+export const ranked = (items) => [...items].sort((a, b) => RANK[a.tone] - RANK[b.tone]);

@@ -1,0 +1,157 @@
+// <c-backfills>: past times of a schedule on their way to become tasks after all.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, path } from '../api.js';
+import { badge, count, plural, time, visible } from '../format.js';
+import { asked, confirmed, problem, toast } from '../parts.js';
+import { localInput } from './fields.js';
+
+const LOOK_AGAIN = 2_000;
+const DAY = 86_400_000;
+
+const STATUS = { RUNNING: ['running', '▶', 'Running'], DONE: ['ok', '✓', 'Done'], STOPPED: ['off', '■', 'Stopped'] };
+
+const iso = (form, name) => {
+  const value = form.get(name);
+  return value ? new Date(value).toISOString() : undefined;
+};
+
+const wanted = (form) => ({
+  from: iso(form, 'from'),
+  to: iso(form, 'to'),
+  overlap: form.get('overlap'),
+  again: form.get('again') === 'on',
+});
+
+/**
+ * Asks for a range, counts, asks again and starts.
+ *
+ * @param {string} name of the schedule
+ * @param {{from?: string, to?: string}} range what the form starts with
+ * @returns {Promise<object|null>} the backfill, or null if none was wanted
+ */
+export const startBackfill = async (name, { from, to } = {}) => {
+  const at = path`/v1/schedules/${name}/backfill`;
+  const last = to ?? new Date(Date.now() - 1000).toISOString();
+  const first = from ?? new Date(Date.now() - DAY).toISOString();
+  const counted = await asked({
+    title: `Backfill ${name}`,
+    action: 'Count',
+    body: html`
+      <p>Makes the tasks of a range in the past: before the schedule was made, while it was paused, or what was skipped. Times that have a task are left alone.</p>
+      <div class="fields">
+        <label>From <input type="datetime-local" name="from" step="1" required .value=${localInput(first)} /></label>
+        <label>To <input type="datetime-local" name="to" step="1" required .value=${localInput(last)} /></label>
+        <label>Its tasks
+          <select name="overlap">
+            <option value="queue">run one after another</option>
+            <option value="allow">may run side by side</option>
+          </select>
+        </label>
+      </div>
+      <label><input type="checkbox" name="again" /> Also times so old that nobody remembers them; they may run a second time</label>
+      <p class="muted"><small>Times are yours. Both ends belong to the range. Nothing is made before you have seen the count.</small></p>
+    `,
+    submit: async (form) => {
+      const body = wanted(form);
+      // A fire that was chosen has fractions of a second that the input does not show.
+      if (from && localInput(from) === localInput(body.from)) body.from = from;
+      if (to && localInput(to) === localInput(body.to)) body.to = to;
+      const { data } = await api.post(at, { ...body, dryRun: true });
+      return { body, ...data };
+    },
+  });
+  if (!counted) return null;
+  const { body, times, existing } = counted;
+  const made = times - existing;
+  if (made === 0) {
+    toast(times === 0 ? 'The schedule has no times in this range' : `All ${count(times)} times have a task already`);
+    return null;
+  }
+  return asked({
+    title: `Make ${plural(made, 'task')}?`,
+    body: `${plural(times, 'time')} in the range, ${count(existing)} of them with a task already.`,
+    action: `Make ${plural(made, 'task')}`,
+    submit: async () => (await api.post(at, body)).data,
+  });
+};
+
+class Backfills extends LitElement {
+  static properties = { name: { type: String }, items: { state: true }, error: { state: true } };
+
+  #timer = null;
+
+  constructor() {
+    super();
+    this.name = '';
+    this.items = null;
+    this.error = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  willUpdate(changed) {
+    if (changed.has('name') && this.name) this.load();
+  }
+
+  async load() {
+    clearTimeout(this.#timer);
+    try {
+      const { data } = await api.get(path`/v1/schedules/${this.name}/backfills`, { query: { limit: 10 } });
+      const hadRunning = this.items?.some((each) => each.status === 'RUNNING');
+      this.items = data.items;
+      this.error = null;
+      const isRunning = this.items.some((each) => each.status === 'RUNNING');
+      if (hadRunning && !isRunning) this.dispatchEvent(new CustomEvent('done'));
+      if (isRunning && this.isConnected) this.#timer = setTimeout(() => this.load(), LOOK_AGAIN);
+    } catch (e) {
+      this.error = e;
+    }
+  }
+
+  async #stop(backfill) {
+    const question = { title: 'Stop this backfill?', body: 'The tasks that it made stay.', action: 'Stop', danger: true };
+    if (!(await confirmed(question))) return;
+    try {
+      await api.post(path`/v1/schedules/${this.name}/backfills/${backfill.id}/stop`);
+    } catch (e) {
+      toast(e.detail || e.message, { bad: true });
+    }
+    this.load();
+  }
+
+  #row(backfill) {
+    const { made, existing, skipped, times } = backfill;
+    const dealt = made + existing + skipped;
+    return html`<li class="backfill">
+      <div class="row spread">
+        <span>${badge(...STATUS[backfill.status])} ${time(backfill.from)} to ${time(backfill.to)}</span>
+        ${backfill.status === 'RUNNING' && api.may('SCHEDULES_CONFIGURE')
+          ? html`<button type="button" class="small outline danger" @click=${() => this.#stop(backfill)}>Stop</button>`
+          : nothing}
+      </div>
+      <progress max=${Math.max(1, times)} .value=${Math.min(dealt, times)} aria-label="How far it has come"></progress>
+      <small class="muted">
+        ${count(dealt)} of ${plural(times, 'time')}: ${count(made)} made, ${count(existing)} had a task, ${count(skipped)} do not exist (clocks).
+        Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
+      </small>
+    </li>`;
+  }
+
+  render() {
+    if (this.error) return problem(this.error);
+    if (!this.items?.length) return nothing;
+    return html`<section aria-labelledby="backfills">
+      <h2 id="backfills">Backfills</h2>
+      <ul class="plain">${this.items.map((each) => this.#row(each))}</ul>
+    </section>`;
+  }
+}
+customElements.define('c-backfills', Backfills);

@@ -1,0 +1,199 @@
+// Forms whose fields are named by JSON pointers: what is read is the body, and mistakes find their field.
+
+import { html, nothing } from 'lit';
+import { Problem } from '../api.js';
+import { seconds } from '../format.js';
+import { parseExact } from './exact.js';
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+  [1, 'ms'],
+];
+
+/** 'PT1M30S' -> '90s': as people write it, and as the API reads it too. */
+export const short = (iso) => {
+  const length = seconds(iso);
+  if (length === null) return iso ?? '';
+  const ms = Math.round(length * 1000);
+  if (ms === 0) return '0s';
+  const [size, unit] = UNITS.find(([each]) => ms % each === 0);
+  return `${ms / size}${unit}`;
+};
+
+const two = (n) => String(n).padStart(2, '0');
+
+/** For inputs of the kind datetime-local, in the viewer's zone. */
+export const localInput = (iso) => {
+  if (!iso) return '';
+  const at = new Date(iso);
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${date}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+};
+
+/** {A: 'b'} -> 'A: b', a line for each. */
+const headerLines = (headers) =>
+  Object.entries(headers ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+
+const SHOWN = {
+  time: localInput,
+  duration: short,
+  codes: (codes) => (codes ?? []).join(', '),
+  headers: headerLines,
+  json: (value) => (value === undefined ? '' : JSON.stringify(value, null, 2)),
+};
+
+const shownAs = (kind, value) => String((SHOWN[kind] ?? ((each) => each ?? ''))(value));
+
+const wrongOf = (errors, name) =>
+  (errors ?? [])
+    .filter(({ pointer }) => pointer === name || pointer?.startsWith(`${name}/`))
+    .map((each) => each.message ?? each.detail)
+    .join('; ');
+
+const idOf = (name) => `field${name.replaceAll('/', '-')}`;
+
+const options = (choices, value) =>
+  choices.map(([each, text]) => html`<option value=${each} ?selected=${each === value}>${text}</option>`);
+
+const control = (f, shown, wrong) => {
+  const id = idOf(f.name);
+  const described = [f.hint ? `${id}-hint` : '', wrong ? `${id}-wrong` : ''].join(' ').trim() || nothing;
+  const invalid = wrong ? 'true' : nothing;
+  const kind = f.kind ?? 'text';
+  if (f.choices) {
+    return html`<select
+      id=${id} name=${f.name} data-kind=${kind} aria-describedby=${described} aria-invalid=${invalid}
+      ?disabled=${f.disabled} @change=${f.change}
+    >${options(f.choices, f.value ?? '')}</select>`;
+  }
+  if (f.rows) {
+    return html`<textarea
+      id=${id} name=${f.name} data-kind=${kind} rows=${f.rows} .value=${shown} .original=${f.value} spellcheck="false"
+      class="code" placeholder=${f.placeholder ?? nothing}
+      aria-describedby=${described} aria-invalid=${invalid} ?disabled=${f.disabled}
+    ></textarea>`;
+  }
+  const type = { time: 'datetime-local', number: 'number', secret: 'password' }[kind] ?? 'text';
+  return html`<input
+    id=${id} name=${f.name} data-kind=${kind} type=${type} .value=${shown} .original=${f.value}
+    step=${kind === 'time' ? '1' : nothing} min=${f.min ?? nothing} max=${f.max ?? nothing}
+    placeholder=${f.placeholder ?? nothing} list=${f.list ?? nothing} ?required=${f.required}
+    maxlength=${f.maxlength ?? nothing} autocomplete="off" spellcheck="false" ?disabled=${f.disabled}
+    class=${f.code ? 'code' : ''}
+    aria-describedby=${described} aria-invalid=${invalid} @input=${f.input}
+  />`;
+};
+
+/**
+ * One field with its label, hint and mistake.
+ *
+ * @param f name (a JSON pointer), label, value, hint, errors, kind (text, number, duration, time,
+ *     raw (not trimmed), json, codes, headers, secret), choices ([value, text] pairs) or rows for a text area
+ */
+export const field = (f) => {
+  const id = idOf(f.name);
+  const wrong = wrongOf(f.errors, f.name);
+  return html`<div class="field ${f.wide || f.rows ? 'field-wide' : ''}">
+    <label for=${id}>${f.label}${f.required ? html`<span class="muted"> (required)</span>` : nothing}</label>
+    ${control(f, shownAs(f.kind, f.value), wrong)}
+    ${f.hint ? html`<small id="${id}-hint">${f.hint}</small>` : nothing}
+    ${wrong ? html`<small id="${id}-wrong" class="wrong">${wrong}</small>` : nothing}
+  </div>`;
+};
+
+const headers = (text) => {
+  const pairs = text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const colon = line.indexOf(':');
+      if (colon < 1) throw new Error('each line must be "Name: value"');
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    });
+  return Object.fromEntries(pairs);
+};
+
+const json = (text) => {
+  try {
+    return parseExact(text);
+  } catch (e) {
+    throw new Error(`is not JSON: ${e.message}`, { cause: e });
+  }
+};
+
+const whole = (text) => {
+  if (!/^-?\d+$/.test(text)) throw new Error('must be a whole number');
+  return Number(text);
+};
+
+const READ = {
+  number: whole,
+  json,
+  headers,
+  time: (text) => new Date(text).toISOString(),
+  codes: (text) => text.split(/[\s,]+/).filter(Boolean).map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
+};
+
+const isUntouched = ({ original, value, dataset }) => {
+  if (original === undefined || original === null) return false;
+  const shown = shownAs(dataset.kind, original);
+  return dataset.kind === 'time'
+    ? new Date(shown).getTime() === new Date(value).getTime()
+    : shown.replace(/\r\n?/g, '\n') === value;
+};
+
+const valueOf = (each) => {
+  // Not every input can show all of what it stands for: what nobody touched goes back as it came.
+  if (isUntouched(each)) return each.original;
+  if (each.dataset.kind === 'raw') return each.value;
+  return (READ[each.dataset.kind] ?? ((text) => text))(each.value.trim());
+};
+
+const put = (body, pointer, value) => {
+  const path = pointer.slice(1).split('/');
+  const last = path.pop();
+  let at = body;
+  for (const part of path) at = at[part] ??= {};
+  at[last] = value;
+};
+
+const isField = (each, wanted) =>
+  each.name?.startsWith('/') && !each.disabled && (!wanted || wanted.includes(each.name.split('/', 2)[1]));
+
+/**
+ * The body that the form stands for; what is empty is left out. Throws a Problem with all mistakes.
+ *
+ * @param {string[]} [wanted] only these members of the body
+ */
+export const readForm = (form, wanted) => {
+  const body = {};
+  const errors = [];
+  for (const each of form.elements) {
+    if (!isField(each, wanted)) continue;
+    if (each.type === 'checkbox') {
+      put(body, each.name, each.checked);
+    } else if (each.value.trim() !== '') {
+      try {
+        put(body, each.name, valueOf(each));
+      } catch (e) {
+        errors.push({ pointer: each.name, message: e.message });
+      }
+    }
+  }
+  if (errors.length > 0) {
+    throw new Problem(422, { title: 'Not sent', detail: 'Some fields cannot be read.', errors });
+  }
+  return body;
+};
+
+/** What a 412 means to somebody with a form. */
+export const stale = (e) =>
+  Object.assign(new Error(e.message), {
+    title: 'Somebody else has changed it meanwhile',
+    detail: `${e.detail}. Reload to see what it is now; what is typed here is then gone.`,
+  });

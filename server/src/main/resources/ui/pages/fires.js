@@ -1,0 +1,226 @@
+// What became of a schedule's times: in words, as marks, and as a strip of days.
+
+import { LitElement, html, nothing } from 'lit';
+import { agoText, badge, time, timeText } from '../format.js';
+
+/** Tone, shape and word of each outcome; the shape says what the colour says. */
+const OUTCOMES = {
+  PENDING: ['pending', '○', 'waits'],
+  RUNNING: ['running', '▶', 'runs'],
+  COMPLETED: ['ok', '✓', 'completed'],
+  DEAD: ['dead', '✕', 'dead'],
+  EXPIRED: ['dead', '⌛', 'expired'],
+  CANCELLED: ['off', '⊘', 'cancelled'],
+  GONE: ['off', '·', 'no longer kept'],
+  overlap: ['skip', '≡', 'skipped: overlap'],
+  paused: ['skip', '‖', 'skipped: paused'],
+  window: ['missed', '!', 'missed'],
+  dstGap: ['skip', '↷', 'skipped: clocks changed'],
+  ended: ['off', '■', 'ended'],
+  next: ['next', '◦', 'will fire'],
+};
+
+/** Why there is no task, and what to do about it. */
+const REASONS = {
+  overlap: [
+    'An earlier task of this schedule still waited or ran.',
+    'Make that shorter, or choose another overlap rule.',
+  ],
+  paused: ['The schedule was paused.', 'Resume it, and backfill what is missing.'],
+  window: [
+    'Nobody could record it in time, and the catch-up rule does not make up for it.',
+    'Backfill it, or choose the catch-up rule "all".',
+  ],
+  dstGap: ['This local time did not exist: clocks went forward.', 'With the gap rule "shift" it fires when the gap ends.'],
+  ended: ['maxRuns or endAt was reached.', 'Raise maxRuns or endAt to go on.'],
+};
+
+export const reasonOf = (fire) => REASONS[fire.reason] ?? null;
+
+const keyOf = (fire) => fire.reason ?? fire.status ?? (fire.outcome === 'task' ? 'GONE' : 'next');
+
+/** [tone, shape, word] of a fire. */
+export const outcomeOf = (fire) => OUTCOMES[keyOf(fire)] ?? ['off', '·', String(keyOf(fire))];
+
+export const outcomeBadge = (fire) => badge(...outcomeOf(fire));
+
+/** Whether nothing more will become of it. */
+export const isOver = (fire) => fire.outcome === 'skipped' || !['PENDING', 'RUNNING'].includes(fire.status);
+
+/** '2027-03-28T03:00:00+02:00[Europe/Berlin]' -> its parts, as clocks there show them. */
+export const localParts = (local) => {
+  const [, date, clock, offset] = /^(\d{4,}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)[^+\-Z]*([^[]*)/.exec(local) ?? [];
+  if (!date) return { date: '', clock: local ?? '', offset: '' };
+  // Whole minutes are the rule: seconds are said where there are some.
+  return { date, clock: clock.endsWith(':00') && clock.length > 5 ? clock.slice(0, 5) : clock, offset };
+};
+
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** '2027-03-28' -> 'Sun 28 Mar'. */
+export const dayText = (date) => {
+  const at = new Date(`${date}T00:00:00Z`);
+  if (Number.isNaN(at.getTime())) return date;
+  return `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+};
+
+/** The time as clocks in the schedule's zone show it. */
+export const localText = (local) => {
+  const { date, clock, offset } = localParts(local);
+  return `${dayText(date)} ${clock}${offset ? ` ${offset === 'Z' ? 'UTC' : offset}` : ''}`;
+};
+
+const summary = (fires) => {
+  const counts = new Map();
+  for (const fire of fires) {
+    const [, , word] = outcomeOf(fire);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts].map(([word, n]) => `${n} ${word}`).join(', ');
+};
+
+/** The newest fires in a row, oldest first, for a cell of a table. */
+export const miniStrip = (fires) => {
+  if (!fires?.length) return html`<span class="muted">not fired yet</span>`;
+  const past = fires.toReversed();
+  return html`<span class="ministrip" role="img" aria-label="The last ${fires.length}: ${summary(past)}">
+    ${past.map((fire) => {
+      const [tone, shape, word] = outcomeOf(fire);
+      return html`<span class="mark mark-${tone}" title="${timeText(fire.at)}: ${word}">${shape}</span>`;
+    })}
+  </span>`;
+};
+
+/** Days of fires, oldest first. */
+const days = (fires) => {
+  const found = [];
+  for (const fire of fires) {
+    const { date } = localParts(fire.local);
+    if (found.at(-1)?.date !== date) found.push({ date, fires: [] });
+    found.at(-1).fires.push(fire);
+  }
+  return found;
+};
+
+/**
+ * Past and next fires as marks on days of the schedule's zone. One of them is a tab stop, arrow
+ * keys go on from there. Tells 'chosen' with the fire.
+ */
+class FireStrip extends LitElement {
+  static properties = {
+    /** Newest first, as the API lists them. */
+    fires: { attribute: false },
+    /** Times to come. */
+    next: { attribute: false },
+    chosen: { attribute: false },
+  };
+
+  constructor() {
+    super();
+    this.fires = [];
+    this.next = [];
+    this.chosen = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  get #marks() {
+    const planned = new Set(this.fires.map((fire) => fire.at));
+    const coming = this.next.filter((run) => !planned.has(run.at)).map((run) => ({ ...run, isNext: true }));
+    return [...this.fires.toReversed(), ...coming];
+  }
+
+  #choose(fire) {
+    this.chosen = fire;
+    this.dispatchEvent(new CustomEvent('chosen', { detail: fire }));
+  }
+
+  #keys(e) {
+    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity }[e.key];
+    if (step === undefined) return;
+    const marks = [...this.querySelectorAll('button.mark')];
+    const at = marks.indexOf(document.activeElement);
+    const next = Math.min(marks.length - 1, Math.max(0, at + step));
+    e.preventDefault();
+    marks[next]?.focus();
+  }
+
+  #mark(fire, isStop) {
+    const [tone, shape, word] = fire.isNext ? OUTCOMES.next : outcomeOf(fire);
+    const kind = fire.kind && fire.kind !== 'scheduled' ? `, ${fire.kind}` : '';
+    const text = `${localText(fire.local)}: ${word}${kind}${fire.note ? `. ${fire.note}` : ''}`;
+    return html`<button
+      type="button"
+      class="mark mark-${tone} ${fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''} ${fire.note ? 'mark-noted' : ''}"
+      tabindex=${isStop ? '0' : '-1'}
+      aria-pressed=${this.chosen?.at === fire.at && this.chosen?.local === fire.local}
+      aria-label=${text}
+      title=${text}
+      @click=${() => this.#choose(fire)}
+      @focus=${(e) => this.#stopAt(e.target)}
+    >${shape}</button>`;
+  }
+
+  #stopAt(mark) {
+    this.querySelectorAll('button.mark[tabindex="0"]').forEach((each) => (each.tabIndex = -1));
+    mark.tabIndex = 0;
+  }
+
+  render() {
+    const marks = this.#marks;
+    if (marks.length === 0) return html`<p class="muted">It has not fired yet, and will not as it is.</p>`;
+    const stop = this.chosen ?? marks.findLast((fire) => !fire.isNext) ?? marks[0];
+    const lastPast = marks.findLast((fire) => !fire.isNext);
+    return html`<div class="strip" role="toolbar" aria-label="Fires, oldest first" @keydown=${this.#keys}>
+      ${days(marks).map(
+        (day) => html`<div class="strip-day" role="group" aria-label=${dayText(day.date)}>
+          <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
+          <div class="strip-marks">
+            ${day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)}
+          </div>
+        </div>`,
+      )}
+    </div>`;
+  }
+}
+customElements.define('c-fire-strip', FireStrip);
+
+const LEGEND = ['COMPLETED', 'DEAD', 'RUNNING', 'PENDING', 'CANCELLED', 'EXPIRED', 'overlap', 'paused', 'window', 'dstGap', 'next'];
+
+/** What the marks mean; only those that are there. */
+export const legend = (fires, hasNext) => {
+  const there = new Set(fires.map(keyOf));
+  if (hasNext) there.add('next');
+  return html`<p class="legend">
+    ${LEGEND.filter((key) => there.has(key)).map((key) => {
+      const [tone, shape, word] = OUTCOMES[key];
+      return html`<span><span class="mark mark-${tone}" aria-hidden="true">${shape}</span> ${word}</span>`;
+    })}
+  </p>`;
+};
+
+const KINDS = { scheduled: 'by its rule', trigger: 'triggered by hand', backfill: 'by a backfill' };
+
+/** All there is to say about one fire. */
+export const fireDetail = (fire, { backfill } = {}) => {
+  const reason = reasonOf(fire);
+  return html`<div class="fire-detail">
+    <p>
+      <strong>${localText(fire.local)}</strong>
+      ${fire.isNext ? badge(...OUTCOMES.next) : outcomeBadge(fire)}
+      <span class="muted">${time(fire.at)} your time, ${agoText(fire.at)}${fire.kind ? `, ${KINDS[fire.kind] ?? fire.kind}` : ''}</span>
+    </p>
+    ${fire.note ? html`<p class="note">${fire.note}</p>` : nothing}
+    ${reason ? html`<p>${reason[0]} <span class="muted">${reason[1]}</span></p>` : nothing}
+    <p class="row">
+      ${fire.taskId ? html`<a href="#/tasks/${encodeURIComponent(fire.taskId)}">Its task ${fire.taskId}</a>` : nothing}
+      ${backfill && fire.outcome === 'skipped' && fire.reason !== 'ended'
+        ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this time…</button>`
+        : nothing}
+      ${fire.recordedAt ? html`<span class="muted">recorded ${time(fire.recordedAt)}</span>` : nothing}
+    </p>
+  </div>`;
+};

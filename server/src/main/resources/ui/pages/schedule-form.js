@@ -1,0 +1,276 @@
+// <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, curl, path } from '../api.js';
+import { ago, visible } from '../format.js';
+import { problem, toast } from '../parts.js';
+import { field, readForm, stale } from './fields.js';
+import { localText } from './fires.js';
+import { retryFields } from './target.js';
+
+const PAUSE = 350;
+
+const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
+
+const choices = (...pairs) => pairs;
+
+const GAP = choices(['shift', 'fires when the gap ends'], ['skip', 'does not fire that day']);
+const OVERLAP_OF_CLOCKS = choices(['first', 'fires the first time'], ['last', 'fires the second time'], ['both', 'fires both times']);
+const OVERLAP = choices(
+  ['skip', 'skip the new one'],
+  ['allow', 'allow both'],
+  ['queue', 'queue one behind the other'],
+  ['cancelPrevious', 'cancel the earlier ones'],
+);
+const CATCH_UP = choices(['last', 'the newest becomes a task'], ['all', 'all become tasks'], ['none', 'none does']);
+const PRIORITIES = [['', "the type's"], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
+
+/** Tells 'saved' with the schedule, or 'left'. */
+class ScheduleForm extends LitElement {
+  static properties = {
+    /** What is changed, read exactly; undefined for a new one. */
+    schedule: { attribute: false },
+    etag: { attribute: false },
+    isEvery: { state: true },
+    hasRetry: { state: true },
+    preview: { state: true },
+    previewError: { state: true },
+    error: { state: true },
+    busy: { state: true },
+    types: { state: true },
+    command: { state: true },
+  };
+
+  #timer = null;
+  #abort = null;
+
+  constructor() {
+    super();
+    this.schedule = undefined;
+    this.etag = null;
+    this.isEvery = false;
+    this.hasRetry = false;
+    this.preview = null;
+    this.previewError = null;
+    this.error = null;
+    this.busy = false;
+    this.types = [];
+    this.command = '';
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#names();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+    this.#abort?.abort();
+  }
+
+  willUpdate(changed) {
+    if (!changed.has('schedule') || !this.schedule) return;
+    this.isEvery = this.schedule.every !== null;
+    this.hasRetry = this.schedule.retry !== null;
+  }
+
+  firstUpdated() {
+    this.#previewSoon();
+  }
+
+  async #names() {
+    const { data } = await api.get('/v1/types', { query: { limit: 200 } }).catch(() => ({ data: { items: [] } }));
+    this.types = data.items.map((type) => type.name);
+  }
+
+  #previewSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), PAUSE);
+  }
+
+  get #form() {
+    return this.querySelector('form');
+  }
+
+  async #look() {
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    try {
+      const rule = readForm(this.#form, RULE);
+      if (!rule.cron && !rule.every) {
+        this.preview = null;
+        this.previewError = null;
+        return;
+      }
+      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      if (name) rule.name = name;
+      const { data } = await api.post('/v1/schedules/preview', rule, { signal: abort.signal });
+      this.preview = data;
+      this.previewError = null;
+    } catch (e) {
+      if (abort.signal.aborted) return;
+      this.previewError = e;
+    }
+  }
+
+  #body() {
+    const body = readForm(this.#form);
+    if ('priority' in body) body.priority = Number(body.priority);
+    return body;
+  }
+
+  async #save(event) {
+    event.preventDefault();
+    this.busy = true;
+    try {
+      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      // A new one must not replace somebody's: asked for first, as the API has no "only if new".
+      if (!this.schedule && (await this.#exists(name))) {
+        throw Object.assign(new Error(), { title: 'There is a schedule of this name', detail: 'Choose another name, or change that one.' });
+      }
+      const { data } = await api.put(path`/v1/schedules/${name}`, this.#body(), { ifMatch: this.etag });
+      this.error = null;
+      toast(this.schedule ? `${name} is changed` : `${name} is made`);
+      this.dispatchEvent(new CustomEvent('saved', { detail: data }));
+    } catch (e) {
+      this.error = e.status === 412 ? stale(e) : e;
+      await this.updateComplete;
+      this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  async #exists(name) {
+    try {
+      await api.get(path`/v1/schedules/${name}`);
+      return true;
+    } catch (e) {
+      if (e.status === 404) return false;
+      throw e;
+    }
+  }
+
+  #asCurl() {
+    try {
+      const name = this.schedule?.name ?? (this.#form.elements.name.value.trim() || 'NAME');
+      this.command = curl('PUT', path`/v1/schedules/${name}`, this.#body());
+    } catch (e) {
+      this.error = e;
+    }
+  }
+
+  #when(s, errors) {
+    const which = (isEvery, text) => html`<label>
+      <input type="radio" name="rule" ?checked=${this.isEvery === isEvery} @change=${() => (this.isEvery = isEvery)} /> ${text}
+    </label>`;
+    return html`<fieldset>
+      <legend>When</legend>
+      <div class="row" role="radiogroup" aria-label="Kind of rule">${which(false, 'by the calendar (cron)')} ${which(true, 'every so often')}</div>
+      <div class="fields">
+        ${this.isEvery
+          ? field({ name: '/every', label: 'Every', value: s.every, kind: 'duration', errors, required: true, code: true, placeholder: '90s', hint: 'Such as 90s, 15m, 2h, 7d. Goes on counting whatever clocks show.' })
+          : field({ name: '/cron', label: 'Expression', value: s.cron, errors, required: true, code: true, maxlength: 256, placeholder: '0 9 * * MON-FRI', hint: 'Minute, hour, day of month, month, day of week; six fields start with the second. H spreads load.' })}
+        ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
+        ${field({ name: '/dst/gap', label: 'A time that clocks leave out', value: s.dst?.gap ?? 'shift', choices: GAP, errors })}
+        ${field({ name: '/dst/overlap', label: 'A time that comes twice', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })}
+        ${field({ name: '/startAt', label: 'Not before', value: s.startAt, kind: 'time', errors, hint: 'your time' })}
+        ${field({ name: '/endAt', label: 'Not after', value: s.endAt, kind: 'time', errors, hint: 'your time' })}
+      </div>
+      ${this.#previewed()}
+    </fieldset>`;
+  }
+
+  #previewed() {
+    const { preview, previewError } = this;
+    if (previewError) {
+      const texts = previewError.errors?.map((each) => each.message ?? each.detail) ?? [];
+      return html`<div class="preview preview-bad" role="status">
+        <strong>It would not fire.</strong> ${visible(texts.join('; ') || previewError.detail || previewError.message)}
+      </div>`;
+    }
+    if (!preview) return html`<div class="preview muted" role="status">Type a rule to see when it fires.</div>`;
+    return html`<div class="preview" role="status">
+      <strong>${preview.description}</strong> <span class="muted">${this.isEvery ? '' : preview.timezone}</span>
+      <ol>
+        ${preview.nextRuns.map(
+          (run) => html`<li>
+            ${run.skipped ? html`<s>${localText(run.local)}</s>` : localText(run.local)}
+            <span class="muted">${ago(run.at)}</span>
+            ${run.note ? html`<div class="note">${run.note}</div>` : nothing}
+          </li>`,
+        )}
+      </ol>
+      ${preview.nextRuns.length === 0 ? html`<p class="wrong">It never fires between these times.</p>` : nothing}
+    </div>`;
+  }
+
+  #what(s, errors) {
+    return html`<fieldset>
+      <legend>What its tasks are</legend>
+      <div class="fields">
+        ${field({ name: '/type', label: 'Type', value: s.type, errors, list: 'types', required: true, maxlength: 100 })}
+        ${field({ name: '/key', label: 'Key', value: s.key, kind: 'raw', errors, maxlength: 200 })}
+        ${field({ name: '/priority', label: 'Priority', value: s.priority === null || s.priority === undefined ? '' : String(s.priority), choices: PRIORITIES, errors })}
+        ${field({ name: '/payload', label: 'Payload (JSON)', value: s.payload, kind: 'json', rows: 4, errors, placeholder: '{"room": "blue"}' })}
+      </div>
+      <details ?open=${Boolean(s.target)}>
+        <summary>Target</summary>
+        <div class="fields"><c-target-fields .value=${s.target ?? null} .errors=${errors}></c-target-fields></div>
+      </details>
+      <details ?open=${this.hasRetry}>
+        <summary>Retries</summary>
+        <label><input type="checkbox" role="switch" .checked=${this.hasRetry} @change=${(e) => (this.hasRetry = e.target.checked)} /> Other than its type says</label>
+        ${this.hasRetry ? html`<div class="fields">${retryFields(s.retry, errors)}</div>` : nothing}
+      </details>
+    </fieldset>`;
+  }
+
+  #rules(s, errors) {
+    return html`<fieldset>
+      <legend>Rules</legend>
+      <div class="fields">
+        ${field({ name: '/overlap', label: 'It fires while an earlier task goes on', value: s.overlap ?? 'skip', choices: OVERLAP, errors })}
+        ${field({ name: '/catchUp', label: 'Of what was missed', value: s.catchUp ?? 'last', choices: CATCH_UP, errors })}
+        ${field({ name: '/catchUpLimit', label: 'Make up for at most', value: s.catchUpLimit, kind: 'number', min: 1, max: 1000, errors, placeholder: '100' })}
+        ${field({ name: '/catchUpWindow', label: 'Of the last', value: s.catchUpWindow, kind: 'duration', errors, placeholder: '7d' })}
+        ${field({ name: '/jitter', label: 'Jitter', value: s.jitter === 'PT0S' ? undefined : s.jitter, kind: 'duration', errors, placeholder: 'none', hint: 'Late by up to that much' })}
+        ${field({ name: '/maxRuns', label: 'Finished after so many runs', value: s.maxRuns, kind: 'number', min: 1, errors, placeholder: 'never' })}
+        ${field({ name: '/pauseAfterFailures', label: 'Pauses itself after failures in a row', value: s.pauseAfterFailures, kind: 'number', min: 1, max: 1000, errors, placeholder: 'never' })}
+      </div>
+    </fieldset>`;
+  }
+
+  render() {
+    const s = this.schedule ?? {};
+    const errors = this.error?.errors;
+    return html`<form class="card form" @submit=${this.#save} @input=${this.#previewSoon} @change=${this.#previewSoon}>
+      ${this.schedule
+        ? nothing
+        : html`<div class="fields">
+            <div class="field">
+              <label for="schedule-name">Name<span class="muted"> (required)</span></label>
+              <input id="schedule-name" name="name" required maxlength="100" pattern="[A-Za-z0-9_.][A-Za-z0-9_.\\-]*" autocomplete="off" spellcheck="false" aria-describedby="schedule-name-hint" />
+              <small id="schedule-name-hint">Letters, digits, _ . and -</small>
+            </div>
+          </div>`}
+      ${this.#when(s, errors)} ${this.#what(s, errors)} ${this.#rules(s, errors)} ${problem(this.error)}
+      ${this.schedule ? html`<p class="muted"><small>A change counts from now on: what was planned and has not come is planned anew.</small></p>` : nothing}
+      <div class="row">
+        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>${this.schedule ? 'Save' : 'Make schedule'}</button>
+        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>Cancel</button>
+        <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
+      </div>
+      ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
+      <datalist id="zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value=${zone}></option>`)}</datalist>
+      <datalist id="types">${this.types.map((type) => html`<option value=${type}></option>`)}</datalist>
+    </form>`;
+  }
+}
+customElements.define('c-schedule-form', ScheduleForm);

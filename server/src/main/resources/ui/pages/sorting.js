@@ -1,0 +1,26 @@
+// Tables that are sorted by the heads of their columns.
+
+import { html } from 'lit';
+
+/** A head that sorts: `host.sort` is [key, whether the largest come first]. */
+export const sortHead = (host, key, text, className = '') => {
+  const [by, down] = host.sort;
+  const way = by === key ? (down ? 'descending' : 'ascending') : 'none';
+  const mark = { descending: '▾', ascending: '▴', none: '' }[way];
+  const sort = () => (host.sort = [key, by === key ? !down : true]);
+  return html`<th scope="col" class=${className} aria-sort=${way}>
+    <button type="button" class="sort" @click=${sort}>${text}<span aria-hidden="true"> ${mark}</span></button>
+  </th>`;
+};
+
+const isMissing = (value) => value === null || value === undefined;
+
+/** Sorted so; what has no value comes last either way. */
+export const sorted = (items, [key, down], value = (item) => item[key]) => {
+  const way = down ? -1 : 1;
+  return [...items].sort((a, b) => {
+    const [x, y] = [value(a, key), value(b, key)];
+    if (isMissing(x) || isMissing(y)) return isMissing(x) - isMissing(y);
+    return x < y ? -way : x > y ? way : 0;
+  });
+};

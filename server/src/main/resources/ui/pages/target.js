@@ -1,0 +1,149 @@
+// Targets and retries: in words, and as fields of the forms of types and schedules.
+
+import { LitElement, html, nothing } from 'lit';
+import { duration, plural } from '../format.js';
+import { field } from './fields.js';
+
+const KINDS = [
+  ['http', 'HTTP request'],
+  ['pull', 'Workers pull it'],
+  ['kafka', 'Kafka record'],
+  ['rabbitmq', 'RabbitMQ message'],
+  ['discard', 'Discard (completes at once)'],
+];
+
+const METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'].map((each) => [each, each]);
+
+const COMPLETE = [
+  ['onReport', 'when a consumer reports'],
+  ['onPublish', 'when the broker has it'],
+];
+
+/** The one kind that a target has. */
+export const kindOf = (target) => Object.keys(target ?? {})[0] ?? null;
+
+const WORDS = {
+  http: ({ url, method }) => `${method ?? 'POST'} ${url}`,
+  pull: () => 'Workers pull it',
+  discard: () => 'Discarded: completes at once',
+  kafka: ({ cluster, topic }) => `Kafka ${cluster}: topic ${topic}`,
+  rabbitmq: ({ cluster, exchange, routingKey }) =>
+    `RabbitMQ ${cluster}: ${exchange ? `exchange ${exchange}, ` : ''}${routingKey}`,
+};
+
+/** Where attempts go, in one line of text. */
+export const targetText = (target) => {
+  const kind = kindOf(target);
+  return kind === null ? 'As its type says' : (WORDS[kind]?.(target[kind]) ?? kind);
+};
+
+/** How often and how far apart, in one line of text. */
+export const retryText = (retry) => {
+  if (!retry) return 'As its type says';
+  const { maxAttempts, backoff, base, max, maxAge } = retry;
+  if (maxAttempts === 1) return '1 attempt';
+  const delays = backoff === 'fixed' ? `every ${duration(base)}` : `${backoff}, ${duration(base)} to ${duration(max)}`;
+  return `${plural(maxAttempts, 'attempt')}, ${delays}${maxAge ? `, for ${duration(maxAge)}` : ''}`;
+};
+
+/** Fields of an HTTP target. */
+const httpFields = (at, http, errors, required) => html`
+  ${field({ name: `${at}/url`, label: 'URL', value: http.url, errors, wide: true, required, placeholder: 'https://example.com/hook' })}
+  ${field({ name: `${at}/method`, label: 'Method', value: http.method ?? 'POST', choices: METHODS, errors })}
+  ${field({ name: `${at}/timeout`, label: 'Timeout', value: http.timeout, kind: 'duration', errors, placeholder: "the type's" })}
+  ${field({ name: `${at}/headers`, label: 'Headers', value: http.headers, kind: 'headers', rows: 2, errors, placeholder: 'Name: value' })}
+  ${field({ name: `${at}/body`, label: 'Body', value: http.body, kind: 'raw', rows: 2, errors, placeholder: 'the payload' })}
+`;
+
+const depthFields = (at, value, errors, ofName, ofLabel) => html`
+  ${field({ name: `${at}/maxDepth`, label: 'Most that wait there', value: value.maxDepth, kind: 'number', min: 1, errors, placeholder: 'no limit' })}
+  ${field({ name: `${at}/${ofName}`, label: ofLabel, value: value[ofName], errors })}
+`;
+
+const BROKER_FIELDS = {
+  kafka: (at, value, errors, isType) => html`
+    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
+    ${field({ name: `${at}/topic`, label: 'Topic', value: value.topic, errors, required: true })}
+    ${field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })}
+    ${isType ? depthFields(at, value, errors, 'group', "Counted for the consumer group") : nothing}
+  `,
+  rabbitmq: (at, value, errors, isType) => html`
+    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
+    ${field({ name: `${at}/exchange`, label: 'Exchange', value: value.exchange, errors, placeholder: 'the default one' })}
+    ${field({ name: `${at}/routingKey`, label: 'Routing key', value: value.routingKey, errors, required: true })}
+    ${field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })}
+    ${isType ? depthFields(at, value, errors, 'queue', 'Counted for the queue') : nothing}
+  `,
+};
+
+/** The fields of a target, by its kind. */
+class TargetFields extends LitElement {
+  static properties = {
+    value: { attribute: false },
+    at: { type: String },
+    errors: { attribute: false },
+    /** A type's, which can limit what waits at a broker and is never left out. */
+    isType: { type: Boolean, attribute: 'is-type' },
+    kind: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.at = '/target';
+    this.kind = null;
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  willUpdate(changed) {
+    if (changed.has('value')) this.kind = kindOf(this.value) ?? (this.isType ? 'pull' : '');
+  }
+
+  render() {
+    const choices = this.isType ? KINDS : [['', "As the task's type says"], ...KINDS];
+    const at = `${this.at}/${this.kind}`;
+    const value = this.value?.[this.kind] ?? {};
+    return html`
+      ${field({
+        // No pointer, so that it is no part of the body.
+        name: `kind-of${this.at}`,
+        label: 'Deliver by',
+        value: this.kind,
+        choices,
+        change: (e) => (this.kind = e.target.value),
+        wide: true,
+      })}
+      ${this.kind === 'pull' || this.kind === 'discard'
+        ? html`<input type="hidden" name=${at} data-kind="json" value="{}" />`
+        : nothing}
+      ${this.kind === 'http' ? httpFields(at, value, this.errors, true) : nothing}
+      ${BROKER_FIELDS[this.kind]?.(at, value, this.errors, this.isType) ?? nothing}
+    `;
+  }
+}
+customElements.define('c-target-fields', TargetFields);
+
+const BACKOFF = ['exponential', 'linear', 'fixed'].map((each) => [each, each]);
+const JITTER = [
+  ['full', 'full: from nothing to the delay'],
+  ['equal', 'equal: half of it at least'],
+  ['none', 'none'],
+];
+
+/** The fields of a retry policy. */
+export const retryFields = (retry, errors) => {
+  const r = retry ?? {};
+  return html`
+    ${field({ name: '/retry/maxAttempts', label: 'Attempts', value: r.maxAttempts ?? 5, kind: 'number', min: 1, max: 100, errors })}
+    ${field({ name: '/retry/backoff', label: 'Delays grow', value: r.backoff ?? 'exponential', choices: BACKOFF, errors })}
+    ${field({ name: '/retry/base', label: 'First delay', value: r.base ?? 'PT1S', kind: 'duration', errors })}
+    ${field({ name: '/retry/max', label: 'Longest delay', value: r.max ?? 'PT1H', kind: 'duration', errors })}
+    ${field({ name: '/retry/jitter', label: 'Spread', value: r.jitter ?? 'full', choices: JITTER, errors })}
+    ${field({ name: '/retry/maxAge', label: 'No attempt later than', value: r.maxAge, kind: 'duration', errors, placeholder: 'no limit', hint: 'after the due time' })}
+  `;
+};
+
+/** The fields of an HTTP target that may be left out: who is told. */
+export const callbackFields = (at, target, errors) => httpFields(`${at}/http`, target?.http ?? {}, errors, false);

@@ -1,0 +1,177 @@
+// <c-type-form>: makes or changes a type.
+
+import { LitElement, html, nothing } from 'lit';
+import { api, curl, path } from '../api.js';
+import { problem, toast } from '../parts.js';
+import { field, readForm, stale } from './fields.js';
+import { callbackFields, retryFields } from './target.js';
+
+/** 32 random bytes, as Standard Webhooks writes secrets. */
+const newSecret = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`;
+};
+
+/** Tells 'saved' with the type, or 'left'. */
+class TypeForm extends LitElement {
+  static properties = {
+    /** What is changed, read exactly; undefined for a new one. */
+    value: { attribute: false },
+    etag: { attribute: false },
+    error: { state: true },
+    busy: { state: true },
+    secret: { state: true },
+    command: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.value = undefined;
+    this.etag = null;
+    this.error = null;
+    this.busy = false;
+    this.secret = '';
+    this.command = '';
+  }
+
+  createRenderRoot() {
+    return this;
+  }
+
+  get #form() {
+    return this.querySelector('form');
+  }
+
+  #body() {
+    const body = readForm(this.#form);
+    // The select of the method is never empty; without a URL nobody is told.
+    for (const name of ['onComplete', 'onDead']) if (!body[name]?.http?.url) delete body[name];
+    if (this.value) body.paused = this.value.paused; // a PUT without it would resume
+    return body;
+  }
+
+  async #save(event) {
+    event.preventDefault();
+    this.busy = true;
+    try {
+      const name = this.value?.name ?? this.#form.elements.name.value.trim();
+      if (!this.value && (await this.#exists(name))) {
+        throw Object.assign(new Error(), { title: 'There is a type of this name', detail: 'Choose another name, or change that one.' });
+      }
+      const { data } = await api.put(path`/v1/types/${name}`, this.#body(), { ifMatch: this.etag });
+      this.error = null;
+      this.secret = '';
+      toast(this.value ? `${name} is changed` : `${name} is made`);
+      this.dispatchEvent(new CustomEvent('saved', { detail: data }));
+    } catch (e) {
+      this.error = e.status === 412 ? stale(e) : e;
+      await this.updateComplete;
+      this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  async #exists(name) {
+    try {
+      await api.get(path`/v1/types/${name}`);
+      return true;
+    } catch (e) {
+      if (e.status === 404) return false;
+      throw e;
+    }
+  }
+
+  #asCurl() {
+    try {
+      const body = this.#body();
+      if (body.signingSecret) body.signingSecret = 'whsec_…';
+      this.command = curl('PUT', path`/v1/types/${this.value?.name ?? (this.#form.elements.name.value.trim() || 'NAME')}`, body);
+    } catch (e) {
+      this.error = e;
+    }
+  }
+
+  #limits(t, errors) {
+    return html`<fieldset>
+      <legend>Limits</legend>
+      <div class="fields">
+        ${field({ name: '/timeout', label: 'Deadline of an attempt', value: t.timeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 30m' })}
+        ${field({ name: '/leaseTimeout', label: "A worker's lease", value: t.leaseTimeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 24h, unless it renews' })}
+        ${field({ name: '/priority', label: 'Priority', value: t.priority, kind: 'number', min: 0, max: 9, errors, placeholder: '5', hint: '0 to 9; higher is more urgent' })}
+        ${field({ name: '/slices', label: 'Slices', value: t.slices, kind: 'number', min: 1, max: 64, errors, placeholder: '1', hint: 'Lanes that a priority is spread over' })}
+      </div>
+    </fieldset>`;
+  }
+
+  #answers(t, errors) {
+    return html`<details ?open=${Boolean(t.successCodes?.length || t.retryCodes?.length || t.deadCodes?.length)}>
+      <summary>What the target's answers mean</summary>
+      <div class="fields">
+        ${field({ name: '/successCodes', label: 'Complete it', value: t.successCodes, kind: 'codes', errors, placeholder: '2xx' })}
+        ${field({ name: '/retryCodes', label: 'Are worth another attempt', value: t.retryCodes, kind: 'codes', errors, placeholder: '408, 425, 429, 5xx' })}
+        ${field({ name: '/deadCodes', label: 'End it as dead', value: t.deadCodes, kind: 'codes', errors, placeholder: 'every other' })}
+      </div>
+    </details>`;
+  }
+
+  #signing(t, errors) {
+    return html`<details>
+      <summary>Signing${t.signed ? ' (on)' : ''}</summary>
+      <p class="muted">Deliveries are signed as in Standard Webhooks. ${t.signed ? 'Empty keeps the secret; a new one signs beside the old for 24 hours.' : 'Empty: not signed.'} It is never shown again.</p>
+      <div class="fields">
+        ${field({ name: '/signingSecret', label: 'Signing secret', value: this.secret, kind: this.secret ? 'text' : 'secret', errors, placeholder: 'whsec_…', wide: true, code: true })}
+      </div>
+      <button type="button" class="small outline" @click=${() => (this.secret = newSecret())}>Make one up</button>
+      ${this.secret ? html`<c-copy .text=${this.secret} label="Copy the secret"></c-copy>` : nothing}
+    </details>`;
+  }
+
+  #callbacks(t, errors) {
+    const part = (name, text) => html`<h4>${text}</h4><div class="fields">${callbackFields(`/${name}`, t[name], errors)}</div>`;
+    return html`<details ?open=${Boolean(t.onComplete || t.onDead)}>
+      <summary>Who is told how its tasks end</summary>
+      ${part('onComplete', 'When one has completed')} ${part('onDead', 'When one has died')}
+    </details>`;
+  }
+
+  render() {
+    const t = this.value ?? {};
+    const errors = this.error?.errors;
+    const schema = t.schema === null ? undefined : t.schema;
+    return html`<form class="form" @submit=${this.#save}>
+      ${this.value
+        ? nothing
+        : html`<div class="fields">
+            <div class="field">
+              <label for="type-name">Name<span class="muted"> (required)</span></label>
+              <input id="type-name" name="name" required maxlength="100" pattern="[A-Za-z0-9_.\\-]+" autocomplete="off" spellcheck="false" aria-describedby="type-name-hint" />
+              <small id="type-name-hint">Letters, digits, _ . and -</small>
+            </div>
+          </div>`}
+      <fieldset>
+        <legend>Target</legend>
+        <div class="fields"><c-target-fields is-type .value=${t.target ?? null} .errors=${errors}></c-target-fields></div>
+      </fieldset>
+      <fieldset>
+        <legend>Retries</legend>
+        <div class="fields">${retryFields(t.retry, errors)}</div>
+      </fieldset>
+      ${this.#limits(t, errors)} ${this.#answers(t, errors)}
+      <details ?open=${schema !== undefined}>
+        <summary>Schema of payloads</summary>
+        <div class="fields">
+          ${field({ name: '/schema', label: 'JSON Schema 2020-12', value: schema, kind: 'json', rows: 8, errors, hint: 'Payloads that do not fit are refused when they are created or edited.' })}
+        </div>
+      </details>
+      ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${problem(this.error)}
+      <div class="row">
+        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>${this.value ? 'Save' : 'Make type'}</button>
+        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>Cancel</button>
+        <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
+      </div>
+      ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
+    </form>`;
+  }
+}
+customElements.define('c-type-form', TypeForm);
