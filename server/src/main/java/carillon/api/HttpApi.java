@@ -111,6 +111,10 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new MeRoute(config.version()).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
     all.addAll(new StorageRoute(stores.storage(), database).endpoints());
+    Stats stats = new Stats(stores.stats(), stores.activity(), database, System::nanoTime);
+    all.addAll(
+        new StatsRoutes(stats, stores.stats(), stores.activity(), stores.tenants(), database)
+            .endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }

@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.store.ActivityReader;
 import carillon.store.ApiKeys;
 import carillon.store.Audit;
 import carillon.store.Backfills;
@@ -12,11 +13,12 @@ import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.StorageReader;
+import carillon.store.StatsReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but the last two takes the tenant first. */
+/** What the API reads and writes; every part but the cluster's takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
@@ -32,4 +34,6 @@ public record Stores(
     Schedules schedules,
     Backfills backfills,
     ClusterReader cluster,
-    StorageReader storage) {}
+    StorageReader storage,
+    StatsReader stats,
+    ActivityReader activity) {}

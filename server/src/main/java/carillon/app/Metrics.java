@@ -4,6 +4,7 @@ import carillon.engine.EngineEvent;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.FailureKind;
+import carillon.model.Lateness;
 import carillon.model.SkipReason;
 import carillon.store.Db;
 import carillon.store.Endings;
@@ -23,7 +24,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
-import java.util.stream.LongStream;
 
 /** Counts what the engine does, in the words of {@code /metrics}. */
 final class Metrics implements Consumer<EngineEvent> {
@@ -32,11 +32,6 @@ final class Metrics implements Consumer<EngineEvent> {
 
   private static final List<String> RESULTS =
       List.of("accepted", "failed", "refused", "gone", "unreached", "interrupted");
-
-  private static final Duration[] LATENESS_BUCKETS =
-      LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
-          .mapToObj(Duration::ofMillis)
-          .toArray(Duration[]::new);
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -70,7 +65,7 @@ final class Metrics implements Consumer<EngineEvent> {
   private final Timer lateness =
       Timer.builder("carillon.lateness")
           .description("from the time a task could start to the time it did")
-          .serviceLevelObjectives(LATENESS_BUCKETS)
+          .serviceLevelObjectives(Lateness.BOUNDS.toArray(Duration[]::new))
           .register(registry);
 
   Metrics() {

@@ -15,6 +15,7 @@ import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
+import carillon.engine.Tally;
 import carillon.engine.Upkeep;
 import carillon.model.AddressRules;
 import carillon.model.AlertRule;
@@ -26,6 +27,8 @@ import carillon.model.KeyText;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.Vitals;
+import carillon.store.Activity;
+import carillon.store.ActivityReader;
 import carillon.store.Agenda;
 import carillon.store.Alerts;
 import carillon.store.ApiKeys;
@@ -54,12 +57,15 @@ import carillon.store.Restores;
 import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.StorageReader;
+import carillon.store.StatsReader;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Timeline;
+import carillon.store.Transitions;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import java.net.URI;
 import java.time.Duration;
@@ -88,7 +94,10 @@ final class Wiring {
 
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
-  /** Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. */
+  /**
+   * Seven loops of the engine, seven of the upkeep that others wait for, and who asks; one more for
+   * each broker. The tally and the census find one free: hardly any loop uses its own all the time.
+   */
   private static final int ENGINE_CONNECTIONS = 15;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
@@ -120,7 +129,7 @@ final class Wiring {
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
     Set<BrokerName> brokers = brokers(config);
-    Pools pools = new Pools(address, new Timeline(), metrics, shutdown);
+    Pools pools = new Pools(address, new Timeline(), new Transitions(), metrics, shutdown);
     Db apiDb = pools.open(new Db.Pool("api", apiConnections));
     Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS + brokers.size()));
     // Apart from the others: both are needed by transactions that hold a connection already.
@@ -149,6 +158,10 @@ final class Wiring {
         new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
     watch(pools.timeline(), catalog, slots, refreshing);
+    Tally tally = new Tally(new Activity(engineDb), catalog);
+    pools.transitions().listen(tally);
+    shutdown.add(tally); // stops after whatever it counts
+    tally.start(whenFailed);
     ClusterWiring cluster =
         ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
@@ -200,7 +213,9 @@ final class Wiring {
             new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
             new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
-            new Fires(leaderDb, tasks));
+            new Fires(leaderDb, tasks),
+            new Activity(leaderDb),
+            new WaitingCounts(leaderDb));
     Upkeep upkeep =
         Upkeep.start(
             upkeepStore,
@@ -250,7 +265,9 @@ final class Wiring {
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
             new ClusterReader(apiDb),
-            new StorageReader(apiDb));
+            new StorageReader(apiDb),
+            new StatsReader(apiDb, catalog, slots, clock),
+            new ActivityReader(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections, brokers),

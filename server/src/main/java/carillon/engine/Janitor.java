@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Slot;
+import carillon.store.Activity;
 import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
@@ -37,7 +38,8 @@ final class Janitor {
       DeadLetters deadLetters,
       Redrives redrives,
       Backfills backfills,
-      OldFires fires) {}
+      OldFires fires,
+      Activity activity) {}
 
   Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
     this.slots = slots;
@@ -66,6 +68,7 @@ final class Janitor {
     mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.activity().forgetOld(MAX_FORGOTTEN));
     return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }
 }

@@ -2,6 +2,7 @@ package carillon.engine;
 
 import carillon.model.NodeLease;
 import carillon.model.Term;
+import carillon.store.Activity;
 import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Claims;
@@ -17,6 +18,7 @@ import carillon.store.Slots;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -63,7 +65,9 @@ public final class Upkeep implements AutoCloseable {
       Backfills backfills,
       BackfillSteps backfillSteps,
       OldFires oldFires,
-      Fires fires) {}
+      Fires fires,
+      Activity activity,
+      WaitingCounts waiting) {}
 
   /**
    * How long things are kept.
@@ -97,7 +101,8 @@ public final class Upkeep implements AutoCloseable {
                 store.deadLetters(),
                 store.redrives(),
                 store.backfills(),
-                store.oldFires()),
+                store.oldFires(),
+                store.activity()),
             store.clock(),
             keeping.retention());
     var archiver =
@@ -115,8 +120,9 @@ public final class Upkeep implements AutoCloseable {
     vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
-    add("janitor", janitor::cleanOnce); // these two take their time, and nobody waits for them
+    add("janitor", janitor::cleanOnce); // these three take their time, and nobody waits for them
     add("archiver", archiver::archiveOnce);
+    add("census", new Census(store.waiting(), store.clock(), System::nanoTime)::countOnce);
   }
 
   private Loop add(String name, Supplier<Duration> pass) {

@@ -108,6 +108,20 @@ public final class Catalog {
     return type == null ? TaskType.withDefaults(name) : type;
   }
 
+  /** The names of a tenant's types that may start nothing now. */
+  Set<String> pausedTypes(TenantId tenant) {
+    Set<String> paused = new HashSet<>();
+    snapshot
+        .types()
+        .forEach(
+            (name, type) -> {
+              if (name.tenant() == tenant.value() && type.paused()) {
+                paused.add(name.name());
+              }
+            });
+    return paused;
+  }
+
   boolean isKnownType(TenantId tenant, String name) {
     return snapshot.types().containsKey(new TypeName(tenant.value(), name));
   }

@@ -32,17 +32,20 @@ public final class Db implements AutoCloseable {
   private final @Nullable String settings;
 
   private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
+  private final Transitions transitions;
   private final LongAdder staleTerms = new LongAdder();
 
   private Db(
       HikariDataSource pool,
       ConnectionSource source,
       @Nullable String settings,
-      @Nullable Supplier<Optional<Term>> leading) {
+      @Nullable Supplier<Optional<Term>> leading,
+      Transitions transitions) {
     this.pool = pool;
     this.source = source;
     this.settings = settings;
     this.leading = leading;
+    this.transitions = transitions;
   }
 
   /**
@@ -69,7 +72,7 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, new Pool(name, connections), new Timeline());
+    return open(address, new Pool(name, connections), new Timeline(), new Transitions());
   }
 
   /**
@@ -92,8 +95,13 @@ public final class Db implements AutoCloseable {
     }
   }
 
-  /** The same, and every new connection says which history of the database it is on. */
-  public static Db open(Address address, Pool size, Timeline timeline) {
+  /**
+   * The same.
+   *
+   * @param timeline told by every new connection which history of the database it is on
+   * @param transitions told what is committed
+   */
+  public static Db open(Address address, Pool size, Timeline timeline, Transitions transitions) {
     Settings settings = Settings.of(size.patience());
     boolean isPooled = address.pooler() == Pooler.TRANSACTION;
     ConnectionSource source =
@@ -115,7 +123,11 @@ public final class Db implements AutoCloseable {
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
     config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
     return new Db(
-        new HikariDataSource(config), source, isPooled ? settings.asStatement() : null, null);
+        new HikariDataSource(config),
+        source,
+        isPooled ? settings.asStatement() : null,
+        null,
+        transitions);
   }
 
   /**
@@ -124,7 +136,12 @@ public final class Db implements AutoCloseable {
    * have proved it, so none is committed in a later term.
    */
   public Db onlyWhile(Supplier<Optional<Term>> leading) {
-    return new Db(pool, source, settings, leading);
+    return new Db(pool, source, settings, leading, transitions);
+  }
+
+  /** Who is told of what is committed here. */
+  public Transitions transitions() {
+    return transitions;
   }
 
   /** Transactions that were refused because their term was over. */
@@ -198,7 +215,7 @@ public final class Db implements AutoCloseable {
 
   private <T> Committed<T> once(Function<Tx, T> work) {
     try (Connection connection = pool.getConnection()) {
-      Tx tx = new Tx(connection);
+      Tx tx = new Tx(connection, transitions);
       T value;
       try {
         if (settings != null) {
@@ -232,7 +249,7 @@ public final class Db implements AutoCloseable {
     }
     try (Connection connection = pool.getConnection()) {
       connection.setAutoCommit(true); // sends nothing; the pool takes it back
-      Tx tx = Tx.alone(connection);
+      Tx tx = Tx.alone(connection, transitions);
       try {
         return new Committed<>(tx, question.apply(tx));
       } catch (StoreException e) {

@@ -171,8 +171,8 @@ public final class Endings {
             AND t.state = 'RUNNING'
             AND t.fence = f.fence -- the fence: who lost its lease can no longer write
             AND t.claim = f.claim
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.fence, t.leased_by, t.finished_at, t.concurrency_key,
-                    t.on_complete
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
+                    t.concurrency_key, t.on_complete
       ), trail AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
           SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
@@ -187,8 +187,8 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT id, lane, 'COMPLETED' AS state, NULL::timestamptz AS ready_at, concurrency_key IS NOT NULL AS keyed,
-             false AS released, on_complete AS callback
+      SELECT id, lane, 'COMPLETED' AS state, NULL::timestamptz AS ready_at, attempt,
+             concurrency_key IS NOT NULL AS keyed, false AS released, on_complete AS callback
       FROM done
       """;
 
@@ -258,7 +258,7 @@ public final class Endings {
             AND k.key = done.concurrency_key
             AND k.task = done.id
       )
-      SELECT id, lane, state, ready_at, concurrency_key IS NOT NULL AS keyed, released, failure,
+      SELECT id, lane, state, ready_at, attempt, concurrency_key IS NOT NULL AS keyed, released, failure,
              CASE WHEN state = 'DEAD' THEN on_dead END AS callback, status, error, key
       FROM done
       """;
@@ -305,11 +305,28 @@ public final class Endings {
       int lane,
       TaskState state,
       @Nullable Instant readyAt,
+      int attempt,
       boolean keyed,
       boolean released,
       @Nullable String failure,
       @Nullable String callback,
-      @Nullable Letter letter) {
+      @Nullable Letter letter)
+      implements Transitions.Move {
+
+    @Override
+    public TaskState from() {
+      return TaskState.RUNNING;
+    }
+
+    @Override
+    public TaskState to() {
+      return state;
+    }
+
+    @Override
+    public boolean isReleased() {
+      return released;
+    }
 
     private Ended ended() {
       return switch (state) {
@@ -371,6 +388,7 @@ public final class Endings {
           callbacks.write(tx, slot, done);
           done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
           tx.afterCommit(() -> done.forEach(this::note));
+          tx.moved(done);
         });
     if (!dead.isEmpty()) {
       bury(tx, dead);
@@ -497,6 +515,7 @@ public final class Endings {
         row.getInt("lane"),
         TaskState.valueOf(row.getString("state")),
         Sql.instant(row, "ready_at"),
+        row.getInt("attempt"),
         row.getBoolean("keyed"),
         row.getBoolean("released"),
         failure,

@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TenantId;
 import carillon.store.DeadLetters.Position;
 import java.sql.ResultSet;
@@ -400,7 +401,23 @@ public final class Redrives {
       WHERE id = ?
       """;
 
-  private record Woken(TaskId id, int lane, Instant readyAt) {}
+  private record Woken(TaskId id, int lane, Instant readyAt) implements Transitions.Move {
+
+    @Override
+    public TaskState from() {
+      return TaskState.DEAD;
+    }
+
+    @Override
+    public TaskState to() {
+      return TaskState.PENDING;
+    }
+
+    @Override
+    public int attempt() {
+      return 0; // its budget is new
+    }
+  }
 
   /** Lets the next ones go, and says whether they were the last. */
   private boolean letGo(Tx tx, Row row, int most) {
@@ -482,6 +499,7 @@ public final class Redrives {
         .min(Instant::compareTo)
         .ifPresent(first -> Slots.openEarlier(tx, slot, first));
     tx.afterCommit(() -> earliest.forEach((lane, at) -> agenda.note(slot, lane, at)));
+    tx.moved(woken);
   }
 
   /**

@@ -7,6 +7,7 @@ import carillon.model.Slot;
 import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.sql.Array;
 import java.sql.PreparedStatement;
@@ -70,6 +71,12 @@ final class Sql {
     }
   }
 
+  /** Of a row with the task's id, lane and attempt. */
+  static Transitions.Moved moved(ResultSet row, TaskState from, TaskState to) throws SQLException {
+    return new Transitions.Moved(
+        new TaskId(uuid(row, "id")), row.getInt("lane"), from, to, row.getInt("attempt"));
+  }
+
   /** As make_interval wants them. */
   static double seconds(Duration duration) {
     return duration.toMillis() / 1000.0;
@@ -125,6 +132,11 @@ final class Sql {
   static Integer[] integers(ResultSet row, String column) throws SQLException {
     Array array = row.getArray(column);
     return (Integer[]) array.getArray();
+  }
+
+  static long[] longs(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return Arrays.stream((Long[]) array.getArray()).mapToLong(Long::longValue).toArray();
   }
 
   /** Null where nothing is set. */

@@ -2,15 +2,16 @@ package carillon.store;
 
 import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,13 +56,13 @@ final class TaskCancels {
             AND t.id = h.id
             AND t.slot = h.slot
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.fence
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
       ), recorded AS (
           INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?, ?
           FROM cancelled
       )
-      SELECT id
+      SELECT id, lane, attempt
       FROM cancelled
       """;
 
@@ -109,20 +110,21 @@ final class TaskCancels {
 
   private static Set<TaskId> cancelWaiting(
       Tx tx, Collection<Task> tasks, int lastFence, Because because) {
-    Set<TaskId> cancelled = new HashSet<>();
+    List<Transitions.Moved> moved = new ArrayList<>();
     bySlot(tasks)
         .forEach(
             (slot, some) ->
-                cancelled.addAll(
+                moved.addAll(
                     tx.query(
                         Sql.forSlot(CANCEL_WAITING, slot),
-                        row -> new TaskId(Sql.uuid(row, "id")),
+                        row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
                         Column.ints(some, task -> task.tenant().value()),
                         Column.uuids(some, task -> task.id().value()),
                         lastFence,
                         because.who(),
                         because.reason())));
-    return cancelled;
+    tx.moved(moved);
+    return moved.stream().map(Transitions.Moved::id).collect(Collectors.toSet());
   }
 
   private static void requestCancel(Tx tx, Collection<Task> tasks) {

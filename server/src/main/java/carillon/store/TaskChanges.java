@@ -8,6 +8,7 @@ import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -116,6 +117,8 @@ final class TaskChanges {
   private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
     TaskId id = task.id();
     tx.update(RECORD, tenant, id, id.slot(), task.state().name(), next.name(), task.fence(), who);
+    int attempt = next == TaskState.PENDING ? 0 : task.attempt(); // redriven: its budget is new
+    tx.moved(List.of(new Transitions.Moved(id, task.lane(), task.state(), next, attempt)));
   }
 
   private static final String RUN_NOW =
@@ -311,10 +314,13 @@ final class TaskChanges {
           WHERE t.tenant = m.tenant
             AND t.id = m.id
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.fence
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+          FROM cancelled
       )
-      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-      SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+      SELECT id, lane, attempt
       FROM cancelled
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
@@ -381,11 +387,14 @@ final class TaskChanges {
     String statement = filter.key() == null ? CANCEL_WAITING_OF_LANES : CANCEL_WAITING_BY_KEY;
     int cancelled = 0;
     for (Slot slot : tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)))) {
-      cancelled +=
-          tx.update(
+      List<Transitions.Moved> moved =
+          tx.query(
               Sql.forSlot(statement, slot),
+              row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
               FilterSql.arguments(
                   filter, tenant, lanes, filter.key(), MOST_AT_ONCE - cancelled, who));
+      tx.moved(moved);
+      cancelled += moved.size();
     }
     return cancelled;
   }

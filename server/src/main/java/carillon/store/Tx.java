@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.ClaimedTask;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -20,20 +21,22 @@ public final class Tx {
 
   private final Connection connection;
   private final boolean isAlone;
+  private final Transitions transitions;
   private final List<Runnable> afterCommit = new ArrayList<>();
 
-  Tx(Connection connection) {
-    this(connection, false);
+  Tx(Connection connection, Transitions transitions) {
+    this(connection, false, transitions);
   }
 
-  private Tx(Connection connection, boolean isAlone) {
+  private Tx(Connection connection, boolean isAlone, Transitions transitions) {
     this.connection = connection;
     this.isAlone = isAlone;
+    this.transitions = transitions;
   }
 
   /** Where every statement is committed by itself. */
-  static Tx alone(Connection connection) {
-    return new Tx(connection, true);
+  static Tx alone(Connection connection, Transitions transitions) {
+    return new Tx(connection, true, transitions);
   }
 
   /** Makes a value of one row. */
@@ -44,6 +47,20 @@ public final class Tx {
   /** Wake-ups and counters, which must not happen for what is rolled back. */
   void afterCommit(Runnable action) {
     afterCommit.add(action);
+  }
+
+  /** Has whoever listens told of a claim, once it is committed. */
+  void claimed(List<ClaimedTask> tasks) {
+    if (!tasks.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.claimed(tasks));
+    }
+  }
+
+  /** The same of any other change of state. */
+  void moved(List<? extends Transitions.Move> moves) {
+    if (!moves.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.moved(moves));
+    }
   }
 
   /** What is committed stays so, whatever becomes of these. */

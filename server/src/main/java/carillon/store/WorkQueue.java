@@ -7,6 +7,7 @@ import carillon.model.RetryPolicy;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
 import java.sql.ResultSet;
@@ -342,6 +343,7 @@ public final class WorkQueue {
         next.put(lane, quota.from()); // rows were in reach that this claim could not have
       }
     }
+    tx.claimed(tasks);
     return new Claim(tasks, next);
   }
 
@@ -411,10 +413,13 @@ public final class WorkQueue {
           WHERE t.tenant = late.tenant
             AND t.id = late.id
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.fence
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
+          FROM expired
       )
-      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-      SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
+      SELECT id, lane, attempt
       FROM expired
       """;
 
@@ -435,9 +440,19 @@ public final class WorkQueue {
         db.ask(tx -> tx.query(LATE_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
     int expired = 0;
     for (Slot slot : late) {
-      expired += db.inTransaction(tx -> tx.update(Sql.forSlot(EXPIRE, slot), limit));
+      expired += db.inTransaction(tx -> expire(tx, slot, limit));
     }
     return expired;
+  }
+
+  private static int expire(Tx tx, Slot slot, int limit) {
+    List<Transitions.Moved> expired =
+        tx.query(
+            Sql.forSlot(EXPIRE, slot),
+            row -> Sql.moved(row, TaskState.PENDING, TaskState.EXPIRED),
+            limit);
+    tx.moved(expired);
+    return expired.size();
   }
 
   /** Cancels what users asked to cancel in SQL while it ran; says how many requests there were. */

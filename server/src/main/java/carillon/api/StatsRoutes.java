@@ -1,0 +1,179 @@
+package carillon.api;
+
+import carillon.model.Echo;
+import carillon.model.TenantId;
+import carillon.store.Activity;
+import carillon.store.ActivityReader;
+import carillon.store.ActivityReader.Lately;
+import carillon.store.StatsReader;
+import carillon.store.Tenant;
+import carillon.store.Tenants;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Shows how many tasks there are and what has happened to them lately. */
+final class StatsRoutes {
+
+  private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+  private static final int MOST_TENANTS = 1_000;
+
+  private final Stats stats;
+  private final StatsReader reader;
+  private final ActivityReader activity;
+  private final Tenants tenants;
+  private final DatabaseGate database;
+
+  StatsRoutes(
+      Stats stats,
+      StatsReader reader,
+      ActivityReader activity,
+      Tenants tenants,
+      DatabaseGate database) {
+    this.stats = stats;
+    this.reader = reader;
+    this.activity = activity;
+    this.tenants = tenants;
+    this.database = database;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.get("/v1/stats", Permission.TASKS_READ, this::show),
+        Endpoint.get(
+            "/v1/stats/series", Permission.TASKS_READ, Set.of("window", "type"), this::series),
+        Endpoint.get("/v1/stats/tenants", Permission.CLUSTER, _ -> perTenant()),
+        Endpoint.get("/v1/types/{name}/stats", Permission.TYPES_READ, this::type));
+  }
+
+  private Answer show(Call call) {
+    return Answer.json(200, stats.json(call.tenant(), call.caller().types()));
+  }
+
+  /** How far back a chart reaches, and how wide its steps are. */
+  private enum Window {
+    HOUR(Duration.ofHours(1), Duration.ofMinutes(1)),
+    DAY(Duration.ofDays(1), Duration.ofMinutes(5));
+
+    private final Duration length;
+    private final Duration step;
+
+    Window(Duration length, Duration step) {
+      this.length = length;
+      this.step = step;
+    }
+
+    static Window of(Call call) {
+      String name = call.query().someText("window", 20);
+      return switch (name == null ? "hour" : name) {
+        case "hour" -> HOUR;
+        case "day" -> DAY;
+        default -> throw Query.wrong("window", ErrorCode.INVALID_VALUE, "must be hour or day");
+      };
+    }
+
+    /** The start of the first step, such that the last one is under way. */
+    Instant from(Instant now) {
+      long millis = step.toMillis();
+      long current = Math.floorDiv(now.toEpochMilli(), millis) * millis;
+      return Instant.ofEpochMilli(current).minus(length).plus(step);
+    }
+  }
+
+  private Answer series(Call call) {
+    Window window = Window.of(call);
+    String type = call.query().typeName("type");
+    List<String> types;
+    if (type != null) {
+      call.caller().mustBeAllowed(type);
+      types = List.of(type);
+    } else {
+      List<String> allowed = call.caller().types();
+      types = allowed.isEmpty() ? List.of(Activity.ALL_TYPES) : allowed;
+    }
+    Instant now = reader.now();
+    Instant from = window.from(now);
+    ObjectNode json =
+        JSON.objectNode()
+            .put("from", Times.format(from))
+            .put("to", Times.format(now))
+            .put("step", window.step.toString());
+    ArrayNode points = json.putArray("points");
+    database
+        .use(() -> activity.series(call.tenant(), types, from, now, window.step))
+        .forEach(point -> points.add(StatsJson.point(point)));
+    return Answer.json(200, json);
+  }
+
+  private Answer type(Call call) {
+    String name = call.parameter("name");
+    if (!Fields.TYPE_NAME.matcher(name).matches()) {
+      throw new ApiException(
+          ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
+    }
+    call.caller().mustBeAllowed(name);
+    if (!reader.isKnownType(call.tenant(), name)) {
+      throw new ApiException(ErrorCode.NOT_FOUND, "there is no such type");
+    }
+    Stats.Overview all = stats.overview(call.tenant());
+    Lately lately = stats.lately(call.tenant(), List.of(name));
+    Instant now = reader.now();
+    ObjectNode json = StatsJson.type(all, name);
+    json.set("hour", StatsJson.activity(lately.hour(), now));
+    json.set("day", StatsJson.activity(lately.day(), now));
+    return Answer.json(200, json);
+  }
+
+  private Answer perTenant() {
+    Map<TenantId, Tenant> all = new HashMap<>();
+    tenants.list().forEach(tenant -> all.put(tenant.id(), tenant));
+    Map<TenantId, Stats.OfTenant> numbers = stats.tenants(all.keySet());
+    Lately everybody = stats.everybody();
+    Instant now = reader.now();
+    ObjectNode json = JSON.objectNode().put("at", Times.format(now));
+    ObjectNode last = json.putObject("last");
+    last.set("minute", StatsJson.activity(everybody.minute(), now));
+    last.set("hour", StatsJson.activity(everybody.hour(), now));
+    last.set("day", StatsJson.activity(everybody.day(), now));
+    ArrayNode items = json.putArray("items");
+    Comparator<Map.Entry<TenantId, Stats.OfTenant>> mostFirst =
+        Comparator.comparingLong(
+                (Map.Entry<TenantId, Stats.OfTenant> each) -> goingOn(each.getValue()))
+            .reversed();
+    numbers.entrySet().stream()
+        .sorted(mostFirst.thenComparing(each -> each.getKey().value()))
+        .limit(MOST_TENANTS)
+        .forEach(
+            each ->
+                items.add(
+                    json(Objects.requireNonNull(all.get(each.getKey())), each.getValue(), now)));
+    return Answer.json(200, json.put("moreTenants", Math.max(0, all.size() - MOST_TENANTS)));
+  }
+
+  private static long goingOn(Stats.OfTenant of) {
+    return of.running() + of.due().tasks() + of.hour().counts().ended() + of.pending();
+  }
+
+  private static ObjectNode json(Tenant tenant, Stats.OfTenant of, Instant now) {
+    ObjectNode json =
+        JSON.objectNode()
+            .put("tenant", tenant.name())
+            .put("paused", tenant.paused())
+            .put("pending", of.pending())
+            .put("running", of.running())
+            .put("dead", of.dead())
+            .put("due", of.due().tasks())
+            .put("dueAtLeast", of.due().atLeast())
+            .put("oldestDue", Times.formatOrNull(of.due().oldest()));
+    json.set("hour", StatsJson.activity(of.hour(), now));
+    return json;
+  }
+}
