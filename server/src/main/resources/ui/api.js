@@ -30,7 +30,8 @@ export const search = (query = {}) => {
 };
 
 /**
- * Tells 'changed' when somebody signs in or out or the tenant is another one.
+ * Tells 'changed' when somebody signs in or out or the tenant is another one, and 'tenants' when
+ * there are others.
  *
  * Calls answer `{data, etag, status}` or throw a Problem.
  */

@@ -54,6 +54,7 @@ class App extends LitElement {
     super.connectedCallback();
     addEventListener('hashchange', () => this.#navigate());
     api.addEventListener('changed', () => this.#begin());
+    api.addEventListener('tenants', () => this.#loadTenants());
     live.on('state', () => this.requestUpdate());
     shortcuts({ places: () => this.#places() });
     this.#begin();
@@ -77,10 +78,7 @@ class App extends LitElement {
     }
     try {
       await api.me();
-      if (api.may('TENANTS')) {
-        const { data } = await api.get('/v1/tenants');
-        this.tenants = data.items.map((tenant) => tenant.name);
-      }
+      await this.#loadTenants();
     } catch (e) {
       if (turn === this.#turn) this.error = e;
       return;
@@ -88,6 +86,12 @@ class App extends LitElement {
     if (turn !== this.#turn) return; // changed again meanwhile
     live.start();
     await this.#navigate();
+  }
+
+  async #loadTenants() {
+    if (!api.may('TENANTS')) return;
+    const { data } = await api.get('/v1/tenants');
+    this.tenants = data.items.map((tenant) => tenant.name);
   }
 
   async #navigate() {

@@ -12,6 +12,8 @@ const isTime = (label) => /^\d{4}-\d\d-\d\dT/.test(label);
 
 const tick = (label) => (isTime(label) ? timeText(label).replace(/:\d\d$/, '') : label);
 
+const long = (label) => (isTime(label) ? timeText(label) : label);
+
 const UNITS = {
   seconds: (n) => span(n),
   number: (n) => compact(n),
@@ -150,7 +152,7 @@ class ChartPart extends LitElement {
         },
         tooltip: {
           callbacks: {
-            title: (items) => (items.length > 0 ? timeText(this.labels[items[0].dataIndex]) : ''),
+            title: (items) => (items.length > 0 ? long(this.labels[items[0].dataIndex]) : ''),
             label: (item) => ` ${item.dataset.label}: ${this.#format(item.raw)}`,
           },
         },
@@ -180,7 +182,7 @@ class ChartPart extends LitElement {
         <tbody>
           ${this.labels.map(
             (label, i) => html`<tr>
-              <th scope="row">${isTime(label) ? timeText(label) : label}</th>
+              <th scope="row">${long(label)}</th>
               ${this.series.map((one) => html`<td class="num">${this.#format(one.values[i])}</td>`)}
             </tr>`,
           )}

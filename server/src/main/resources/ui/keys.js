@@ -11,6 +11,7 @@ const help = (places) =>
   asked({
     title: 'Keyboard',
     action: 'Close',
+    cancel: false,
     body: html`<table class="keys">
       <tbody>
         ${places.map(

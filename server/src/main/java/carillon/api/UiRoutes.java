@@ -9,6 +9,7 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,6 +33,7 @@ final class UiRoutes {
           "app.js",
           "broker-metrics.js",
           "charts.js",
+          "exact.js",
           "format.js",
           "icon.svg",
           "keys.js",
@@ -154,7 +156,7 @@ final class UiRoutes {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return properties.getProperty("version");
+    return Objects.requireNonNull(properties.getProperty("version"), library.artifact());
   }
 
   List<Endpoint> endpoints() {

@@ -13,9 +13,10 @@ import { problem } from './notices.js';
  * @param {boolean} [question.danger]
  * @param {string} [question.typed] what must be typed first
  * @param {(form: FormData) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it
+ * @param {boolean} [question.cancel] whether there is anything to say no to
  * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
  */
-export const asked = ({ title, body, action = 'OK', danger = false, typed, submit }) =>
+export const asked = ({ title, body, action = 'OK', danger = false, typed, submit, cancel = true }) =>
   new Promise((answer) => {
     const dialog = document.createElement('dialog');
     const before = document.activeElement;
@@ -65,7 +66,9 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
                 : nothing}
               ${problem(error)}
               <footer>
-                <button type="button" class="secondary outline" @click=${() => close(null)}>Cancel</button>
+                ${cancel
+                  ? html`<button type="button" class="secondary outline" @click=${() => close(null)}>Cancel</button>`
+                  : nothing}
                 <button type="submit" class=${danger ? 'danger' : ''} aria-busy=${busy} ?disabled=${busy || (typed && text !== typed)}>
                   ${action}
                 </button>

@@ -1,6 +1,7 @@
 // Text of tenants, readable and copyable: <c-json> and <c-copy>.
 
 import { LitElement, html, nothing } from 'lit';
+import { parseExact } from '../exact.js';
 import { bytes, visible } from '../format.js';
 
 const HEAD = 64 * 1024;
@@ -24,6 +25,24 @@ const coloured = (text) => {
   return parts;
 };
 
+/** Browsers lend the clipboard to HTTPS only; the old way works without. */
+const copied = async (text) => {
+  if (navigator.clipboard) {
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+  }
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'unseen';
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand('copy');
+  area.remove();
+  return done;
+};
+
 /** A button that copies a text: <c-copy .text=${id} label="Copy the id"></c-copy>. */
 class Copy extends LitElement {
   static properties = { text: { attribute: false }, label: {}, done: { state: true } };
@@ -40,12 +59,7 @@ class Copy extends LitElement {
   }
 
   async #copy() {
-    try {
-      await navigator.clipboard.writeText(this.text);
-      this.done = 'Copied';
-    } catch {
-      this.done = 'Not allowed';
-    }
+    this.done = (await copied(this.text)) ? 'Copied' : 'Not allowed';
     setTimeout(() => (this.done = ''), 1500);
   }
 
@@ -98,7 +112,7 @@ class Json extends LitElement {
     let value = this.value;
     if (this.json && typeof value === 'string') {
       try {
-        value = JSON.parse(value);
+        value = parseExact(value);
       } catch {
         // not JSON after all: shown as text
       }

@@ -87,14 +87,17 @@ export class Pages {
     this.skipped = start === this.#next ? this.skipped : 0;
     this.#host.requestUpdate();
     try {
-      let page = await this.#load(start, abort.signal);
+      let from = start;
+      let page = await this.#load(from, abort.signal);
       for (let i = 0; i < MOST_EMPTY && page.items.length === 0 && page.nextCursor && !abort.signal.aborted; i++) {
         this.skipped++;
         this.#host.requestUpdate();
-        page = await this.#load(page.nextCursor, abort.signal);
+        from = page.nextCursor;
+        page = await this.#load(from, abort.signal);
       }
       if (abort.signal.aborted) return;
       this.items = page.items;
+      this.#starts[this.#starts.length - 1] = from; // not through the empty ones again
       this.#next = page.nextCursor ?? null;
       this.ready = true;
       if (page.items.length > 0) this.skipped = 0;

@@ -80,6 +80,7 @@ class Keys extends LitElement {
     await asked({
       title: `The key “${visible(made.name)}”`,
       action: 'I have kept it',
+      cancel: false,
       body: html`<p>This is the only time that it is shown.</p>
         <c-json .value=${made.key} label="Key"></c-json>`,
     });

@@ -49,6 +49,7 @@ class Tenants extends LitElement {
     });
     if (!saved) return;
     toast(tenant ? 'Saved' : 'Made');
+    api.dispatchEvent(new Event('tenants'));
     await this.#load();
   }
 

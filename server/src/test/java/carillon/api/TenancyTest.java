@@ -149,6 +149,8 @@ class TenancyTest {
                 "GET /v1/limits", Permission.ANY));
     calls.put("POST /v1/tasks/run", Permission.TASKS_OPERATE);
     calls.put("GET /v1/cluster", Permission.CLUSTER);
+    calls.put("GET /v1/cluster/storage", Permission.CLUSTER);
+    calls.put("GET /v1/me", Permission.ANY);
     calls.put("GET /v1/audit", Permission.AUDIT);
     calls.put("GET /v1/schedules", Permission.SCHEDULES_READ);
     calls.put("GET /v1/schedules/n", Permission.SCHEDULES_READ);
