@@ -8,7 +8,7 @@ import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
 import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
 import { editById } from '../tasks/edit.js';
-import { kind } from '../tasks/words.js';
+import { errorText, kind } from '../tasks/words.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },
@@ -214,7 +214,7 @@ class DeadLettersPage extends Page {
     const { group } = this;
     if (!group) return nothing;
     return html`<section class="why" aria-label="This group">
-      <p class="error-text">${visible(group.error)}</p>
+      ${errorText(group.error ?? '')}
       <p>
         ${kind(group.failure, group.status)} in <a href=${href('types', group.type)}>${group.type}</a>:
         <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'death')} since

@@ -10,10 +10,11 @@ import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
 import { getExactly } from '../tasks/exact.js';
 import { Story } from '../tasks/story.js';
-import { advice, message, nextWords, targetText } from '../tasks/words.js';
+import { advice, errorText, message, nextWords, targetText } from '../tasks/words.js';
 
 const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
+const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
 
 const fact = (name, value) =>
   value === null || value === undefined || value === '' || value === nothing
@@ -43,7 +44,7 @@ class TaskPage extends Page {
   }
 
   get heading() {
-    return this.task ? `${this.task.type} ${this.task.key ?? this.task.id}` : 'Task';
+    return this.task ? `${this.task.type} ${visible(this.task.key ?? this.task.id)}` : 'Task';
   }
 
   get id() {
@@ -99,7 +100,10 @@ class TaskPage extends Page {
     this.doing = name;
     this.failed = null;
     try {
-      if ((await action()) !== false) await this.reload();
+      if ((await action()) !== false) {
+        await this.reload();
+        for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+      }
     } catch (e) {
       this.failed = e;
     }
@@ -124,7 +128,7 @@ class TaskPage extends Page {
     return html`
       <nav class="trail" aria-label="Where this is"><a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a></nav>
       <h1>${status(task.status)} <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}</h1>
-      <p class="lede">${nextWords(task, this.type, [...this.#story.transitions.values()])}</p>
+      <p class="lede">${nextWords(task, this.type, this.#story.entries()[0])}</p>
       ${problem(this.error)} ${problem(this.failed)}
       ${task.status === 'DEAD' && task.error ? nothing : this.#actions()} ${this.#why()}
       <div class="task-columns">
@@ -175,7 +179,7 @@ class TaskPage extends Page {
     const dead = task.status === 'DEAD';
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
       <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
-      <p class="error-text">${message(task.error)}</p>
+      ${errorText(message(task.error))}
       <p>${advice(task.error)}</p>
       ${last?.request?.url
         ? html`<p class="wrap"><small>Sent</small> <code>${visible(last.request.method)} ${visible(last.request.url)}</code>

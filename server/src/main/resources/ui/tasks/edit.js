@@ -50,9 +50,17 @@ const changes = (task, form) => {
 };
 
 const area = (name, label, value, help) => html`<label
-  >${label} ${help ? html`<small>${help}</small>` : nothing}
-  <textarea name=${name} class="mono" rows=${Math.min(14, Math.max(3, value.split('\n', 15).length))} spellcheck="false" .value=${value}></textarea>
-</label>`;
+    >${label}
+    <textarea
+      name=${name}
+      class="mono"
+      rows=${Math.min(14, Math.max(3, value.split('\n', 15).length))}
+      spellcheck="false"
+      aria-describedby=${help ? `help-${name}` : nothing}
+      .value=${value}
+    ></textarea>
+  </label>
+  ${help ? html`<small id="help-${name}">${help}</small>` : nothing}`;
 
 const fields = (task) => html`
   <div class="fields">

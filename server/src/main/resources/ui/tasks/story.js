@@ -4,7 +4,7 @@ import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { badge, duration, status, time, visible } from '../format.js';
 import { problem } from '../parts.js';
-import { advice, kind, message } from './words.js';
+import { advice, errorText, kind, message } from './words.js';
 
 const OUTCOMES = {
   RUNNING: ['running', '▶', 'Running'],
@@ -178,7 +178,7 @@ class StoryList extends LitElement {
         ${attempt.duration ? html`<small>took ${duration(attempt.duration)}</small>` : nothing}
         <span class="end">${time(attempt.startedAt)}</span>
       </div>
-      ${failed ? html`<p class="error-text">${message(attempt.error)}</p>` : nothing}
+      ${failed ? errorText(message(attempt.error), 300) : nothing}
       <details ?open=${isNewest && failed && this.task?.status !== 'DEAD'}>
         <summary>Details</summary>
         ${failed && advice(attempt.error) ? html`<p>${advice(attempt.error)}</p>` : nothing}
@@ -193,6 +193,9 @@ class StoryList extends LitElement {
           <dd>${attempt.fence}</dd>
           ${attempt.request?.url ? html`<dt>Request</dt><dd>${requestLine(attempt.request)}</dd>` : nothing}
         </dl>
+        ${failed && message(attempt.error).length > 300
+          ? html`<c-json .value=${message(attempt.error)} label="The whole error"></c-json>`
+          : nothing}
         ${attempt.request ? html`<c-json .value=${attempt.request} label="Request as it was sent"></c-json>` : nothing}
         ${attempt.output ? html`<c-json json .value=${attempt.output} label="What came back"></c-json>` : nothing}
       </details>

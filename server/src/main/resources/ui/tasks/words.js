@@ -43,7 +43,18 @@ export const advice = (error) => {
 };
 
 /** 'the target answered 503' as it stands, or what can be said without. */
-export const message = (error) => visible(error?.message ?? error?.kind ?? '').trim() || 'no error text';
+export const message = (error) => error?.message ?? error?.kind ?? '';
+
+const SHOWN = 2_000;
+
+/** The error to be read; of a very long one the head, with all of it beneath. */
+export const errorText = (text, most = SHOWN) => {
+  const shown = visible(text?.slice(0, most)).trim() || 'no error text';
+  return text?.length > most
+    ? html`<p class="error-text">${shown} …</p>
+        ${most === SHOWN ? html`<c-json .value=${text} label="The whole error"></c-json>` : nothing}`
+    : html`<p class="error-text">${shown}</p>`;
+};
 
 /** 'status 503', 'dns': the kind of a failure, short. */
 export const kind = (failure, status) =>
@@ -82,9 +93,9 @@ const running = (task) => html`Runs: ${attempts(task)} began ${ago(task.startedA
     : nothing}${task.leaseUntil ? html`; its lease ends ${ago(task.leaseUntil)}` : nothing}.
   ${task.cancelRequested ? html`<strong>A cancel was asked for: no further attempt starts.</strong>` : nothing}`;
 
-const ended = (task, transitions) => {
-  const last = transitions.at(-1);
-  const by = last?.by ? html` by <code>${visible(last.by)}</code>` : nothing;
+const cancelled = (task, last) => {
+  const who = last?.change?.by ?? last?.ended?.by;
+  const by = who ? html` by <code>${visible(who)}</code>` : nothing;
   return html`Cancelled ${ago(task.finishedAt)}${by}. Nothing more happens.`;
 };
 
@@ -93,8 +104,12 @@ const between = (from, to) => {
   return ms >= 0 ? duration(`PT${ms / 1000}S`) : '';
 };
 
-/** What happens next, and when, in a sentence or two. */
-export const nextWords = (task, type, transitions) => {
+/**
+ * What happens next, and when, in a sentence or two.
+ *
+ * @param last the newest entry of its story
+ */
+export const nextWords = (task, type, last) => {
   switch (task.status) {
     case 'PENDING':
       return pending(task, type);
@@ -110,6 +125,6 @@ export const nextWords = (task, type, transitions) => {
     case 'EXPIRED':
       return html`Expired: it was not started by ${time(task.expiresAt)}. Nothing more happens.`;
     default:
-      return ended(task, transitions);
+      return cancelled(task, last);
   }
 };
