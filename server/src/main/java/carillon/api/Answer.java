@@ -2,6 +2,8 @@ package carillon.api;
 
 import carillon.store.Json;
 import io.helidon.webserver.http.ServerResponse;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -11,13 +13,15 @@ import tools.jackson.databind.node.ObjectNode;
  * What a request is answered with.
  *
  * @param written writes a body that is not text; null if {@code body} is all
+ * @param live written instead of the body, as long as it goes on
  */
 record Answer(
     int status,
     String contentType,
     String body,
     Map<String, String> headers,
-    @Nullable Written written) {
+    @Nullable Written written,
+    @Nullable Live live) {
 
   /** Writes a body, head included. */
   interface Written {
@@ -31,7 +35,22 @@ record Answer(
   }
 
   Answer(int status, String contentType, String body, Map<String, String> headers) {
-    this(status, contentType, body, headers, null);
+    this(status, contentType, body, headers, null, null);
+  }
+
+  /** A body that comes about while it is written. */
+  interface Live extends AutoCloseable {
+
+    /** Returns when it is over. */
+    void writeTo(OutputStream out) throws IOException, InterruptedException;
+
+    /** Called once nobody writes it any more, and also if nobody ever does. */
+    @Override
+    void close();
+  }
+
+  static Answer live(String contentType, Live body) {
+    return new Answer(200, contentType, "", Map.of(), null, body);
   }
 
   static Answer json(int status, ObjectNode body) {
@@ -53,12 +72,12 @@ record Answer(
   Answer with(String header, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(header, value);
-    return new Answer(status, contentType, body, more, written);
+    return new Answer(status, contentType, body, more, written, live);
   }
 
   /** The same with a body that is not text. */
   Answer written(Written other) {
-    return new Answer(status, contentType, body, headers, other);
+    return new Answer(status, contentType, body, headers, other, null);
   }
 
   Answer withVersion(int version) {

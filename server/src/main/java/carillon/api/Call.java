@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -27,8 +28,14 @@ final class Call {
   private final Function<String, List<String>> headers;
   private final RequestBody body;
   private final @Nullable Caller caller;
+  private final Supplier<Caller> callerNow;
 
-  Call(Request request, Map<String, String> parameters, Query query, @Nullable Caller caller) {
+  Call(
+      Request request,
+      Map<String, String> parameters,
+      Query query,
+      @Nullable Caller caller,
+      Supplier<Caller> callerNow) {
     this.method = request.method();
     this.path = request.path();
     this.headers = request.headers();
@@ -36,6 +43,7 @@ final class Call {
     this.parameters = Map.copyOf(parameters);
     this.query = query;
     this.caller = caller;
+    this.callerNow = callerNow;
   }
 
   /**
@@ -65,6 +73,15 @@ final class Call {
   /** Only for endpoints that need a key. */
   Caller caller() {
     return Objects.requireNonNull(caller, "this endpoint needs no key, so it has no caller");
+  }
+
+  /**
+   * The same as of now, for requests that go on for long.
+   *
+   * @throws ApiException if the credentials are no longer good
+   */
+  Caller callerNow() {
+    return callerNow.get();
   }
 
   TenantId tenant() {

@@ -107,6 +107,11 @@ public enum ErrorCode {
   ROLE_TOO_STRONG(403, "Role too strong", "A key cannot make a key that may do more than itself."),
   IDEMPOTENCY_MISMATCH(
       422, "Another request", "The Idempotency-Key was used before, for another request."),
+  TOO_MANY_STREAMS(
+      429,
+      "Too many streams",
+      "The tenant has as many streams open on this node as it may have; try again after"
+          + " Retry-After."),
   HEADERS_TOO_LARGE(431, "Headers too large", "There are more than 100 headers or 16 KiB of them."),
   INTERNAL(
       500, "Internal error", "Something is wrong on our side; the request id finds it in our log."),

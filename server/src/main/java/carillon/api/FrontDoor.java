@@ -18,6 +18,8 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -26,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -99,6 +102,13 @@ final class FrontDoor implements Handler, DirectHandler {
     try {
       Answer answer = answer(request, progress);
       slowClients.waitsFor(request.remotePeer().address());
+      if (answer.live() instanceof Answer.Live live) {
+        count(request, progress, answer.status()); // how long somebody watches is nobody's delay
+        try (live) {
+          send(request, answer, progress, response);
+        }
+        return;
+      }
       send(request, answer, progress, response);
       count(request, progress, answer.status());
       if (progress.drains) {
@@ -153,14 +163,10 @@ final class FrontDoor implements Handler, DirectHandler {
     progress.route = endpoint.path();
     Query query = Query.parse(request.prologue().query().rawValue());
     RequestBody body = body(request);
-    Caller caller = null;
-    if (endpoint.permission() != Permission.NONE) {
-      caller =
-          auth.caller(
-              endpoint.permission(),
-              all(headers, HeaderNames.AUTHORIZATION),
-              all(headers, TENANT_NAME));
-    }
+    List<String> authorization = all(headers, HeaderNames.AUTHORIZATION);
+    List<String> tenant = all(headers, TENANT_NAME);
+    Supplier<Caller> callerNow = () -> auth.caller(endpoint.permission(), authorization, tenant);
+    Caller caller = endpoint.permission() == Permission.NONE ? null : callerNow.get();
     query.refuseOthers(endpoint.query());
     if (body.isPresent() && !endpoint.takesBody()) {
       throw new ApiException(ErrorCode.BODY_NOT_ALLOWED, ErrorCode.BODY_NOT_ALLOWED.meaning())
@@ -171,7 +177,9 @@ final class FrontDoor implements Handler, DirectHandler {
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
     int share = memory.take(body.length(), endpoint.maxBody());
     try {
-      return endpoint.handler().answer(new Call(wire, match.parameters(), query, caller));
+      return endpoint
+          .handler()
+          .answer(new Call(wire, match.parameters(), query, caller, callerNow));
     } finally {
       memory.giveBack(share);
     }
@@ -261,15 +269,31 @@ final class FrontDoor implements Handler, DirectHandler {
     response.status(Status.create(answer.status()));
     boolean isHead = request.prologue().method().text().equals(HEAD);
     Answer.Written written = answer.written();
-    if ((written == null && answer.body().isEmpty()) || isHead) {
+    Answer.Live live = answer.live();
+    if ((written == null && live == null && answer.body().isEmpty()) || isHead) {
       response.send();
       return;
     }
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    if (written != null) {
+    if (live != null) {
+      headers.set(HeaderValues.CONNECTION_CLOSE);
+      stream(request.remotePeer().address(), live, response);
+    } else if (written != null) {
       written.to(response);
     } else {
       response.send(answer.body().getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  private void stream(SocketAddress client, Answer.Live live, ServerResponse response) {
+    try (OutputStream out = slowClients.watching(client, response.outputStream())) {
+      live.writeTo(out);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IOException | RuntimeException e) {
+      // Who watches goes without saying so; then there is nobody left to answer.
+      LOG.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
+      slowClients.drop(client);
     }
   }
 

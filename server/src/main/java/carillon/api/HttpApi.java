@@ -8,6 +8,7 @@ import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.DirectHandlers;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.BindException;
@@ -25,12 +26,27 @@ public final class HttpApi implements AutoCloseable {
 
   private final WebServer server;
   private final SlowClients slowClients;
-  private final AtomicBoolean stopping;
+  private final Shared shared;
 
-  private HttpApi(WebServer server, SlowClients slowClients, AtomicBoolean stopping) {
+  private HttpApi(WebServer server, SlowClients slowClients, Shared shared) {
     this.server = server;
     this.slowClients = slowClients;
-    this.stopping = stopping;
+    this.shared = shared;
+  }
+
+  /** What all requests of a node have in common. */
+  record Shared(
+      DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
+
+    static Shared of(Stores stores, int databaseRequests, InstantSource clock) {
+      DatabaseGate database = new DatabaseGate(stores.db(), databaseRequests);
+      Stats stats = new Stats(stores.stats(), stores.activity(), database, System::nanoTime);
+      return new Shared(
+          database,
+          stats,
+          new Broadcast(stores.events(), StatsLook.by(stats), database, clock),
+          new AtomicBoolean());
+    }
   }
 
   /**
@@ -47,29 +63,32 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     refuseTakenPort(config.bind(), config.port());
-    AtomicBoolean stopping = new AtomicBoolean();
-    DatabaseGate database = new DatabaseGate(stores.db(), config.databaseRequests());
-    SlowClients slowClients = new SlowClients();
+    Shared shared = Shared.of(stores, config.databaseRequests(), clock);
+    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE);
+    Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
+        .description("clients that watch what happens through this node")
+        .register(metrics);
     FrontDoor door =
         new FrontDoor(
-            endpoints(config, stores, database, targetRules, health, metrics, clock, stopping),
-            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), database),
+            endpoints(config, stores, shared, targetRules, health, metrics, clock),
+            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database()),
             metrics,
             slowClients,
             clock);
     WebServer server = server(config, door, slowClients).start();
-    return new HttpApi(server, slowClients, stopping);
+    shared.broadcast().start();
+    return new HttpApi(server, slowClients, shared);
   }
 
   static Endpoints endpoints(
       ApiConfig config,
       Stores stores,
-      DatabaseGate database,
+      Shared shared,
       HttpTargetRules targetRules,
       Health health,
       PrometheusMeterRegistry metrics,
-      InstantSource clock,
-      AtomicBoolean stopping) {
+      InstantSource clock) {
+    DatabaseGate database = shared.database();
     Once once = new Once(database, stores.replies());
     Lists lists = new Lists(new Cursors(config.secret()));
     TargetFields targets =
@@ -106,15 +125,16 @@ public final class HttpApi implements AutoCloseable {
                 clock)
             .endpoints());
     all.addAll(new PreviewRoute(clock).endpoints());
-    all.addAll(new WorkRoutes(stores.pullQueue(), once, stopping::get).endpoints());
+    all.addAll(new WorkRoutes(stores.pullQueue(), once, shared.stopping()::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new MeRoute(config.version()).endpoints());
     all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
     all.addAll(new StorageRoute(stores.storage(), database).endpoints());
-    Stats stats = new Stats(stores.stats(), stores.activity(), database, System::nanoTime);
     all.addAll(
-        new StatsRoutes(stats, stores.stats(), stores.activity(), stores.tenants(), database)
+        new StatsRoutes(
+                shared.stats(), stores.stats(), stores.activity(), stores.tenants(), database)
             .endpoints());
+    all.addAll(new EventRoutes(shared.broadcast()).endpoints());
     all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }
@@ -172,10 +192,11 @@ public final class HttpApi implements AutoCloseable {
     return server.port();
   }
 
-  /** Ends waiting for work, lets running requests finish for the grace period, then stops. */
+  /** Ends waiting for work and streams, lets running requests finish for the grace period, then stops. */
   @Override
   public void close() {
-    stopping.set(true);
+    shared.stopping().set(true);
+    shared.broadcast().close();
     server.stop();
     slowClients.close();
   }

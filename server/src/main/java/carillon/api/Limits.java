@@ -33,6 +33,9 @@ final class Limits {
   static final int LISTED_FIRES = 30;
   static final int PAUSE_AFTER_FAILURES = 1_000;
   static final int REASON_CHARS = 500;
+  static final int STREAMS = 1_000;
+  static final int STREAMS_OF_TENANT = 100;
+  static final int WATCHED_TASKS = 100;
   static final int REQUEST_LINE_BYTES = 8 << 10;
   static final int HEADER_BYTES = 16 << 10;
   static final int HEADERS = 100;
@@ -74,6 +77,9 @@ final class Limits {
     node.put("catchUpLimit", CATCH_UP);
     node.put("previewCount", PREVIEWED);
     node.put("listedFires", LISTED_FIRES);
+    node.put("streams", STREAMS);
+    node.put("streamsOfTenant", STREAMS_OF_TENANT);
+    node.put("watchedTasks", WATCHED_TASKS);
     node.put("requestLineBytes", REQUEST_LINE_BYTES);
     node.put("headerBytes", HEADER_BYTES);
     node.put("headers", HEADERS);

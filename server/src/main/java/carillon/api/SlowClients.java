@@ -5,7 +5,9 @@ import io.helidon.http.Headers;
 import io.helidon.http.HttpPrologue;
 import io.helidon.webserver.ConnectionContext;
 import io.helidon.webserver.http1.Http1ConnectionListener;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.SocketAddress;
 import java.net.SocketOption;
@@ -29,11 +31,11 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
 
   private static final Logger LOG = LoggerFactory.getLogger(SlowClients.class);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(8);
+  static final Duration PATIENCE = Duration.ofSeconds(8);
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
-  private final SocketOptions options =
-      SocketOptions.builder().readTimeout(PATIENCE).tcpNoDelay(true).build();
+  private final Duration patience;
+  private final SocketOptions options;
   private final Map<SocketAddress, Watched> connections = new ConcurrentHashMap<>();
   private final Thread sweeper;
 
@@ -51,13 +53,15 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
       this.channel = channel;
     }
 
-    boolean isTooSlow() {
+    boolean isTooSlow(Duration patience) {
       long since = waitingSince;
-      return since != NEVER && System.nanoTime() - since > PATIENCE.toNanos();
+      return since != NEVER && System.nanoTime() - since > patience.toNanos();
     }
   }
 
-  SlowClients() {
+  SlowClients(Duration patience) {
+    this.patience = patience;
+    this.options = SocketOptions.builder().readTimeout(patience).tcpNoDelay(true).build();
     sweeper = Thread.ofPlatform().daemon().name("slow-clients").unstarted(this::sweep);
     sweeper.start();
   }
@@ -66,7 +70,7 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   public void configureSocket(SocketChannel channel) {
     options.configureSocket(channel);
     try {
-      channel.socket().setSoTimeout(Math.toIntExact(PATIENCE.toMillis()));
+      channel.socket().setSoTimeout(Math.toIntExact(patience.toMillis()));
       SocketAddress client = channel.getRemoteAddress();
       if (client != null) {
         connections.put(client, new Watched(channel));
@@ -89,6 +93,25 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   /** From now on the client reads an answer, or thinks about its next request. */
   void waitsFor(SocketAddress client) {
     turn(client, true);
+  }
+
+  /** To write what takes its time: only while the client does not read is it waited for. */
+  OutputStream watching(SocketAddress client, OutputStream out) {
+    return new FilterOutputStream(out) {
+      @Override
+      public void write(byte[] bytes, int offset, int length) throws IOException {
+        turn(client, true);
+        out.write(bytes, offset, length);
+        turn(client, false);
+      }
+
+      @Override
+      public void flush() throws IOException {
+        turn(client, true);
+        out.flush();
+        turn(client, false);
+      }
+    };
   }
 
   /** Closes the connection of a client that was waited for long enough. */
@@ -118,7 +141,7 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   }
 
   private void sweepOne(SocketAddress client, Watched watched) {
-    if (watched.isTooSlow()) {
+    if (watched.isTooSlow(patience)) {
       close(client, watched);
     } else if (!watched.channel.isOpen()) {
       connections.remove(client, watched);

@@ -7,6 +7,7 @@ import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Db;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.PullQueue;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -36,4 +37,5 @@ public record Stores(
     ClusterReader cluster,
     StorageReader storage,
     StatsReader stats,
-    ActivityReader activity) {}
+    ActivityReader activity,
+    Events events) {}

@@ -14,6 +14,7 @@ import carillon.delivery.rabbitmq.RabbitPublisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.EngineEvent;
+import carillon.engine.Feed;
 import carillon.engine.Loop;
 import carillon.engine.Tally;
 import carillon.engine.Upkeep;
@@ -45,6 +46,7 @@ import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Migrations;
 import carillon.store.Nodes;
@@ -165,6 +167,10 @@ final class Wiring {
     ClusterWiring cluster =
         ClusterWiring.join(pools, config, heartbeatDb, clock, metrics, shutdown);
     Heartbeat heartbeat = cluster.heartbeat();
+    Feed feed = new Feed(new Events(engineDb), catalog, clock, () -> heartbeat.lease().node());
+    pools.transitions().listen(feed);
+    shutdown.add(feed); // stops after whatever it shows
+    feed.start(whenFailed);
     HintWiring hints =
         HintWiring.start(pools, cluster, new HintWiring.Memory(queue, catalog, agenda, clock));
 
@@ -215,7 +221,8 @@ final class Wiring {
             new OldFires(leaderDb),
             new Fires(leaderDb, tasks),
             new Activity(leaderDb),
-            new WaitingCounts(leaderDb));
+            new WaitingCounts(leaderDb),
+            new Events(leaderDb));
     Upkeep upkeep =
         Upkeep.start(
             upkeepStore,
@@ -267,7 +274,8 @@ final class Wiring {
             new ClusterReader(apiDb),
             new StorageReader(apiDb),
             new StatsReader(apiDb, catalog, slots, clock),
-            new ActivityReader(apiDb));
+            new ActivityReader(apiDb),
+            new Events(apiDb));
     HttpApi api =
         HttpApi.start(
             api(config, catalog, apiConnections, brokers),

@@ -5,6 +5,7 @@ import carillon.store.Activity;
 import carillon.store.Backfills;
 import carillon.store.DbClock;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.OldFires;
 import carillon.store.Redrives;
 import carillon.store.Replies;
@@ -39,7 +40,8 @@ final class Janitor {
       Redrives redrives,
       Backfills backfills,
       OldFires fires,
-      Activity activity) {}
+      Activity activity,
+      Events events) {}
 
   Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
     this.slots = slots;
@@ -69,6 +71,7 @@ final class Janitor {
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
     mostForgotten = Math.max(mostForgotten, litter.activity().forgetOld(MAX_FORGOTTEN));
+    mostForgotten = Math.max(mostForgotten, litter.events().forgetOld(MAX_FORGOTTEN));
     return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
   }
 }

@@ -9,6 +9,7 @@ import carillon.store.Claims;
 import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
@@ -67,7 +68,8 @@ public final class Upkeep implements AutoCloseable {
       OldFires oldFires,
       Fires fires,
       Activity activity,
-      WaitingCounts waiting) {}
+      WaitingCounts waiting,
+      Events events) {}
 
   /**
    * How long things are kept.
@@ -102,7 +104,8 @@ public final class Upkeep implements AutoCloseable {
                 store.redrives(),
                 store.backfills(),
                 store.oldFires(),
-                store.activity()),
+                store.activity(),
+                store.events()),
             store.clock(),
             keeping.retention());
     var archiver =

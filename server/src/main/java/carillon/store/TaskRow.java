@@ -24,7 +24,8 @@ record TaskRow(
     @Nullable Instant expiresAt,
     NewTask asked,
     @Nullable String schedule,
-    @Nullable Instant fireAt) {
+    @Nullable Instant fireAt)
+    implements Transitions.Created {
 
   TaskRow firedBy(String schedule, Instant fireAt) {
     return new TaskRow(

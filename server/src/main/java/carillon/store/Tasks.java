@@ -308,6 +308,7 @@ public final class Tasks {
           bySlot.forEach(
               (slot, some) -> earliest(some).forEach((lane, at) -> note(slot, lane, at)));
         });
+    tx.created(rows);
   }
 
   private static void insert(Tx tx, Slot slot, List<TaskRow> rows) {

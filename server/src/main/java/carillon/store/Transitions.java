@@ -24,8 +24,19 @@ public final class Transitions {
     /** PENDING became RUNNING: what one claim took, be it for a node, a worker or a broker. */
     void claimed(List<ClaimedTask> tasks);
 
+    /** New tasks, which are PENDING. */
+    default void created(List<? extends Created> tasks) {}
+
     /** Any other change. */
     void moved(List<? extends Move> moves);
+  }
+
+  /** One task that is new. Its lane says the tenant and the type. */
+  public interface Created {
+
+    TaskId id();
+
+    int lane();
   }
 
   /** One task that has changed its state. Its lane says the tenant and the type. */
@@ -62,6 +73,12 @@ public final class Transitions {
   void claimed(List<ClaimedTask> tasks) {
     for (Listener listener : listeners) {
       listener.claimed(tasks);
+    }
+  }
+
+  void created(List<? extends Created> tasks) {
+    for (Listener listener : listeners) {
+      listener.created(tasks);
     }
   }
 

@@ -56,6 +56,13 @@ public final class Tx {
     }
   }
 
+  /** The same of new tasks. */
+  void created(List<? extends Transitions.Created> tasks) {
+    if (!tasks.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.created(tasks));
+    }
+  }
+
   /** The same of any other change of state. */
   void moved(List<? extends Transitions.Move> moves) {
     if (!moves.isEmpty() && transitions.isHeard()) {

@@ -19,7 +19,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -42,15 +41,15 @@ class OperateTest {
   }
 
   private static List<Endpoint> endpoints() {
+    Stores stores = TestApi.stores(api.world);
     return HttpApi.endpoints(
             TestApi.config(0, 1),
-            TestApi.stores(api.world),
-            new DatabaseGate(api.world.db, 1),
+            stores,
+            HttpApi.Shared.of(stores, 1, InstantSource.system()),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             Optional::empty,
             api.metrics,
-            InstantSource.system(),
-            new AtomicBoolean())
+            InstantSource.system())
         .all();
   }
 

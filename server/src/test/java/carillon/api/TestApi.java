@@ -7,9 +7,11 @@ import carillon.model.BrokerName;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
 import carillon.model.Timetable;
+import carillon.store.ActivityReader;
 import carillon.store.Backfills;
 import carillon.store.ClusterReader;
 import carillon.store.Json;
+import carillon.store.StatsReader;
 import carillon.store.StorageReader;
 import carillon.store.StoredSchedule;
 import carillon.testkit.World;
@@ -130,7 +132,10 @@ final class TestApi implements AutoCloseable {
         world.schedules,
         backfills,
         new ClusterReader(world.db),
-        new StorageReader(world.db));
+        new StorageReader(world.db),
+        new StatsReader(world.db, world.catalog, world.slots, world.clock),
+        new ActivityReader(world.db),
+        world.events);
   }
 
   int port() {

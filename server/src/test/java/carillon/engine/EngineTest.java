@@ -342,7 +342,8 @@ class EngineTest {
                 world.deadLetters,
                 world.redrives,
                 world.backfills,
-                world.oldFires),
+                world.oldFires,
+                world.events),
             world.clock,
             Duration.ofDays(30));
 

@@ -15,6 +15,7 @@ import carillon.store.Claims;
 import carillon.store.Db;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
+import carillon.store.Events;
 import carillon.store.Fires;
 import carillon.store.Leadership;
 import carillon.store.Nodes;
@@ -131,6 +132,7 @@ class UpkeepTest {
             new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
             new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
+            new Events(leaderDb),
             new Fires(leaderDb, world.tasks)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));

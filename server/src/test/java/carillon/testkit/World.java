@@ -24,6 +24,7 @@ import carillon.store.DbClock;
 import carillon.store.DeadLetterArchive;
 import carillon.store.DeadLetters;
 import carillon.store.Endings;
+import carillon.store.Events;
 import carillon.store.Nodes;
 import carillon.store.OldFires;
 import carillon.store.PullQueue;
@@ -86,6 +87,7 @@ public final class World implements AutoCloseable {
   public final Backfills backfills;
   public final BackfillSteps backfillSteps;
   public final OldFires oldFires;
+  public final Events events;
 
   private final Connection beside;
 
@@ -118,6 +120,7 @@ public final class World implements AutoCloseable {
     this.backfills = new Backfills(db, StoredSchedule::timetable, Duration.ofDays(30));
     this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
     this.oldFires = new OldFires(db);
+    this.events = new Events(db);
   }
 
   /** On a new database. */

@@ -1,0 +1,64 @@
+package carillon.api;
+
+import carillon.model.Echo;
+import carillon.model.TaskId;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Lets clients watch what happens. */
+final class EventRoutes {
+
+  static final String MEDIA_TYPE = "text/event-stream";
+
+  private static final int ID_CHARS = 36;
+
+  private final Broadcast broadcast;
+
+  EventRoutes(Broadcast broadcast) {
+    this.broadcast = broadcast;
+  }
+
+  List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.get(
+            "/v1/events", Permission.TASKS_READ, Set.of("type", "id", "stats"), this::watch));
+  }
+
+  private Answer watch(Call call) {
+    Query query = call.query();
+    String type = query.typeName("type");
+    if (type != null) {
+      call.caller().mustBeAllowed(type);
+    }
+    var filter = new EventStream.Filter(type, ids(query), wantsStats(query));
+    return Answer.live(MEDIA_TYPE, broadcast.open(call.caller(), call::callerNow, filter))
+        .with("X-Accel-Buffering", "no"); // proxies that gather answers would show them too late
+  }
+
+  private static Set<TaskId> ids(Query query) {
+    String list = query.someText("id", Limits.WATCHED_TASKS * (ID_CHARS + 1));
+    if (list == null) {
+      return Set.of();
+    }
+    Set<TaskId> ids = new HashSet<>();
+    for (String id : list.split(",", -1)) {
+      ids.add(
+          TaskId.parse(id)
+              .orElseThrow(
+                  () -> Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id")));
+    }
+    if (ids.size() > Limits.WATCHED_TASKS) {
+      throw Query.wrong("id", ErrorCode.TOO_LONG, "may have " + Limits.WATCHED_TASKS + " ids");
+    }
+    return ids;
+  }
+
+  private static boolean wantsStats(Query query) {
+    String stats = query.text("stats", 10);
+    if (stats != null && !stats.equals("true") && !stats.equals("false")) {
+      throw Query.wrong("stats", ErrorCode.INVALID_VALUE, "must be true or false");
+    }
+    return !"false".equals(stats);
+  }
+}

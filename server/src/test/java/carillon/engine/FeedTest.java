@@ -1,0 +1,230 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Outcome;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.store.DeadLetterFilter;
+import carillon.store.Events;
+import carillon.store.StoreException;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class FeedTest {
+
+  private static final Duration A_WHILE = Duration.ofMinutes(1);
+
+  private World world;
+  private Feed feed;
+  private Instant began;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+    began = world.clock.instant().minusSeconds(5);
+    feed = feedOf(world);
+  }
+
+  private static Feed feedOf(World world) {
+    Feed feed = new Feed(world.events, world.catalog, world.clock, () -> "node");
+    world.db.transitions().listen(feed);
+    return feed;
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void watch() {
+    world.events.watch(Set.of(World.TENANT), A_WHILE);
+    feed.feedOnce();
+  }
+
+  /** What anybody can read of the tenant's tasks. */
+  private List<String> told() {
+    return world.events.read(Set.of(World.TENANT), began).stream()
+        .map(Events.Written::event)
+        .map(FeedTest::text)
+        .toList();
+  }
+
+  private static String text(Events.Event event) {
+    Events.Change change = event.change();
+    return change == null
+        ? "skipped " + event.skipped()
+        : change.type() + ": " + change.from() + " " + change.to() + " " + change.attempt();
+  }
+
+  private void finish(ClaimedTask task, Outcome outcome) {
+    world.endings.finish(
+        List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+  }
+
+  @Test
+  void what_happens_on_one_node_is_seen_on_another() {
+    try (World other = world.beside()) {
+      other.events.watch(Set.of(World.TENANT), A_WHILE);
+      assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
+      TaskId id = world.discard();
+      feed.feedOnce();
+
+      List<Events.Written> seen = other.events.read(Set.of(World.TENANT), began);
+
+      assertThat(seen).hasSize(1);
+      assertThat(Objects.requireNonNull(seen.getFirst().event().change()).task()).isEqualTo(id);
+      assertThat(other.events.read(Set.of(new TenantId(99)), began)).isEmpty();
+    }
+  }
+
+  @Test
+  void every_way_that_a_task_goes_is_told() {
+    watch();
+    Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
+    TaskId id = world.discard();
+    finish(world.claimOne("node"), new Outcome.RetryAt(world.clock.instant(), failure));
+    finish(world.claimOne("node"), new Outcome.Released(failure));
+    finish(world.claimOne("node"), new Outcome.Dead(failure, false));
+    world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
+    finish(world.claimOne("node"), new Outcome.Dead(failure, false));
+    world.db.inTransaction(
+        tx -> world.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, null, "test"));
+    finish(world.claimOne("node"), new Outcome.Completed(null, null));
+    world.cancel(world.discard());
+    feed.feedOnce();
+
+    assertThat(told())
+        .containsExactly(
+            "t: null PENDING 0",
+            "t: PENDING RUNNING 1",
+            "t: RUNNING PENDING 1",
+            "t: PENDING RUNNING 2",
+            "t: RUNNING PENDING 1",
+            "t: PENDING RUNNING 2",
+            "t: RUNNING DEAD 2",
+            "t: DEAD PENDING 0",
+            "t: PENDING RUNNING 1",
+            "t: RUNNING DEAD 1",
+            "t: DEAD PENDING 0",
+            "t: PENDING RUNNING 1",
+            "t: RUNNING COMPLETED 1",
+            "t: null PENDING 0",
+            "t: PENDING CANCELLED 0");
+  }
+
+  @Test
+  void while_nobody_watches_one_look_is_all_that_is_done() {
+    world.sql("CREATE EXTENSION pg_stat_statements");
+    for (int i = 0; i < 3; i++) {
+      world.discard();
+      finish(world.claimOne("node"), new Outcome.Completed(null, null));
+      assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(2));
+    }
+
+    assertThat(
+            world.value(
+                """
+                SELECT string_agg(calls || ' ' || substring(query FROM '(Events[.][a-z]+)'), ', ')
+                FROM pg_stat_statements
+                WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+                  AND query ~ 'carillon[.](event|watch)'
+                """))
+        .isEqualTo("3 Events.watched");
+    assertThat(told()).isEmpty();
+  }
+
+  @Test
+  void who_is_watched_no_longer_is_left_alone() {
+    watch();
+    world.sql("UPDATE carillon.watch SET until = now()");
+    assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(2));
+
+    world.discard();
+    feed.feedOnce();
+
+    assertThat(told()).isEmpty();
+  }
+
+  @Test
+  void tenants_that_are_not_watched_are_not_written() {
+    world.events.watch(Set.of(new TenantId(99)), A_WHILE);
+    assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
+
+    world.discard();
+    feed.feedOnce();
+
+    assertThat(world.value("SELECT count(*) FROM carillon.event")).isEqualTo("0");
+  }
+
+  @Test
+  void what_nobody_could_read_is_only_counted() {
+    watch();
+    var task = World.task("t", new Target.Discard());
+    world.db.inTransaction(
+        tx ->
+            world.tasks.createAll(
+                tx, World.TENANT, Collections.nCopies(Feed.MOST_OF_TENANT + 50, task)));
+    feed.feedOnce();
+
+    assertThat(told())
+        .hasSize(Feed.MOST_OF_TENANT + 1)
+        .endsWith("t: null PENDING 0", "skipped 50");
+  }
+
+  @Test
+  void what_could_not_be_written_is_counted_by_the_next_pass() {
+    watch();
+    world.discard();
+    world.discard();
+    world.sql("ALTER TABLE carillon.event RENAME TO away");
+    assertThatThrownBy(feed::feedOnce).isInstanceOf(StoreException.class);
+    world.sql("ALTER TABLE carillon.away RENAME TO event");
+
+    feed.feedOnce();
+
+    assertThat(told()).containsExactly("skipped 2");
+  }
+
+  @Test
+  void what_nobody_reads_any_more_is_forgotten_a_part_at_a_time() {
+    world.sql(
+        """
+        INSERT INTO carillon.event (written_at, tenant, at, node)
+        SELECT now() - n * interval '10 seconds', 1, now(), 'node'
+        FROM generate_series(1, 8) AS n
+        """);
+    world.sql("INSERT INTO carillon.watch VALUES (1, now() - interval '1 minute'), (2, now())");
+
+    assertThat(world.events.forgetOld(4)).isEqualTo(4);
+    assertThat(world.events.forgetOld(4)).isEqualTo(2);
+    assertThat(world.value("SELECT count(*) FROM carillon.event")).isEqualTo("2");
+    assertThat(world.value("SELECT string_agg(tenant::text, ' ') FROM carillon.watch"))
+        .isEqualTo("2");
+  }
+
+  @Test
+  void what_happens_last_is_told_when_the_node_stops() {
+    watch();
+    world.discard();
+
+    feed.close();
+
+    assertThat(told()).containsExactly("t: null PENDING 0");
+  }
+}
