@@ -13,13 +13,13 @@ import carillon.store.Redrives;
 import carillon.store.Replies;
 import carillon.store.Restores;
 import carillon.store.Schedules;
-import carillon.store.StorageReader;
 import carillon.store.StatsReader;
+import carillon.store.StorageReader;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but the cluster's takes the tenant first. */
+/** What the API reads and writes; every part but those of the cluster takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,

@@ -52,7 +52,6 @@ final class UiRoutes {
           "pages/backfills.js",
           "pages/cluster.js",
           "pages/dead-letters.js",
-          "pages/exact.js",
           "pages/fields.js",
           "pages/fires.js",
           "pages/overview.js",

@@ -43,11 +43,13 @@ class HotPlansTest {
           Redrives.class,
           RedriveUndo.class,
           Slots.class,
+          StatsReader.class,
           TaskCancels.class,
           TaskChanges.class,
           TaskReader.class,
           Tasks.class,
           Types.class,
+          WaitingCounts.class,
           WorkQueue.class);
 
   static World world;
@@ -119,6 +121,7 @@ class HotPlansTest {
 
   @ParameterizedTest
   @CsvSource({
+    "Activity, FORGET, activity_age, at <",
     "Alerts, RAISE, dead_letter_kind, died_at >",
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"
