@@ -76,7 +76,6 @@ final class UiRoutes {
           "tasks.css",
           "tasks/bulk.js",
           "tasks/edit.js",
-          "tasks/exact.js",
           "tasks/filter.js",
           "tasks/filters.js",
           "tasks/redrives.js",
