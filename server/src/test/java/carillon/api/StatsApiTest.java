@@ -272,7 +272,7 @@ class StatsApiTest {
                     FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
                     WHERE d.datname = current_database() AND query LIKE '%carillon.activity a%'
                     """)))
-        .isLessThanOrEqualTo(4); // how long fifty requests take decides how often two seconds pass
+        .isLessThan(10); // two for a look, and a busy machine may need more than one
   }
 
   @Test

@@ -125,7 +125,7 @@ class CensusTest {
 
   @Test
   void a_slot_that_goes_while_it_is_its_turn_keeps_nobody_else() {
-    census.countOnce(); // of three slots or more the first
+    census.countOnce(); // the first of two
     world.sql(
         "DROP TABLE carillon.task_20270131, carillon.attempt_20270131,"
             + " carillon.transition_20270131");
