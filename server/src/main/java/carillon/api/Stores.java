@@ -19,7 +19,7 @@ import carillon.store.Tasks;
 import carillon.store.Tenants;
 import carillon.store.Types;
 
-/** What the API reads and writes; every part but those of the cluster takes the tenant first. */
+/** What the API reads and writes; every part but the cluster's takes the tenant first. */
 public record Stores(
     Db db,
     Tasks tasks,
