@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -32,6 +33,9 @@ final class Site implements AutoCloseable {
   private static final @Nullable String URL = System.getProperty("carillon.browser.url");
 
   private static final String KEY = System.getProperty("carillon.browser.key", "");
+
+  /** What the program said, for who looks into a failure. */
+  private static final Path LOG = Path.of("target/server.log");
 
   private final Path directory;
   private final @Nullable Program program;
@@ -100,6 +104,7 @@ final class Site implements AutoCloseable {
     playwright.close();
     if (program != null) {
       program.close();
+      Files.copy(directory.resolve("err"), LOG, StandardCopyOption.REPLACE_EXISTING);
     }
     try (Stream<Path> files = Files.walk(directory)) {
       files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
