@@ -102,9 +102,9 @@ final class FrontDoor implements Handler, DirectHandler {
     try {
       Answer answer = answer(request, progress);
       slowClients.waitsFor(request.remotePeer().address());
-      if (answer.live() instanceof Answer.Live live) {
+      if (answer.live() != null) {
         count(request, progress, answer.status()); // how long somebody watches is nobody's delay
-        try (live) {
+        try (Answer.Live _ = answer.live()) {
           send(request, answer, progress, response);
         }
         return;

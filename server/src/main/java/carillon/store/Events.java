@@ -30,18 +30,24 @@ public final class Events {
   }
 
   /**
+   * Something that has happened.
+   *
    * @param change null: nothing but how many there were besides
    */
   public record Event(TenantId tenant, Instant at, @Nullable Change change, int skipped) {}
 
   /**
+   * A task that has changed its state.
+   *
    * @param from null: it was created
    */
   public record Change(
       TaskId task, String type, @Nullable TaskState from, TaskState to, int attempt) {}
 
   /**
-   * @param id of the event, by which who reads it twice knows it again
+   * An event as it is read.
+   *
+   * @param id by which who reads it twice knows it again
    */
   public record Written(long id, Event event) {}
 
