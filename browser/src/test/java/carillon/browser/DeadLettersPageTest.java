@@ -118,7 +118,7 @@ class DeadLettersPageTest {
 
     assertThat(Parts.rows(page, "picked-")).hasCount(1);
     Dashboard.go(page, "/dead-letters?view=redrives");
-    assertThat(page.locator("c-redrives tbody")).containsText("2 picked");
+    assertThat(page.locator("c-redrives tbody")).containsText("2 letters by id");
   }
 
   @Test

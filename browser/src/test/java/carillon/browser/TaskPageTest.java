@@ -218,7 +218,7 @@ class TaskPageTest {
     Page page = dashboard.open("/tasks/" + id);
 
     LocalDateTime there = due.atZone(ZoneId.of(Look.ZONE)).toLocalDateTime();
-    Locator time = page.locator("time[datetime^='" + due.toString().replace("Z", "") + "']");
+    Locator time = page.locator("dd > time[datetime^='" + due.toString().replace("Z", "") + "']");
     assertThat(time.first()).containsText(Pattern.compile(there.toString().substring(11)));
     assertThat(time.first()).hasAttribute("title", Pattern.compile(".*UTC.*"));
   }
