@@ -154,7 +154,7 @@ const STATES = {
   COMPLETED: ['ok', '✓', 'Completed'],
   DEAD: ['dead', '✕', 'Dead'],
   CANCELLED: ['off', '⊘', 'Cancelled'],
-  EXPIRED: ['off', '⌛', 'Expired'],
+  EXPIRED: ['off', '⊖', 'Expired'],
 };
 
 /** A badge with a shape, a colour and the word. */

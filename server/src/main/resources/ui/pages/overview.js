@@ -145,7 +145,7 @@ class OverviewPage extends Page {
     const head = (key, text) => sortHead(this, key, text, 'num');
     return html`<section aria-labelledby="types">
       <h2 id="types">Types</h2>
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>
@@ -184,7 +184,7 @@ class OverviewPage extends Page {
     const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
     return html`<section aria-labelledby="tenants">
       <h2 id="tenants">Tenants</h2>
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>

@@ -58,7 +58,7 @@ class TypesPage extends Page {
           ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
         </div>
       </th>
-      <td data-label="Target">
+      <td data-label="Target" class="whole">
         <div>
           <span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
           <br /><small>${retryText(type.retry)}</small>
@@ -87,7 +87,7 @@ class TypesPage extends Page {
     const wanted = this.filter.trim().toLowerCase();
     const shown = pages.items.filter((type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted));
     return html`
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>
