@@ -44,6 +44,13 @@ final class Complaints {
     page.onCrash(_ -> found.add("the tab crashed"));
   }
 
+  /** Before the next test. */
+  void forget() {
+    found.clear();
+    expected.clear();
+    pages.clear();
+  }
+
   /** An answer with this status is part of the test. */
   void expect(int status) {
     expected.add(status);

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
@@ -22,7 +23,8 @@ import tools.jackson.databind.JsonNode;
  *
  * <p>A test that passes has nothing in its {@link Complaints}; one that fails leaves a picture.
  */
-final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback {
+final class Dashboard
+    implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
 
   private static final Path PICTURES = Path.of("target/screenshots");
 
@@ -33,7 +35,7 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
   private @Nullable Carillon carillon;
   private @Nullable BrowserContext context;
   private @Nullable Page page;
-  private Complaints complaints = new Complaints();
+  private final Complaints complaints = new Complaints();
 
   @Override
   public void beforeAll(ExtensionContext test) {
@@ -46,16 +48,14 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
 
   @Override
   public void beforeEach(ExtensionContext test) {
-    complaints = new Complaints();
-    context = null;
+    complaints.forget();
     page = null;
   }
 
   @Override
   public void afterEach(ExtensionContext test) {
-    BrowserContext context = this.context;
     Page page = this.page;
-    if (context == null || page == null) {
+    if (page == null) {
       return;
     }
     try {
@@ -67,6 +67,13 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
         assertThat(complaints.list()).as("what went wrong unseen").isEmpty();
       }
     } finally {
+      page.context().pages().forEach(Page::close);
+    }
+  }
+
+  @Override
+  public void afterAll(ExtensionContext test) {
+    if (context != null) {
       context.close();
     }
   }
@@ -82,23 +89,33 @@ final class Dashboard implements BeforeAllCallback, BeforeEachCallback, AfterEac
 
   /** The same with another key. */
   Page open(String route, Look look, String key) {
-    Page page = openSignedOut(route, look);
-    signIn(page, key);
+    Page page = newPage(look);
+    page.addInitScript(SIGNED_IN.formatted(key)); // as if typed, which SignInTest does
+    page.navigate(site().url() + "/#" + route);
     settle(page);
     return page;
   }
 
+  private static final String SIGNED_IN =
+      "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');";
+
   /** Opens the address as somebody does who is not signed in. */
   Page openSignedOut(String route, Look look) {
+    Page page = newPage(look);
+    page.navigate(site().url() + "/#" + route);
+    return page;
+  }
+
+  private Page newPage(Look look) {
     BrowserContext context = this.context;
     if (context == null) {
-      context = site().browser().newContext(look.options());
+      context = site().browser().newContext(Look.options());
       context.setDefaultTimeout(10_000);
       complaints.watch(context);
       this.context = context;
     }
     Page page = context.newPage();
-    page.navigate(site().url() + "/#" + route);
+    look.on(page);
     this.page = page;
     return page;
   }

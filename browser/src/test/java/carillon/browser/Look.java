@@ -26,10 +26,9 @@ enum Look {
     this.scheme = scheme;
   }
 
-  Browser.NewContextOptions options() {
+  /** What all of them have in common. */
+  static Browser.NewContextOptions options() {
     return new Browser.NewContextOptions()
-        .setViewportSize(width, height)
-        .setColorScheme(scheme)
         .setLocale("en-US")
         .setTimezoneId(ZONE)
         .setReducedMotion(ReducedMotion.REDUCE)

@@ -71,7 +71,9 @@ class PagesTest {
 
     for (Look look : Look.values()) {
       Dashboard.picture(page, place.name(), look);
-      Axe.check(page, place + ", " + look);
+      if (look != Look.PHONE) {
+        Axe.check(page, place + ", " + look);
+      }
       Assertions.assertThat(overflow(page)).as("%s, %s: too wide by", place, look).isZero();
     }
   }
