@@ -69,7 +69,7 @@ class TypesPage extends Page {
       ${num('In flight', stats?.running)} ${num('Waiting', stats?.pending)}
       ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
       ${num('Per second', perSecond, perSecond < 0.1 ? '< 0.1' : count(Math.round(perSecond * 10) / 10))}
-      <td class="num" data-label="95 % start within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
+      <td class="num" data-label="95 % within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
   }
 
