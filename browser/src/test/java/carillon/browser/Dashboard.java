@@ -110,7 +110,7 @@ final class Dashboard
     BrowserContext context = this.context;
     if (context == null) {
       context = site().browser().newContext(Look.options());
-      context.setDefaultTimeout(10_000);
+      context.setDefaultTimeout(Site.PATIENCE_MILLIS);
       complaints.watch(context);
       this.context = context;
     }

@@ -6,6 +6,7 @@ import carillon.client.Carillon;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
+import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -29,6 +30,9 @@ final class Site implements AutoCloseable {
   private static final List<Path> PLACES =
       List.of(Path.of("/usr/bin/chromium"), Path.of("/usr/bin/chromium-browser"));
 
+  /** For a machine that is busy: what is there is seen at once. */
+  static final int PATIENCE_MILLIS = 15_000;
+
   /** An address and an admin key, to look at a program that runs already. */
   private static final @Nullable String URL = System.getProperty("carillon.browser.url");
 
@@ -43,6 +47,7 @@ final class Site implements AutoCloseable {
   private final Browser browser;
 
   private Site(Path chromium) throws IOException {
+    PlaywrightAssertions.setDefaultAssertionTimeout(PATIENCE_MILLIS);
     this.directory = Files.createTempDirectory("carillon-browser");
     this.program = URL == null ? new Program(directory) : null;
     Map<String, String> environment = new HashMap<>(System.getenv());
