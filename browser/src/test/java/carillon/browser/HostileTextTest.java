@@ -259,7 +259,7 @@ class HostileTextTest {
     page.getByText("Show all").first().click();
 
     Assertions.assertThat(before).isLessThan(70_000);
-    Assertions.assertThat(length(page)).isGreaterThan(LONG.length());
+    Assertions.assertThat(length(page)).isGreaterThanOrEqualTo(LONG.length());
     Assertions.assertThat(PagesTest.overflow(page)).isZero();
   }
 
