@@ -71,7 +71,7 @@ export const seconds = (iso) => {
 export const duration = (iso) => {
   const length = seconds(iso);
   if (length === null) return NONE;
-  return (length < 0 ? '-' : '') + span(length);
+  return (length <= -0.001 ? '-' : '') + span(length);
 };
 
 /** '3 min ago' or 'in 3 min', as text. */
@@ -154,7 +154,7 @@ const STATES = {
   COMPLETED: ['ok', '✓', 'Completed'],
   DEAD: ['dead', '✕', 'Dead'],
   CANCELLED: ['off', '⊘', 'Cancelled'],
-  EXPIRED: ['off', '⌛', 'Expired'],
+  EXPIRED: ['off', '⊖', 'Expired'],
 };
 
 /** A badge with a shape, a colour and the word. */

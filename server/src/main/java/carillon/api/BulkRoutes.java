@@ -86,7 +86,9 @@ final class BulkRoutes {
     TaskState state = fields.choice("status", TaskState.class, TaskState::name);
     if (state != null && !states.contains(state)) {
       fields.wrong(
-          "status", ErrorCode.INVALID_VALUE, "must be " + (states.size() == 1 ? "PENDING" : "PENDING or RUNNING"));
+          "status",
+          ErrorCode.INVALID_VALUE,
+          "must be " + (states.size() == 1 ? "PENDING" : "PENDING or RUNNING"));
     }
     return new TaskFilter(
         fields.typeName("type"),

@@ -29,7 +29,6 @@ public record TaskFilter(
 
   /** The same among tasks of this type. */
   public TaskFilter ofType(@Nullable String type) {
-    return new TaskFilter(
-        type, state, key, schedule, dueAfter, dueBefore, error, metadata);
+    return new TaskFilter(type, state, key, schedule, dueAfter, dueBefore, error, metadata);
   }
 }

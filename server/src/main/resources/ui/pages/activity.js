@@ -125,12 +125,12 @@ class Activity extends LitElement {
     return html`
       <div class="row spread">
         <h2>Activity</h2>
-        <div class="row" role="group" aria-label="How far back">
+        <div class="row" role="toolbar" aria-label="How far back">
           ${this.#choice('hour', 'Last hour')} ${this.#choice('day', 'Last day')}
         </div>
       </div>
       ${problem(this.error)}
-      <div class="cards">
+      <div class="pair">
         <section class="card" aria-label="Tasks in ${step}">
           <h3>Tasks in ${step}</h3>
           <c-chart .series=${outcomes} .labels=${labels} kind="stacked" unit="number" label="Tasks in ${step}, by outcome"></c-chart>

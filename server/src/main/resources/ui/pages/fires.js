@@ -9,7 +9,7 @@ const OUTCOMES = {
   RUNNING: ['running', '▶', 'runs'],
   COMPLETED: ['ok', '✓', 'completed'],
   DEAD: ['dead', '✕', 'dead'],
-  EXPIRED: ['dead', '⌛', 'expired'],
+  EXPIRED: ['dead', '⊖', 'expired'],
   CANCELLED: ['off', '⊘', 'cancelled'],
   GONE: ['off', '·', 'no longer kept'],
   overlap: ['skip', '≡', 'skipped: overlap'],
@@ -42,7 +42,13 @@ const keyOf = (fire) => fire.reason ?? fire.status ?? (fire.outcome === 'task' ?
 /** [tone, shape, word] of a fire. */
 export const outcomeOf = (fire) => OUTCOMES[keyOf(fire)] ?? ['off', '·', String(keyOf(fire))];
 
-export const outcomeBadge = (fire) => badge(...outcomeOf(fire));
+// Badges know the tones of tasks only.
+const BADGES = { missed: 'warn', skip: 'off', next: 'off' };
+
+export const outcomeBadge = (fire) => {
+  const [tone, shape, word] = outcomeOf(fire);
+  return badge(BADGES[tone] ?? tone, shape, word);
+};
 
 /** Whether nothing more will become of it. */
 export const isOver = (fire) => fire.outcome === 'skipped' || !['PENDING', 'RUNNING'].includes(fire.status);
@@ -177,7 +183,7 @@ class FireStrip extends LitElement {
     const lastPast = marks.findLast((fire) => !fire.isNext);
     return html`<div class="strip" role="toolbar" aria-label="Fires, oldest first" @keydown=${this.#keys}>
       ${days(marks).map(
-        (day) => html`<div class="strip-day" role="group" aria-label=${dayText(day.date)}>
+        (day) => html`<div class="strip-day">
           <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
           <div class="strip-marks">
             ${day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)}
@@ -211,7 +217,7 @@ export const fireDetail = (fire, { backfill } = {}) => {
   return html`<div class="fire-detail">
     <p>
       <strong>${localText(fire.local)}</strong>
-      ${fire.isNext ? badge(...OUTCOMES.next) : outcomeBadge(fire)}
+      ${fire.isNext ? badge('off', '◦', 'will fire') : outcomeBadge(fire)}
       <span class="muted">${time(fire.at)} your time, ${agoText(fire.at)}${fire.kind ? `, ${KINDS[fire.kind] ?? fire.kind}` : ''}</span>
     </p>
     ${fire.note ? html`<p class="note">${fire.note}</p>` : nothing}

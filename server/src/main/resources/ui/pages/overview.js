@@ -145,7 +145,7 @@ class OverviewPage extends Page {
     const head = (key, text) => sortHead(this, key, text, 'num');
     return html`<section aria-labelledby="types">
       <h2 id="types">Types</h2>
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>
@@ -175,7 +175,7 @@ class OverviewPage extends Page {
       ${num('In flight', quiet(type.running))} ${num('Waiting', quiet(type.pending))}
       ${num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))}
       ${num('Completed, hour', quiet(type.hour?.completed))} ${num('Retried', quiet(type.hour?.retried))}
-      ${num('Died', quiet(type.hour?.dead))} ${num('95 % start within', duration(type.hour?.lateness?.p95))}
+      ${num('Died', quiet(type.hour?.dead))} ${num('95 % within', duration(type.hour?.lateness?.p95))}
     </tr>`;
   }
 
@@ -184,7 +184,7 @@ class OverviewPage extends Page {
     const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
     return html`<section aria-labelledby="tenants">
       <h2 id="tenants">Tenants</h2>
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>

@@ -342,7 +342,7 @@ class SchedulePage extends Page {
     }
     return html`
       ${this.#calendar(s)}
-      <div class="cards">${this.#next(s)} ${this.#counters(s)}</div>
+      <div class="pair">${this.#next(s)} ${this.#counters(s)}</div>
       <c-backfills name=${this.#name} @done=${() => this.reload()}></c-backfills>
       ${this.#table()} ${this.#definition(s)}
     `;

@@ -62,7 +62,7 @@ class SchedulesPage extends Page {
   }
 
   #row(schedule) {
-    const last = schedule.fires?.find(isOver);
+    const last = schedule.fires?.find((fire) => isOver(fire) && fire.reason !== 'ended');
     const next = schedule.nextRun;
     return html`<tr>
       <th scope="row">
@@ -72,8 +72,8 @@ class SchedulesPage extends Page {
           <small><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small>
         </div>
       </th>
-      <td data-label="Type"><a href=${href('types', schedule.type)}>${schedule.type}</a></td>
-      <td data-label="Next run">
+      <td data-label="Type" class="kind"><a href=${href('types', schedule.type)}>${schedule.type}</a></td>
+      <td data-label="Next run" class="when">
         ${next && !schedule.paused
           ? html`<div>${ago(next.at)}<br /><small title=${next.note ?? ''}>${localText(next.local)}${next.note ? ' *' : ''}</small></div>`
           : html`<span class="muted">–</span>`}
@@ -83,7 +83,7 @@ class SchedulesPage extends Page {
       <td data-label="Status">
         <div>
           ${statusBadge(schedule)}
-          ${schedule.pausedReason ? html`<br /><small>${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
+          ${schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
         </div>
       </td>
     </tr>`;

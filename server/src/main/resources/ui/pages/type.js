@@ -130,7 +130,7 @@ class TypePage extends Page {
   #settings(t) {
     const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
     const codes = (list) => (list?.length ? list.join(', ') : 'as usual');
-    return html`<div class="cards">
+    return html`<div class="pair">
       <section class="card" aria-labelledby="settings">
         <h2 id="settings">Settings</h2>
         <dl class="facts">

@@ -58,7 +58,7 @@ class TypesPage extends Page {
           ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
         </div>
       </th>
-      <td data-label="Target">
+      <td data-label="Target" class="whole">
         <div>
           <span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
           <br /><small>${retryText(type.retry)}</small>
@@ -69,7 +69,7 @@ class TypesPage extends Page {
       ${num('In flight', stats?.running)} ${num('Waiting', stats?.pending)}
       ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
       ${num('Per second', perSecond, perSecond < 0.1 ? '< 0.1' : count(Math.round(perSecond * 10) / 10))}
-      <td class="num" data-label="95 % start within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
+      <td class="num" data-label="95 % within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
   }
 
@@ -87,7 +87,7 @@ class TypesPage extends Page {
     const wanted = this.filter.trim().toLowerCase();
     const shown = pages.items.filter((type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted));
     return html`
-      <div class="table">
+      <div class="table numbers">
         <table>
           <thead>
             <tr>

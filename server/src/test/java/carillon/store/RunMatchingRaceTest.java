@@ -142,8 +142,7 @@ class RunMatchingRaceTest {
     Step last = overlap.second() == Step.RUN_MATCHING ? overlap.first() : overlap.second();
     boolean hasHappened = overlap.commits() || last == overlap.second();
     return switch (last) {
-      case CANCEL, CANCEL_MATCHING ->
-          Set.of(hasHappened ? TaskState.CANCELLED : TaskState.PENDING);
+      case CANCEL, CANCEL_MATCHING -> Set.of(hasHappened ? TaskState.CANCELLED : TaskState.PENDING);
       case PUT_OFF, RUN_MATCHING -> Set.of(TaskState.PENDING);
       case CLAIM ->
           // One that comes second skips what another transaction has locked.
@@ -201,8 +200,7 @@ class RunMatchingRaceTest {
     Set<TaskId> once = claimed.stream().map(ClaimedTask::id).collect(Collectors.toSet());
     assertThat(once).hasSameSizeAs(claimed);
     assertThat(
-            world.value(
-                "SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
+            world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
         .isEqualTo(String.valueOf(claimed.size()));
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("" + tasks);
     assertThat(
