@@ -262,6 +262,22 @@ final class DashboardData {
       SELECT uuidv7(n * interval '-1 minute'), 1, 'DONE', '{"type": "push-00"}', '{}', 'key:bench',
              now() - n * interval '1 minute', now() - n * interval '1 minute', 100, false, 100
       FROM generate_series(1, 1000) n;
+
+      INSERT INTO carillon.activity (
+          span, tenant, type, at, started, completed, retried, dead, cancelled, expired, late)
+      SELECT s.span, k.tenant, k.type, at, 60, 55, 2, 3, 0, 0, '{40,10,5,3,2,0,0,0,0,0,0,0,0,0,0}'
+      FROM (VALUES (1, interval '25 hours'), (60, interval '8 days')) AS s (span, kept)
+      CROSS JOIN (
+          SELECT 0 AS tenant, '' AS type
+          UNION ALL
+          SELECT id, '' FROM carillon.tenant
+          UNION ALL
+          SELECT tenant, type FROM bench.lane
+      ) k
+      CROSS JOIN LATERAL generate_series(
+          date_trunc('hour', now()) - s.kept, now(), s.span * interval '1 minute') at
+      WHERE k.tenant <= 1 OR k.type = '' OR extract(minute FROM at) % 10 = 0
+      ON CONFLICT DO NOTHING;
       """;
 
   /** Something runs: a worker has claimed it and is not heard of again. */

@@ -15,9 +15,10 @@ final class DashboardReport {
       100 tasks those of one tenant, with which the pages are asked for. Half of a slot's tasks lie in the table in the
       order of their due times, half anywhere.
 
-      - Each request is made 20 times on one connection by the benchmark on the same machine: `first` is the first of
-        them, after the node has started and nothing has asked for this before; `max` the longest of all. Both are the
-        whole time from the first byte sent to the last received, so a little more than the server's own.
+      - All requests are made one after the other, 20 times, two seconds apart, so that nothing is served from what was
+        looked up for the one before: `first` is the first of them, when nothing had asked for this since the node
+        started; `max` the longest of all. Each is the whole time from the first byte sent to the last received, by the
+        benchmark on the same machine, so a little more than the server's own.
       - Streams: CPU of PostgreSQL's processes (from `/proc`), in per cent of one core, in as long a time without streams
         (half of it before, half after), with 50 of them (`/v1/events`, half of the tenant with most tasks, the others each
         of another tenant), and the difference, which must be less than 2. `events/s` is what all of them received.
