@@ -183,7 +183,7 @@ final class DashboardData {
       INSERT INTO carillon.task_{slot} (
           tenant, id, slot, lane, state, ready_at, due_at, created_at, attempt, fence, leased_by, started_at,
           finished_at, status, failure, key, schedule, fire_at, payload, metadata, output, error)
-      SELECT l.tenant, uuidv7(extract(epoch FROM t.due_at - clock_timestamp()) * interval '1 second'), '{day}', l.id,
+      SELECT l.tenant, uuidv7(extract(epoch FROM t.due_at - clock_timestamp()) * interval '1 second'), '{day}'::date, l.id,
              t.state::carillon.task_state, CASE WHEN t.state = 'PENDING' THEN t.due_at END, t.due_at,
              least(t.due_at, now()) - interval '1 hour', t.attempt, t.attempt, CASE WHEN t.attempt > 0 THEN 'bench' END,
              CASE WHEN t.attempt > 0 THEN t.due_at + interval '20 ms' END,
@@ -237,7 +237,7 @@ final class DashboardData {
       WHERE t.state = 'DEAD';
 
       INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-      SELECT t.tenant, t.id, t.slot, t.finished_at - (3 - a) * interval '1 minute', 'RUNNING',
+      SELECT t.tenant, t.id, t.slot, t.finished_at - (3 - a) * interval '1 minute', 'RUNNING'::carillon.task_state,
              CASE a WHEN 3 THEN 'DEAD' ELSE 'PENDING' END::carillon.task_state, a, 'bench', t.error
       FROM carillon.task_{slot} t
       CROSS JOIN generate_series(1, 3) a
@@ -254,18 +254,18 @@ final class DashboardData {
   private static final String OTHERS =
       """
       INSERT INTO carillon.audit (tenant, at, who, action, subject, detail)
-      SELECT 1, now() - n * interval '1 minute', 'key:bench', 'task.cancel', 'task/' || n, '{}'
+      SELECT 1, now() - n * interval '1 minute', 'key:bench', 'task.cancel', 'task/' || n, '{}'::jsonb
       FROM generate_series(200000, 1, -1) n;
 
       INSERT INTO carillon.redrive (
           id, tenant, state, filter, ids, who, created_at, ended_at, matched, at_least, redriven)
-      SELECT uuidv7(n * interval '-1 minute'), 1, 'DONE', '{"type": "push-00"}', '{}', 'key:bench',
+      SELECT uuidv7(n * interval '-1 minute'), 1, 'DONE', '{"type": "push-00"}'::jsonb, '{}'::uuid[], 'key:bench',
              now() - n * interval '1 minute', now() - n * interval '1 minute', 100, false, 100
       FROM generate_series(1, 1000) n;
 
       INSERT INTO carillon.activity (
           span, tenant, type, at, started, completed, retried, dead, cancelled, expired, late)
-      SELECT s.span, k.tenant, k.type, at, 60, 55, 2, 3, 0, 0, '{40,10,5,3,2,0,0,0,0,0,0,0,0,0,0}'
+      SELECT s.span, k.tenant, k.type, at, 60, 55, 2, 3, 0, 0, '{40,10,5,3,2,0,0,0,0,0,0,0,0,0,0}'::bigint[]
       FROM (VALUES (1, interval '25 hours'), (60, interval '8 days')) AS s (span, kept)
       CROSS JOIN (
           SELECT 0 AS tenant, '' AS type
