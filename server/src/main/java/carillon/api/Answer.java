@@ -77,7 +77,7 @@ record Answer(
 
   /** The same with a body that is not text. */
   Answer written(Written other) {
-    return new Answer(status, contentType, body, headers, other, null);
+    return new Answer(status, contentType, body, headers, other, live);
   }
 
   Answer withVersion(int version) {

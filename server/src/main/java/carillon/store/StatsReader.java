@@ -214,25 +214,31 @@ public final class StatsReader {
         db.ask(
             tx ->
                 tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
-    Column ids = Column.ints(tenants, TenantId::value);
     Map<TenantId, Map<String, Long>> running = forEach(tenants);
-    boolean[] isMore = {false};
+    boolean isMore = false;
     for (Slot slot : claimed) {
-      db.ask(
-          tx ->
-              tx.query(
-                  Sql.forSlot(COUNT_RUNNING, slot),
-                  row -> {
-                    isMore[0] |= row.getLong("looked_at") >= MOST_RUNNING;
-                    Lane lane = catalog.lane(row.getInt("lane"));
-                    return of(running, lane.tenant())
-                        .merge(lane.type(), row.getLong("tasks"), Long::sum);
-                  },
-                  slot,
-                  ids,
-                  MOST_RUNNING));
+      for (Run some : countRunning(slot, tenants)) {
+        Lane lane = catalog.lane(some.lane());
+        of(running, lane.tenant()).merge(lane.type(), some.tasks(), Long::sum);
+        isMore |= some.lookedAt() >= MOST_RUNNING;
+      }
     }
-    return perType(running, isMore[0]);
+    return perType(running, isMore);
+  }
+
+  /** What runs of a lane, and how many were looked at to find that out. */
+  private record Run(int lane, long tasks, long lookedAt) {}
+
+  private List<Run> countRunning(Slot slot, Set<TenantId> tenants) {
+    return db.ask(
+        tx ->
+            tx.query(
+                Sql.forSlot(COUNT_RUNNING, slot),
+                row ->
+                    new Run(row.getInt("lane"), row.getLong("tasks"), row.getLong("looked_at")),
+                slot,
+                Column.ints(tenants, TenantId::value),
+                MOST_RUNNING));
   }
 
   private static final String COUNT_DEAD =

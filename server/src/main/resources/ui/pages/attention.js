@@ -16,7 +16,9 @@ const MOST_OF_A_KIND = 5;
 const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
 
 /**
- * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: string, href: string, mend: string}} Item
+ * The text is made anew each time it is shown: "3 min ago" does not stay true.
+ *
+ * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: () => string, href: string, mend: string}} Item
  */
 
 /** From GET /v1/stats, so that it is true every 2 s. @returns {Item[]} */
@@ -27,9 +29,9 @@ export const fromStats = (stats) => {
     const late = age(stats.at, type.oldestDue);
     if (type.paused) {
       const due = type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
-      items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: due, href: link, mend: 'Resume' });
+      items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, mend: 'Resume' });
     } else if (late > OLD_DUE) {
-      const text = `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
+      const text = () => `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
       items.push({ tone: 'bad', what: `${type.type} falls behind`, text, href: link, mend: 'Look at the type' });
     }
   }
@@ -42,7 +44,7 @@ const fromGroups = (groups, now) =>
     .map((group) => ({
       tone: 'bad',
       what: `${group.type} dies: ${firstLine(group.error ?? group.failure ?? 'no error given', 90)}`,
-      text: `${plural(group.letters, 'dead letter')}, the last ${agoText(group.lastSeenAt)}`,
+      text: () => `${plural(group.letters, 'dead letter')}, the last ${agoText(group.lastSeenAt)}`,
       href: href('dead-letters', { type: group.type, group: group.group }),
       mend: 'Look and redrive',
     }));
@@ -54,17 +56,17 @@ const fromSchedule = (schedule) => {
     const why = schedule.pausedReason ? `: ${firstLine(schedule.pausedReason, 90)}` : '';
     const isOwn = schedule.pausedBy === 'carillon';
     const what = isOwn ? `${name} has paused itself` : `${name} is paused`;
-    return { tone: isOwn ? 'bad' : 'info', what, text: `by ${schedule.pausedBy ?? 'somebody'}${why}`, href: link, mend: 'Resume' };
+    return { tone: isOwn ? 'bad' : 'info', what, text: () => `by ${firstLine(schedule.pausedBy ?? 'somebody', 60)}${why}`, href: link, mend: 'Resume' };
   }
   const ends = (schedule.fires ?? []).filter((fire) => !['PENDING', 'RUNNING'].includes(fire.status));
   const last = ends[0];
   if (last?.status === 'DEAD' || last?.status === 'EXPIRED') {
-    const text = `its last task is ${outcomeOf(last)[2]}, ${agoText(last.at)}`;
+    const text = () => `its last task is ${outcomeOf(last)[2]}, ${agoText(last.at)}`;
     return { tone: 'bad', what: `${name} fails`, text, href: link, mend: 'Look at its fires' };
   }
   const missed = ends.filter((fire) => fire.reason === 'window' && Date.now() - Date.parse(fire.at) < 24 * HOUR * 1000);
   if (missed.length > 0) {
-    const text = `${plural(missed.length, 'time')} in the last day, the last ${agoText(missed[0].at)}`;
+    const text = () => `${plural(missed.length, 'time')} in the last day, the last ${agoText(missed[0].at)}`;
     return { tone: 'warn', what: `${name} missed its time`, text, href: link, mend: 'Backfill' };
   }
   return null;
@@ -76,7 +78,7 @@ const fromTenants = (tenants) =>
     .map(({ tenant, due }) => ({
       tone: 'info',
       what: `Tenant ${tenant} is paused`,
-      text: `${plural(due, 'task')} due`,
+      text: () => `${plural(due, 'task')} due`,
       href: href('settings'),
       mend: 'Resume',
     }));
@@ -88,12 +90,12 @@ const fromCluster = (cluster) => {
     .map((node) => ({
       tone: 'bad',
       what: `Node ${firstLine(node.name, 60)} fell silent`,
-      text: `last heard ${agoText(node.renewedAt ?? node.leaseUntil)}`,
+      text: () => `last heard ${agoText(node.renewedAt ?? node.leaseUntil)}`,
       href: link,
       mend: 'Look at the cluster',
     }));
   if (!cluster.leader) {
-    items.push({ tone: 'bad', what: 'No node leads', text: 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
+    items.push({ tone: 'bad', what: 'No node leads', text: () => 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
   }
   return items;
 };
@@ -104,7 +106,7 @@ const fromBrokers = (all) =>
     .map((broker) => ({
       tone: 'bad',
       what: `Broker ${broker.name} is lost`,
-      text: 'its tasks wait, which costs them no attempt',
+      text: () => 'its tasks wait, which costs them no attempt',
       href: href('cluster'),
       mend: 'Look at the cluster',
     }));
@@ -116,7 +118,7 @@ const fromStorage = (storage) => {
     {
       tone: 'warn',
       what: `A transaction has been open for ${duration(storage.oldestSnapshot)}`,
-      text: 'the database cannot clean up behind it',
+      text: () => 'the database cannot clean up behind it',
       href: href('cluster'),
       mend: 'Look at the database',
     },
@@ -158,7 +160,7 @@ const schedules = async (signal) => {
 const few = (items, more, place) => {
   const rest = items.length - MOST_OF_A_KIND;
   if (rest <= 0) return items;
-  const last = { tone: 'info', what: more(rest), text: '', href: href(place), mend: 'Show all' };
+  const last = { tone: 'info', what: more(rest), text: () => '', href: href(place), mend: 'Show all' };
   return [...items.slice(0, MOST_OF_A_KIND), last];
 };
 

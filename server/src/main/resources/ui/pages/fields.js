@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { Problem } from '../api.js';
 import { seconds } from '../format.js';
-import { parseExact } from './exact.js';
+import { parseExact } from '../exact.js';
 
 const UNITS = [
   [86_400_000, 'd'],

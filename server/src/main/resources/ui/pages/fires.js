@@ -58,11 +58,12 @@ export const localParts = (local) => {
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** '2027-03-28' -> 'Sun 28 Mar'. */
+/** '2027-03-28' -> 'Sun 28 Mar', with the year unless it is this one. */
 export const dayText = (date) => {
   const at = new Date(`${date}T00:00:00Z`);
   if (Number.isNaN(at.getTime())) return date;
-  return `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+  const year = at.getUTCFullYear() === new Date().getFullYear() ? '' : ` ${at.getUTCFullYear()}`;
+  return `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}${year}`;
 };
 
 /** The time as clocks in the schedule's zone show it. */

@@ -11,6 +11,7 @@ import { sortHead, sorted } from './sorting.js';
 import './activity.js';
 
 const LOOK_AGAIN = 300_000;
+const MOST_TENANTS = 50;
 
 const FIRST_TASK = {
   type: 'hello',
@@ -56,7 +57,7 @@ const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info:
 
 const attentionRow = (item) => html`<li class="attention attention-${item.tone}">
   ${badge(...TONES[item.tone])}
-  <span class="attention-text"><strong>${item.what}</strong>${item.text ? html` <span class="muted">${item.text}</span>` : nothing}</span>
+  <span class="attention-text"><strong>${item.what}</strong> <span class="muted">${item.text()}</span></span>
   <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
 </li>`;
 
@@ -192,7 +193,7 @@ class OverviewPage extends Page {
             </tr>
           </thead>
           <tbody>
-            ${this.tenants.map(
+            ${this.tenants.slice(0, MOST_TENANTS).map(
               (tenant) => html`<tr>
                 <th scope="row">
                   <div>
@@ -209,6 +210,9 @@ class OverviewPage extends Page {
           </tbody>
         </table>
       </div>
+      ${this.tenants.length > MOST_TENANTS
+        ? html`<p class="muted"><small>The ${MOST_TENANTS} with the most going on of ${count(this.tenants.length)}.</small></p>`
+        : nothing}
     </section>`;
   }
 

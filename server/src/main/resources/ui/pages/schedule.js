@@ -7,7 +7,7 @@ import { Pages, asked, confirmed, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { startBackfill } from './backfills.js';
-import { getExact, parseExact } from './exact.js';
+import { getExact, parseExact } from '../exact.js';
 import { localInput } from './fields.js';
 import { fireDetail, legend, localText, outcomeBadge, reasonOf } from './fires.js';
 import { retryText, targetText } from './target.js';

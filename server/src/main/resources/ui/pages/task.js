@@ -2,13 +2,13 @@
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
+import { getExact } from '../exact.js';
 import { ago, duration, status, time, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
-import { getExactly } from '../tasks/exact.js';
 import { Story } from '../tasks/story.js';
 import { advice, errorText, message, nextWords, targetText } from '../tasks/words.js';
 
@@ -69,7 +69,7 @@ class TaskPage extends Page {
   }
 
   async load(signal) {
-    const { data, etag } = await getExactly(path`/v1/tasks/${this.id}`, { signal });
+    const { data, etag } = await getExact(path`/v1/tasks/${this.id}`, { signal });
     if (signal.aborted) return;
     if (this.task?.id !== data.id) {
       this.#story = new Story();

@@ -6,7 +6,7 @@ import { bytes, compact, count, badge, duration, plural, span, visible } from '.
 import { asked, confirmed, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
-import { getExact } from './exact.js';
+import { getExact } from '../exact.js';
 import { retryText, targetText } from './target.js';
 import './activity.js';
 import './type-form.js';

@@ -15,7 +15,7 @@ export const problem = (e) => {
       ${detail && detail !== title ? html`<p>${visible(detail)}</p>` : nothing}
       ${e.errors?.length > 0
         ? html`<ul>
-            ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.detail)}</li>`)}
+            ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
           </ul>`
         : nothing}
       ${e.requestId ? html`<small>request <code>${e.requestId}</code></small>` : nothing}

@@ -2,9 +2,9 @@
 
 import { html, nothing } from 'lit';
 import { Problem, api, curl, path } from '../api.js';
+import { getExact, parseExact } from '../exact.js';
 import { visible } from '../format.js';
 import { asked, confirmed, toast } from '../parts.js';
-import { getExactly, parseExactly } from './exact.js';
 
 const two = (n) => String(n).padStart(2, '0');
 
@@ -26,7 +26,7 @@ const pretty = (value) => (value === null || value === undefined ? '' : JSON.str
 
 const json = (name, text) => {
   try {
-    return text.trim() === '' ? null : parseExactly(text);
+    return text.trim() === '' ? null : parseExact(text);
   } catch (e) {
     throw new Problem(422, { title: 'This is not JSON', errors: [{ pointer: `/${name}`, detail: e.message }] });
   }
@@ -114,7 +114,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
 
 /** The same for a task of which only the id is at hand. */
 export const editById = async (id, options) => {
-  const { data, etag } = await getExactly(path`/v1/tasks/${id}`);
+  const { data, etag } = await getExact(path`/v1/tasks/${id}`);
   return edit(data, etag, options);
 };
 

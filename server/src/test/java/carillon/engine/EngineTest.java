@@ -19,6 +19,7 @@ import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.store.Activity;
 import carillon.store.Endings;
 import carillon.store.StoreException;
 import carillon.store.TaskView;
@@ -343,6 +344,7 @@ class EngineTest {
                 world.redrives,
                 world.backfills,
                 world.oldFires,
+                new Activity(world.db),
                 world.events),
             world.clock,
             Duration.ofDays(30));

@@ -9,6 +9,7 @@ import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.Term;
+import carillon.store.Activity;
 import carillon.store.BackfillSteps;
 import carillon.store.Backfills;
 import carillon.store.Claims;
@@ -25,6 +26,7 @@ import carillon.store.Replies;
 import carillon.store.Slots;
 import carillon.store.StoredSchedule;
 import carillon.store.UniqueTasks;
+import carillon.store.WaitingCounts;
 import carillon.store.WorkQueue;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -49,7 +51,7 @@ class UpkeepTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
   private static final Duration A_SECOND = Duration.ofSeconds(1);
-  private static final int LOOPS = 7;
+  private static final int LOOPS = 8;
   private static final String NOTHING_DONE = "RUNNING PENDING 0 1";
   private static final String ALL_DONE = "PENDING EXPIRED 1 0";
 
@@ -132,8 +134,10 @@ class UpkeepTest {
             new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
             new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
             new OldFires(leaderDb),
-            new Events(leaderDb),
-            new Fires(leaderDb, world.tasks)),
+            new Fires(leaderDb, world.tasks),
+            new Activity(leaderDb),
+            new WaitingCounts(leaderDb),
+            new Events(leaderDb)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
           askedForLease.add(Thread.currentThread().getName());

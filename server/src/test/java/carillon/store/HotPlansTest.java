@@ -44,11 +44,13 @@ class HotPlansTest {
           RedriveUndo.class,
           Slots.class,
           SlotWalk.class,
+          StatsReader.class,
           TaskCancels.class,
           TaskChanges.class,
           TaskReader.class,
           Tasks.class,
           Types.class,
+          WaitingCounts.class,
           WorkQueue.class);
 
   static World world;
@@ -120,6 +122,7 @@ class HotPlansTest {
 
   @ParameterizedTest
   @CsvSource({
+    "Activity, FORGET, activity_age, at <",
     "Alerts, RAISE, dead_letter_kind, died_at >",
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"
