@@ -54,12 +54,10 @@ final class Paced<T> {
       long end = nanoTime.getAsLong();
       long until = end + rest(end - now);
       stale.forEach(
-          tenant ->
-              held.put(tenant, new Held<>(Objects.requireNonNull(seen.get(tenant)), until)));
+          tenant -> held.put(tenant, new Held<>(Objects.requireNonNull(seen.get(tenant)), until)));
     }
     Map<TenantId, T> values = new HashMap<>();
-    tenants.forEach(
-        tenant -> values.put(tenant, Objects.requireNonNull(held.get(tenant)).value()));
+    tenants.forEach(tenant -> values.put(tenant, Objects.requireNonNull(held.get(tenant)).value()));
     return values;
   }
 

@@ -88,9 +88,7 @@ final class StatsJson {
             .put("due", due.tasks())
             .put("dueAtLeast", due.atLeast() || all.due().atLeast())
             .put("oldestDue", Times.formatOrNull(due.oldest()));
-    json.set(
-        "hour",
-        activity(hour == null ? new Since(all.at(), new Counts()) : hour, all.at()));
+    json.set("hour", activity(hour == null ? new Since(all.at(), new Counts()) : hour, all.at()));
     return json;
   }
 

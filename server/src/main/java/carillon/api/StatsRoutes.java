@@ -149,7 +149,7 @@ final class StatsRoutes {
                 (Map.Entry<TenantId, Stats.OfTenant> each) -> goingOn(each.getValue()))
             .reversed();
     numbers.entrySet().stream()
-        .sorted(mostFirst.thenComparing(each -> each.getKey().value()))
+        .sorted(mostFirst.thenComparingInt(each -> each.getKey().value()))
         .limit(MOST_TENANTS)
         .forEach(
             each ->

@@ -13,12 +13,18 @@ public final class Counts {
 
   /** What can happen, in the order in which it is kept. */
   public enum Kind {
-    STARTED,
-    COMPLETED,
-    RETRIED,
-    DEAD,
-    CANCELLED,
-    EXPIRED
+    STARTED(0),
+    COMPLETED(1),
+    RETRIED(2),
+    DEAD(3),
+    CANCELLED(4),
+    EXPIRED(5);
+
+    private final int place;
+
+    Kind(int place) {
+      this.place = place;
+    }
   }
 
   private static final int KINDS = Kind.values().length;
@@ -45,12 +51,12 @@ public final class Counts {
   }
 
   public void add(Kind kind) {
-    numbers[kind.ordinal()]++;
+    numbers[kind.place]++;
   }
 
   /** One has started that could have done so at another time. */
   public void addStarted(Instant ready, Instant started) {
-    numbers[Kind.STARTED.ordinal()]++;
+    numbers[Kind.STARTED.place]++;
     numbers[KINDS + Lateness.bucket(ready, started)]++;
   }
 
@@ -66,7 +72,7 @@ public final class Counts {
   }
 
   public long of(Kind kind) {
-    return numbers[kind.ordinal()];
+    return numbers[kind.place];
   }
 
   /** Tasks that came to an end by being tried. */

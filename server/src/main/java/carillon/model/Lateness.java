@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/** How late tasks start, in a few buckets: each holds what is at most its bound, the last all else. */
+/**
+ * How late tasks start, in a few buckets: each holds what is at most its bound, the last all else.
+ */
 public final class Lateness {
 
   /** What the buckets reach to. */

@@ -157,8 +157,7 @@ public final class ActivityReader {
     Instant hour = hourBefore(now);
     Instant end = now.plus(1, ChronoUnit.DAYS);
     List<Of> order = List.copyOf(all);
-    List<Counts> sums =
-        addUp(order.stream().map(of -> new Range(of, MINUTES, hour, end)).toList());
+    List<Counts> sums = addUp(order.stream().map(of -> new Range(of, MINUTES, hour, end)).toList());
     Map<Of, Since> hours = new HashMap<>();
     for (int i = 0; i < order.size(); i++) {
       hours.put(order.get(i), new Since(hour, sums.get(i)));

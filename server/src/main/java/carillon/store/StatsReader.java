@@ -54,8 +54,7 @@ public final class StatsReader {
     public static final Due NONE = new Due(0, false, null);
 
     public Due and(Due other) {
-      boolean isOlder =
-          oldest == null || (other.oldest != null && other.oldest.isBefore(oldest));
+      boolean isOlder = oldest == null || (other.oldest != null && other.oldest.isBefore(oldest));
       return new Due(
           tasks + other.tasks, atLeast || other.atLeast, isOlder ? other.oldest : oldest);
     }
@@ -212,8 +211,7 @@ public final class StatsReader {
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
     List<Slot> claimed =
         db.ask(
-            tx ->
-                tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
+            tx -> tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
     Map<TenantId, Map<String, Long>> running = forEach(tenants);
     boolean isMore = false;
     for (Slot slot : claimed) {
@@ -234,8 +232,7 @@ public final class StatsReader {
         tx ->
             tx.query(
                 Sql.forSlot(COUNT_RUNNING, slot),
-                row ->
-                    new Run(row.getInt("lane"), row.getLong("tasks"), row.getLong("looked_at")),
+                row -> new Run(row.getInt("lane"), row.getLong("tasks"), row.getLong("looked_at")),
                 slot,
                 Column.ints(tenants, TenantId::value),
                 MOST_RUNNING));
@@ -299,12 +296,12 @@ public final class StatsReader {
       /* StatsReader.countedAt */
       SELECT begun_at
       FROM carillon.census
+      WHERE begun_at IS NOT NULL
       """;
 
   /** Whatever had changed by then is in what waits; null before the first census. */
   public @Nullable Instant waitingCountedAt() {
-    return db.ask(tx -> tx.query(COUNTED_AT, row -> Sql.instant(row, "begun_at"))).stream()
-        .findFirst()
+    return db.ask(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
         .orElse(null);
   }
 

@@ -158,8 +158,7 @@ class StatsApiTest {
     assertThat(stats.get("due").get("tasks").asInt()).isEqualTo(2);
     assertThat(stats.get("last").get("hour").get("dead").asInt()).isZero();
     assertThat(stats.get("last").get("hour").get("completed").asInt()).isEqualTo(10);
-    JsonNode series =
-        api.request("GET", "/v1/stats/series").as(worker).send().expect(200).json();
+    JsonNode series = api.request("GET", "/v1/stats/series").as(worker).send().expect(200).json();
     assertThat(sum(series, "dead")).isZero();
     assertThat(sum(series, "completed")).isEqualTo(10);
     api.request("GET", "/v1/stats/series?type=sms")
@@ -188,7 +187,8 @@ class StatsApiTest {
           .isEqualTo(from.plus(step.multipliedBy(i)));
     }
     Instant to = Instant.parse(series.get("to").asString());
-    assertThat(to).isBetween(from.plus(step.multipliedBy(points - 1L)), from.plus(step.multipliedBy(points)));
+    assertThat(to)
+        .isBetween(from.plus(step.multipliedBy(points - 1L)), from.plus(step.multipliedBy(points)));
     assertThat(sum(series, "completed")).isEqualTo(10);
   }
 
@@ -256,8 +256,7 @@ class StatsApiTest {
               .mapToObj(
                   _ ->
                       pool.submit(
-                          () ->
-                              api.get("/v1/stats").header("Carillon-Tenant", "stats").send()))
+                          () -> api.get("/v1/stats").header("Carillon-Tenant", "stats").send()))
               .toList();
       for (Future<TestApi.Reply> reply : replies) {
         reply.get().expect(200);
@@ -283,9 +282,7 @@ class StatsApiTest {
             TestApi.stores(api.world).activity(),
             new DatabaseGate(api.world.db, 1),
             System::nanoTime);
-    Set<TenantId> both =
-        Set.of(
-            World.TENANT, api.world.tenants.find("stats").orElseThrow().id());
+    Set<TenantId> both = Set.of(World.TENANT, api.world.tenants.find("stats").orElseThrow().id());
 
     Map<TenantId, String> json = stats.json(both);
 

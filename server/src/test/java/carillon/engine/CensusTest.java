@@ -79,8 +79,7 @@ class CensusTest {
   void what_waits_is_counted_by_slot_and_lane() {
     round();
 
-    assertThat(world.value(WAITING))
-        .isEqualTo("2027-01-30 7 3, 2027-01-31 7 5, 2027-01-31 8 1");
+    assertThat(world.value(WAITING)).isEqualTo("2027-01-30 7 3, 2027-01-31 7 5, 2027-01-31 8 1");
   }
 
   @Test
@@ -143,8 +142,7 @@ class CensusTest {
     assertThat(rest).as("after nothing that took any time").isEqualTo(Duration.ofSeconds(2));
 
     census =
-        new Census(
-            new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(70_000_000));
+        new Census(new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(70_000_000));
     assertThat(census.countOnce()).isEqualTo(Duration.ofSeconds(7));
     assertThat(round()).isEqualTo(Duration.ofSeconds(7));
 

@@ -70,7 +70,19 @@ class TallyTest {
 
   private NewTask task(String type, @Nullable Duration ttl) {
     return new NewTask(
-        type, "k", null, null, null, "{}", new Target.Pull(), null, null, ttl, null, null, Map.of());
+        type,
+        "k",
+        null,
+        null,
+        null,
+        "{}",
+        new Target.Pull(),
+        null,
+        null,
+        ttl,
+        null,
+        null,
+        Map.of());
   }
 
   @Test

@@ -145,8 +145,7 @@ class ActivityTest {
 
     assertThat(series).extracting(ActivityTest::completed).containsExactly(0L, 4L, 3L);
     assertThat(series.getLast().from()).isEqualTo(Instant.parse("2027-01-31T12:30:00Z"));
-    assertThat(
-            reader.series(new TenantId(2), List.of("t"), NOW, NOW, Duration.ofMinutes(1)))
+    assertThat(reader.series(new TenantId(2), List.of("t"), NOW, NOW, Duration.ofMinutes(1)))
         .as("of another tenant")
         .extracting(ActivityTest::completed)
         .containsExactly(0L);
@@ -166,8 +165,7 @@ class ActivityTest {
     assertThat(activity.forgetOld(2)).isEqualTo(1);
     assertThat(activity.forgetOld(2)).isZero();
     assertThat(
-            world.value(
-                "SELECT string_agg(span::text, ' ' ORDER BY span) FROM carillon.activity"))
+            world.value("SELECT string_agg(span::text, ' ' ORDER BY span) FROM carillon.activity"))
         .isEqualTo("1 60 60 60");
   }
 }
