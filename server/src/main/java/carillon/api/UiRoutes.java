@@ -147,8 +147,7 @@ final class UiRoutes {
   private static String version(Library library) {
     Properties properties = new Properties();
     byte[] text =
-        UiFile.read(
-            "/META-INF/maven/org.webjars.npm/" + library.artifact() + "/pom.properties");
+        UiFile.read("/META-INF/maven/org.webjars.npm/" + library.artifact() + "/pom.properties");
     try {
       properties.load(new StringReader(new String(text, StandardCharsets.UTF_8)));
     } catch (IOException e) {
@@ -199,7 +198,9 @@ final class UiRoutes {
     return String.join(
         "; ",
         "default-src 'none'",
-        "script-src 'self' 'sha256-" + Base64.getEncoder().encodeToString(KeyText.sha256(map.group(1))) + "'",
+        "script-src 'self' 'sha256-"
+            + Base64.getEncoder().encodeToString(KeyText.sha256(map.group(1)))
+            + "'",
         "style-src 'self'",
         "img-src 'self' data:",
         "connect-src 'self'",
@@ -210,5 +211,4 @@ final class UiRoutes {
         "require-trusted-types-for 'script'",
         "trusted-types lit-html");
   }
-
 }

@@ -27,10 +27,7 @@ public final class StorageReader {
    * @param tables all others, the largest first
    */
   public record Storage(
-      Instant at,
-      @Nullable Duration oldestSnapshot,
-      List<SlotPart> slots,
-      List<TablePart> tables) {
+      Instant at, @Nullable Duration oldestSnapshot, List<SlotPart> slots, List<TablePart> tables) {
     public Storage {
       slots = List.copyOf(slots);
       tables = List.copyOf(tables);

@@ -8,7 +8,7 @@ import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
 import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
 import { editById } from '../tasks/edit.js';
-import { errorText, kind } from '../tasks/words.js';
+import { errorLine, errorText, kind } from '../tasks/words.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },
@@ -128,12 +128,12 @@ class DeadLettersPage extends Page {
       const form = Object.fromEntries(new FormData(event.target));
       setQuery({ ...Object.fromEntries(this.query), ...form });
     };
-    return html`<form class="row find" role="search" @submit=${submit}>
+    return html`<search><form class="row find" @submit=${submit}>
       <input type="search" name="error" class="grow" aria-label="Error contains" placeholder="Error contains …" maxlength="200" .value=${value('error')} />
       <input name="type" aria-label="Type" placeholder="Type" maxlength="100" .value=${value('type')} />
       <input name="key" aria-label="Key" placeholder="Key" maxlength="200" .value=${value('key')} />
       <button type="submit" class="outline">Filter</button>
-    </form>`;
+    </form></search>`;
   }
 
   #none() {
@@ -230,7 +230,7 @@ class DeadLettersPage extends Page {
     return html`
       ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
       ${this.#groupHead()} ${problem(pages.error)}
-      <div class="row bulk" role="group" aria-label="Actions on many">
+      <div class="row bulk">
         ${picked.length > 0
           ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
               <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
@@ -283,11 +283,11 @@ class DeadLettersPage extends Page {
     return html`<tr class="linked">
       <td><input type="checkbox" aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
           .checked=${this.picked.has(letter.id)} @change=${(e) => pick(e.target.checked)} /></td>
-      <td data-label="Died">${ago(letter.diedAt)}</td>
+      <td class="first">${ago(letter.diedAt)}</td>
       <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
       <td data-label="Key">${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}</td>
       <td data-label="Attempts" class="num">${letter.attempt}</td>
-      <td data-label="Error" class="clip-cell"><span class="error-line">${firstLine(letter.error?.message ?? letter.error?.kind)}</span></td>
+      <td data-label="Error" class="clip-cell">${errorLine(letter)}</td>
       <td>${api.may('TASKS_OPERATE')
           ? html`<button type="button" class="small outline" ?disabled=${this.doing !== ''}
               @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}>Edit and redrive</button>`

@@ -2,13 +2,14 @@
 
 import { html, nothing } from 'lit';
 import { api, curl, path } from '../api.js';
-import { ago, compact, count, firstLine, status as statusBadge, timeText, visible } from '../format.js';
+import { ago, compact, count, status as statusBadge, timeText, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
 import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
 import { Filter, STATUSES, understood } from '../tasks/filter.js';
+import { errorLine } from '../tasks/words.js';
 import '../tasks/filters.js';
 
 const SETTLE = 500;
@@ -122,14 +123,14 @@ class TasksPage extends Page {
     const pages = this.#pages;
     return html`
       <h1>Tasks</h1>
-      <form class="row find" role="search" @submit=${this.#search}>
+      <search><form class="row find" @submit=${this.#search}>
         <input type="search" name="search" class="grow" aria-label="Find a task" autocomplete="off" spellcheck="false"
           placeholder="Id, key, or NAME=VALUE of the metadata" />
         <button type="submit" class="outline">Find</button>
         <button type="button" class="outline" aria-expanded=${this.wide} aria-controls="filters" @click=${() => (this.wide = !this.wide)}>
           Filters
         </button>
-      </form>
+      </form></search>
       <c-filters id="filters" ?hidden=${!this.wide} .filter=${this.#filter}
         @filter=${(e) => setQuery(e.detail)}></c-filters>
       ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)}
@@ -175,7 +176,7 @@ class TasksPage extends Page {
     const statuses = this.all
       ? new Set(this.#filter.status ? [this.#filter.status] : ['PENDING', 'RUNNING'])
       : new Set(picked.map((task) => task.status));
-    return html`<div class="row bulk" role="group" aria-label="Actions on many">
+    return html`<div class="row bulk">
       ${chosen
         ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
             ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
@@ -266,12 +267,12 @@ class TasksPage extends Page {
     return html`<tr class="linked">
       <td><input type="checkbox" aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
           .checked=${this.all || this.picked.has(task.id)} @change=${(e) => this.#pick(task.id, e.target.checked)} /></td>
-      <td data-label="Status">${statusBadge(task.status)}</td>
+      <td class="first">${statusBadge(task.status)}</td>
       <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
       <td data-label="Key">${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}</td>
       <td data-label="Due">${ago(task.dueAt)}</td>
       <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
-      <td data-label="Last error" class="clip-cell">${task.error ? html`<span class="error-line">${firstLine(task.error.message ?? task.error.kind)}</span>` : nothing}</td>
+      <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>
     </tr>`;
   }
 

@@ -1,7 +1,7 @@
 // A task in words: what happens next, why an attempt failed and what to do about it.
 
 import { html, nothing } from 'lit';
-import { ago, duration, time, visible } from '../format.js';
+import { ago, duration, firstLine, time, visible } from '../format.js';
 
 const FAILURES = {
   status: 'The target answered, but not with a success.',
@@ -56,6 +56,15 @@ export const errorText = (text, most = SHOWN) => {
     : html`<p class="error-text">${shown}</p>`;
 };
 
+/** One line for a cell: the error, and the beginning of what the target said with it. */
+export const errorLine = (task) => {
+  if (!task.error) return nothing;
+  const said = task.error.kind === 'status' && task.output ? task.output.slice(0, 500).replace(/\s+/g, ' ') : '';
+  return html`<span><span class="error-line">${firstLine(message(task.error))}</span> ${said
+      ? html`<small>${firstLine(said)}</small>`
+      : nothing}</span>`;
+};
+
 /** 'status 503', 'dns': the kind of a failure, short. */
 export const kind = (failure, status) =>
   failure === 'status' && status ? `status ${status}` : visible(failure ?? 'unknown').replaceAll('_', ' ');
@@ -84,7 +93,9 @@ const pending = (task, type) => {
     return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}
       (${time(task.nextAttemptAt)}).${paused}`;
   }
-  const who = type && !task.target && !type.target ? 'as soon as a worker asks for it' : 'as soon as there is room';
+  const target = task.target ?? type?.target;
+  const pulled = type && (!target || 'pull' in target);
+  const who = pulled ? 'as soon as a worker asks for it' : 'as soon as there is room';
   return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${paused}`;
 };
 

@@ -25,8 +25,7 @@ class MeTest {
 
   @Test
   void the_admin_key_is_no_row_and_may_do_everything_on_the_tenant_it_names() {
-    JsonNode me =
-        api.get("/v1/me").header("Carillon-Tenant", "acme").send().expect(200).json();
+    JsonNode me = api.get("/v1/me").header("Carillon-Tenant", "acme").send().expect(200).json();
 
     assertThat(me.propertyNames())
         .containsExactly("tenant", "role", "key", "name", "types", "permissions", "version");
@@ -46,8 +45,7 @@ class MeTest {
             .send()
             .expect(201);
 
-    String me =
-        api.request("GET", "/v1/me").as(made.text("key")).send().expect(200).body();
+    String me = api.request("GET", "/v1/me").as(made.text("key")).send().expect(200).body();
 
     assertThat(me)
         .isEqualTo(

@@ -18,6 +18,7 @@ import java.util.ArrayDeque;
 import java.util.Base64;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
@@ -73,9 +74,9 @@ class UiTest {
   }
 
   /** Everything that a browser could ever load, from the page on. */
-  private static TreeMap<String, TestApi.Reply> everythingReachable() {
+  private static Map<String, TestApi.Reply> everythingReachable() {
     JsonNode imports = Json.MAPPER.readTree(importMap()).get("imports");
-    TreeMap<String, TestApi.Reply> found = new TreeMap<>();
+    Map<String, TestApi.Reply> found = new TreeMap<>();
     Deque<String> todo = new ArrayDeque<>();
     LINKED.matcher(index()).results().forEach(link -> todo.add(link.group(1)));
     while (!todo.isEmpty()) {
@@ -109,9 +110,9 @@ class UiTest {
         .orElseThrow(() -> new AssertionError(from + " imports " + name));
   }
 
-  private static TreeSet<String> ownFiles() throws IOException, URISyntaxException {
+  private static Set<String> ownFiles() throws IOException, URISyntaxException {
     Path root = Path.of(Objects.requireNonNull(UiTest.class.getResource("/ui")).toURI());
-    TreeSet<String> names = new TreeSet<>();
+    Set<String> names = new TreeSet<>();
     try (Stream<Path> files = Files.walk(root)) {
       files
           .filter(Files::isRegularFile)
@@ -124,12 +125,15 @@ class UiTest {
 
   @Test
   void whatever_the_page_loads_is_there_and_whatever_is_ours_is_loaded() throws Exception {
-    TreeMap<String, TestApi.Reply> found = everythingReachable();
+    Map<String, TestApi.Reply> found = everythingReachable();
 
     assertThat(found.keySet()).containsAll(ownFiles().stream().map("/ui/"::concat).toList());
     found.forEach(
         (path, reply) -> {
-          String type = path.endsWith(".js") ? "text/javascript" : path.endsWith(".css") ? "text/css" : "image/svg+xml";
+          String type =
+              path.endsWith(".js")
+                  ? "text/javascript"
+                  : path.endsWith(".css") ? "text/css" : "image/svg+xml";
           assertThat(reply.header("content-type")).as(path).startsWith(type);
           assertThat(reply.header("x-content-type-options")).as(path).isEqualTo("nosniff");
         });
@@ -153,7 +157,8 @@ class UiTest {
 
       assertThat(text)
           .as(name)
-          .doesNotContain("innerHTML", "unsafeHTML", "insertAdjacentHTML", "document.write", "eval(")
+          .doesNotContain(
+              "innerHTML", "unsafeHTML", "insertAdjacentHTML", "document.write", "eval(")
           .doesNotContainPattern("<[^>]+\\sstyle=")
           .doesNotContainPattern("\\son[a-z]+=[\"$]");
     }
