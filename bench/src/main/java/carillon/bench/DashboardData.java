@@ -190,14 +190,14 @@ final class DashboardData {
              CASE WHEN t.state <> 'PENDING' THEN t.due_at + interval '200 ms' END,
              CASE t.state WHEN 'COMPLETED' THEN 200 WHEN 'DEAD' THEN 503 END,
              CASE t.state WHEN 'DEAD' THEN 'STATUS' END,
-             CASE WHEN n % 3 = 0 THEN 'order-' || n END,
-             CASE WHEN n % 50 = 7 AND t.kind = 'PUSH' THEN 'schedule-' || n / 50 % 200 END,
-             CASE WHEN n % 50 = 7 AND t.kind = 'PUSH' THEN t.due_at END,
+             CASE WHEN t.n % 3 = 0 THEN 'order-' || t.n END,
+             CASE WHEN t.n % 50 = 7 AND t.kind = 'PUSH' THEN 'schedule-' || t.n / 50 % 200 END,
+             CASE WHEN t.n % 50 = 7 AND t.kind = 'PUSH' THEN t.due_at END,
              '{payload}',
-             CASE WHEN n % 4 = 0 THEN jsonb_build_object('customer', 'c-' || n % 1000) END,
+             CASE WHEN t.n % 4 = 0 THEN jsonb_build_object('customer', 'c-' || t.n % 1000) END,
              CASE t.state WHEN 'COMPLETED' THEN '{"ok": true}' END,
              CASE t.state
-                 WHEN 'DEAD' THEN format('HTTP 503: backend %s refused order %s after %s ms', chr(97 + n % 25), n, n % 977)
+                 WHEN 'DEAD' THEN format('HTTP 503: backend %s refused order %s after %s ms', chr(97 + t.n % 25), t.n, t.n % 977)
              END
       FROM (
           SELECT t.*,
