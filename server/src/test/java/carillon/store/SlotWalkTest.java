@@ -95,7 +95,7 @@ class SlotWalkTest {
   @Test
   void every_match_comes_once_however_the_pages_end() {
     int matches = (DAYS * EACH_DAY + NEXT_WEEK) / 100;
-    for (int limit : List.of(1, 9, 10, 1_000)) {
+    for (int limit : List.of(9, 10, 1_000)) {
       assertThat(walk(filter(null, null, "a rare one"), limit).tasks())
           .as("limit %d", limit)
           .hasSize(matches)
