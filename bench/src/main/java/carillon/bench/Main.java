@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /** Runs the scenarios one after the other and writes down what came out. */
@@ -47,6 +46,7 @@ public final class Main {
   private final Progress progress = new Progress(System.err, Boolean.getBoolean("bench.terminal"));
   private final Results results = new Results();
   private final Results nodes = new Results();
+  private final Results dashboard = new Results();
 
   private Main(Options options, String command) {
     this.options = options;
@@ -97,18 +97,25 @@ public final class Main {
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());
       Systems systems = new Systems(postgres, DIRECTORY, options.server());
-      if (!options.only().equals(Set.of(Nodes.NAME))) {
+      if (options.only().isEmpty() || !Options.APART.containsAll(options.only())) {
         measureAll(systems);
       }
       for (int count : Nodes.COUNTS) {
         measure(nodes, Nodes.NAME, new Nodes(), Nodes.system(count), () -> systems.cluster(count));
       }
+      Plans plans = new Plans(postgres.log());
+      measure(
+          dashboard,
+          Dashboard.NAME,
+          new Dashboard(dashboard, plans),
+          "carillon",
+          systems::explained);
       facts.put("took", Duration.between(began, Instant.now()).toSeconds() + " s");
       Ratios.addTo(results);
-      System.out.print(Report.tables(results) + Report.tables(nodes));
-      write(facts, postgres.settings());
+      System.out.print(Report.tables(results) + Report.tables(nodes) + Report.tables(dashboard));
+      write(facts, postgres.settings(), plans);
     }
-    if (results.hasFailed() || nodes.hasFailed()) {
+    if (results.hasFailed() || nodes.hasFailed() || dashboard.hasFailed()) {
       delete(DIRECTORY.resolve("seed")); // all but the logs
       System.err.println(
           "Something could not be measured: see FAILED above, and the logs in " + DIRECTORY);
@@ -304,11 +311,15 @@ public final class Main {
     return text.toString();
   }
 
-  private void write(Map<String, String> facts, Map<String, String> settings) throws IOException {
+  private void write(Map<String, String> facts, Map<String, String> settings, Plans plans)
+      throws IOException {
+    Map<String, String> withSettings = new LinkedHashMap<>(facts);
+    withSettings.put("PostgreSQL", Report.listed(settings));
     if (!nodes.scenarios().isEmpty()) {
-      Map<String, String> withSettings = new LinkedHashMap<>(facts);
-      withSettings.put("PostgreSQL", Report.listed(settings));
       NodesReport.write(nodes, withSettings, options.out());
+    }
+    if (!dashboard.scenarios().isEmpty()) {
+      DashboardReport.write(dashboard, withSettings, plans.page(), options.out());
     }
     if (results.scenarios().isEmpty()) {
       return;

@@ -21,6 +21,12 @@ enum Metric {
   IDLE_STATEMENTS("idleStatements", "idle/s", 1),
   LOCK_WAIT("lockWaitMicros", "lock wait µs", 2),
   LOCK_WAITS("longLockWaits", "waits > 10 ms", 0),
+  WITHOUT("coreWithout", "core % without", 2),
+  WITH("coreWith", "core % with", 2),
+  DIFFERENCE("coreDifference", "difference", 2),
+  STATEMENTS_WITHOUT("statementsWithout", "statements/s without", 1),
+  STATEMENTS_WITH("statementsWith", "statements/s with", 1),
+  EVENTS("events", "events/s", 0),
   RSS("rssMb", "RSS MB", 0),
   RSS_PEAK("rssPeakMb", "peak MB", 0),
   OTHER("cpuOther", "other cores", 2);

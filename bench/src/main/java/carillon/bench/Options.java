@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the command line asks for.
  *
- * @param only scenarios to run; empty means all but {@link Nodes}
+ * @param only scenarios to run; empty means all but those {@link #APART}
  * @param systems to measure; empty means all
  * @param statements print where PostgreSQL's time went, after each scenario
  * @param server more options for {@code ./carillon server}
@@ -38,7 +38,11 @@ record Options(
           "http",
           Publishing.NAME,
           "rabbitmq",
-          Nodes.NAME);
+          Nodes.NAME,
+          Dashboard.NAME);
+
+  /** Only who asks for these gets them; each has a page of its own. */
+  static final Set<String> APART = Set.of(Nodes.NAME, Dashboard.NAME);
 
   static final List<String> SYSTEMS =
       Stream.concat(Stream.of("carillon", "sql", "raw"), Systems.PEERS.stream()).toList();
@@ -47,8 +51,9 @@ record Options(
       """
       bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
                 [--server "--concurrency 4096"] [--out DIR]
-      Results of everything, and those of nodes alone, go to bench/results, others to bench/target/results.
-      Only who asks for nodes gets it: it has a page of its own, nodes.md.
+      Results of everything, and those of nodes or dashboard alone, go to bench/results, others to
+      bench/target/results. Only who asks for nodes or dashboard gets it: each has a page of its own,
+      nodes.md and dashboard.md.
       Scenarios: %s
       Systems: %s
       """
@@ -75,7 +80,7 @@ record Options(
     if (out == null) {
       boolean whole =
           !quick
-              && (only.isEmpty() || only.equals(Set.of(Nodes.NAME)))
+              && (only.isEmpty() || (only.size() == 1 && APART.containsAll(only)))
               && systems.isEmpty()
               && server.isEmpty();
       out = Path.of(whole ? "bench/results" : "bench/target/results");
@@ -101,7 +106,7 @@ record Options(
   }
 
   boolean wants(String scenario, String system) {
-    return (only.isEmpty() ? !scenario.equals(Nodes.NAME) : only.contains(scenario))
+    return (only.isEmpty() ? !APART.contains(scenario) : only.contains(scenario))
         && (systems.isEmpty() || systems.contains(system));
   }
 }

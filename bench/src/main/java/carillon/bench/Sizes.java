@@ -13,6 +13,8 @@ import java.time.Duration;
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
  * @param bigBurst the same of the burst that takes long
+ * @param dashboard tasks that there are while pages are asked for
+ * @param watching how long streams are measured at a time
  * @param window over which the tasks of lateness are spread
  * @param enqueuing how long tasks are handed in one by one
  * @param rounds of drain, growth and snapshot, unless they take long
@@ -27,6 +29,8 @@ record Sizes(
     int pull,
     int burst,
     int bigBurst,
+    int dashboard,
+    Duration watching,
     Duration window,
     Duration enqueuing,
     int rounds,
@@ -42,6 +46,8 @@ record Sizes(
           30_000,
           20_000,
           100_000,
+          200_000,
+          Duration.ofSeconds(10),
           Duration.ofSeconds(5),
           Duration.ofSeconds(5),
           1,
@@ -57,6 +63,8 @@ record Sizes(
           150_000,
           50_000,
           500_000,
+          10_000_000,
+          Duration.ofSeconds(60),
           Duration.ofSeconds(20),
           Duration.ofSeconds(10),
           3,
@@ -98,6 +106,8 @@ record Sizes(
         pull,
         burst,
         bigBurst,
+        dashboard,
+        watching,
         window,
         enqueuing,
         Math.min(rounds, mostRounds),

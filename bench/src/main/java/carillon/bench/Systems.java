@@ -70,6 +70,13 @@ final class Systems {
     return CarillonCluster.start(database, directory, serverOptions, nodes, postgres.log());
   }
 
+  /** One of which the log can have every plan. */
+  CarillonServer explained() throws IOException, SQLException {
+    Database database = postgres.database();
+    database.execute(Plans.SETTINGS);
+    return CarillonServer.start(database, directory, serverOptions);
+  }
+
   SqlLimit sql() throws SQLException {
     return SqlLimit.start(postgres.database());
   }

@@ -17,6 +17,7 @@ import java.util.Locale;
 final class Wire implements AutoCloseable {
 
   private static final String LENGTH = "content-length:";
+  private static final String OK = "HTTP/1.1 2";
 
   private final Socket socket = new Socket();
   private final InputStream in;
@@ -45,13 +46,43 @@ final class Wire implements AutoCloseable {
     System.arraycopy(body, 0, request, start.length, body.length);
     out.write(request);
     out.flush();
+    return answer();
+  }
 
+  /** The same for what is only read. */
+  byte[] get(String path) throws IOException {
+    ask(path);
+    return answer();
+  }
+
+  /** Asks for what has no end; the body as it comes, with the lengths of its chunks in between. */
+  InputStream open(String path) throws IOException {
+    ask(path);
+    String status = line(in);
+    if (!status.startsWith(OK)) {
+      throw refused(status, in.readNBytes(length(in)));
+    }
+    length(in);
+    return in;
+  }
+
+  private void ask(String path) throws IOException {
+    out.write(
+        "GET %s HTTP/1.1\r\n%s\r\n".formatted(path, headers).getBytes(StandardCharsets.US_ASCII));
+    out.flush();
+  }
+
+  private byte[] answer() throws IOException {
     String status = line(in);
     byte[] answer = in.readNBytes(length(in));
-    if (!status.startsWith("HTTP/1.1 2")) {
-      throw new IOException(status + " " + new String(answer, StandardCharsets.UTF_8));
+    if (!status.startsWith(OK)) {
+      throw refused(status, answer);
     }
     return answer;
+  }
+
+  private static IOException refused(String status, byte[] answer) {
+    return new IOException(status + " " + new String(answer, StandardCharsets.UTF_8));
   }
 
   /** Reads the rest of a head; both sides here always say how long their bodies are. */

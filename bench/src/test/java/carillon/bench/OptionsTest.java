@@ -47,6 +47,17 @@ class OptionsTest {
   }
 
   @Test
+  void the_dashboard_is_measured_only_on_request_and_kept_on_a_page_of_its_own() {
+    Options options = Options.parse("--only", "dashboard");
+
+    assertThat(options.wants("dashboard", "carillon")).isTrue();
+    assertThat(options.out()).isEqualTo(Path.of("bench/results"));
+    assertThat(Options.parse("--only", "dashboard", "--quick").out())
+        .isEqualTo(Path.of("bench/target/results"));
+    assertThat(Options.parse().wants("dashboard", "carillon")).isFalse();
+  }
+
+  @Test
   void what_is_unknown_or_lacks_a_value_is_refused() {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
     assertThatThrownBy(() -> Options.parse("--only")).hasMessage("--only needs a value");

@@ -3,30 +3,18 @@ package carillon.store;
 import carillon.model.FailureKind;
 import carillon.model.Lane;
 import carillon.model.RetryPolicy;
-import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Reads tasks for showing: one, one with its story, or a page of them. */
 final class TaskReader {
-
-  /**
-   * How many rows one page looks through before it ends early, so that no filter makes a query
-   * long.
-   */
-  private static final int PAGE_REACH = 20_000;
-
-  /** And how many slots, for tenants with little in each. */
-  private static final int PAGE_SLOTS = 100;
 
   /** Of attempts and of transitions; there are pages for the rest. */
   private static final int STORY_LENGTH = 100;
@@ -234,44 +222,6 @@ final class TaskReader {
         : new Page<>(found.subList(0, limit), found.get(limit - 1).moment());
   }
 
-  private static final String SLOTS =
-      """
-      /* TaskReader.slots */
-      SELECT day
-      FROM carillon.slot
-      WHERE day <= ?
-        AND (?::boolean OR opens_at <= clock_timestamp())
-      ORDER BY day DESC
-      LIMIT ?
-      """;
-
-  // The filter looks only at rows that the inner part has reached, and the last of those always
-  // comes out, matching or
-  // not, to say where the next page goes on.
-  private static final String PAGE =
-      """
-      /* TaskReader.page */
-      WITH %s
-      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches, t.n = ? AS is_end
-      FROM (
-          SELECT t.*,
-                 row_number() OVER (ORDER BY t.id DESC) AS n,
-                 (?::int[] IS NULL OR t.lane = ANY (?::int[])) AND %s AS matches
-          FROM f, (
-              SELECT *
-              FROM carillon.task_{slot}
-              WHERE tenant = ?
-                AND id < ?
-              ORDER BY id DESC
-              LIMIT ?
-          ) t
-      ) t
-      WHERE t.matches OR t.n = ?
-      ORDER BY t.id DESC
-      LIMIT ?
-      """
-          .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
-
   private static final String BY_KEY =
       """
       /* TaskReader.byKey */
@@ -288,12 +238,11 @@ final class TaskReader {
       """
           .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
 
-  private static final TaskId LAST_ID = new TaskId(new UUID(-1L, -1L));
-
   Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return filter.key() == null
-        ? db.inTransaction(tx -> pageBySlot(tx, tenant, filter, limit, before, withPayload))
+        ? db.inTransaction(
+            tx -> new SlotWalk(tx, this, tenant, filter, withPayload).page(limit, before))
         : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
   }
 
@@ -313,87 +262,12 @@ final class TaskReader {
                 withPayload,
                 tenant,
                 filter.key(),
-                before == null ? LAST_ID : before,
+                before == null ? SlotWalk.LAST_ID : before,
                 lanes(tx, tenant, filter.type()),
                 limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
-  }
-
-  /** A row that a page looked at; the end is where its reach was over, matching or not. */
-  private record Reached(TaskView task, boolean matches, boolean isEnd) {}
-
-  private Page<TaskView, TaskId> pageBySlot(
-      Tx tx,
-      TenantId tenant,
-      TaskFilter filter,
-      int limit,
-      @Nullable TaskId before,
-      boolean withPayload) {
-    Slot from = before == null ? new Slot(LocalDate.of(9999, 1, 1)) : before.slot();
-    // Nothing is claimed in a slot before it opens, so nothing has completed there.
-    boolean alsoClosed = filter.state() != TaskState.COMPLETED;
-    List<Slot> slots =
-        tx.query(
-            SLOTS,
-            row -> new Slot(row.getObject("day", LocalDate.class)),
-            from,
-            alsoClosed,
-            PAGE_SLOTS);
-    List<TaskView> items = new ArrayList<>();
-    int reach = PAGE_REACH;
-    for (Slot slot : slots) {
-      int room = limit - items.size();
-      List<Reached> reached = page(tx, slot, tenant, filter, before, withPayload, reach, room + 1);
-      for (Reached row : reached) {
-        if (row.matches() && items.size() == limit) {
-          return new Page<>(items, items.getLast().id());
-        }
-        if (row.matches()) {
-          items.add(row.task());
-        }
-      }
-      boolean endedEarly = !reached.isEmpty() && reached.getLast().isEnd();
-      if (endedEarly) {
-        return new Page<>(items, reached.getLast().task().id());
-      }
-      reach = Math.max(1, reach - reached.size());
-    }
-    boolean isLast = slots.size() < PAGE_SLOTS;
-    return new Page<>(items, isLast ? null : before(slots.getLast()));
-  }
-
-  /** The smallest id of a slot: everything before it lies in earlier slots. */
-  private static TaskId before(Slot slot) {
-    long millis = slot.day().toEpochDay() * 86_400_000L;
-    return new TaskId(new UUID(millis << 16 | 0x7000, 0x8000_0000_0000_0000L));
-  }
-
-  private List<Reached> page(
-      Tx tx,
-      Slot slot,
-      TenantId tenant,
-      TaskFilter filter,
-      @Nullable TaskId before,
-      boolean withPayload,
-      int reach,
-      int limit) {
-    Column lanes = filter.type() == null ? null : lanes(tx, tenant, filter.type());
-    return tx.query(
-        Sql.forSlot(PAGE, slot),
-        row -> new Reached(view(row), row.getBoolean("matches"), row.getBoolean("is_end")),
-        FilterSql.arguments(
-            filter,
-            withPayload,
-            reach,
-            lanes,
-            lanes,
-            tenant,
-            before == null ? LAST_ID : before,
-            reach,
-            reach,
-            limit));
   }
 
   TaskView view(ResultSet row) throws SQLException {

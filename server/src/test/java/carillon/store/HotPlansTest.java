@@ -43,6 +43,7 @@ class HotPlansTest {
           Redrives.class,
           RedriveUndo.class,
           Slots.class,
+          SlotWalk.class,
           StatsReader.class,
           TaskCancels.class,
           TaskChanges.class,
