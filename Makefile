@@ -1,6 +1,6 @@
 # What one does with Carillon. Everything else is behind ./carillon --help.
 
-# What the program and its tools are made of. The Spring Boot starter and the examples are not.
+# What the program and its tools are made of. The Spring Boot starter, the examples and the browser's tests are not.
 modules := client server bench chaos
 sources := $(shell find pom.xml $(modules:=/pom.xml) $(modules:=/src/main) 2>/dev/null)
 built := server/target/.built
@@ -18,7 +18,7 @@ $(built): $(sources)
 	@mkdir -p server/target
 	@touch server/target/.building
 	@echo "Building ..."
-	@tools/mvn package -pl '!spring,!examples' -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
+	@tools/mvn package -pl '!spring,!examples,!browser' -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
 	  { grep -E '^(\[(WARNING|ERROR)\] .|No )' server/target/build.log >&2; exit 1; }
 	@tools/java-cds
 	@mv server/target/.building $(built)
@@ -28,7 +28,7 @@ run: build ## start one node on an embedded PostgreSQL, data in ./data
 
 test: fmt-check ## check the formatting, install what the tests need and run all of them
 	@tools/packages
-	@tools/mvn verify
+	@tools/mvn -T 2 verify
 	@tools/packages --say
 
 bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results

@@ -14,6 +14,9 @@ const tick = (label) => (isTime(label) ? timeText(label).replace(/:\d\d$/, '') :
 
 const long = (label) => (isTime(label) ? timeText(label) : label);
 
+/** A value without neighbours has no line that would show it. */
+const isAlone = (values, at) => [at - 1, at + 1].every((i) => values[i] === null || values[i] === undefined);
+
 const UNITS = {
   seconds: (n) => span(n),
   number: (n) => compact(n),
@@ -114,7 +117,7 @@ class ChartPart extends LitElement {
         borderColor: colour,
         backgroundColor: this.kind === 'bar' ? colour : `${colour}38`, // tones are written #rrggbb
         borderWidth: this.kind === 'bar' ? 0 : 1.75,
-        pointRadius: this.labels.length === 1 ? 2 : 0,
+        pointRadius: one.values.map((_, at) => (isAlone(one.values, at) ? 2 : 0)),
         pointHitRadius: 8,
         fill: filled ? (this.kind === 'stacked' && i > 0 ? '-1' : 'origin') : false,
         tension: 0.25,

@@ -71,7 +71,7 @@ export const seconds = (iso) => {
 export const duration = (iso) => {
   const length = seconds(iso);
   if (length === null) return NONE;
-  return (length < 0 ? '-' : '') + span(length);
+  return (length <= -0.001 ? '-' : '') + span(length);
 };
 
 /** '3 min ago' or 'in 3 min', as text. */

@@ -79,26 +79,28 @@ public final class Activity {
                 Column.longs(rows, row -> row.counts().of(Kind.EXPIRED))));
   }
 
-  private static final String FORGET =
+  private static final String FORGET_MINUTES =
       """
       /* Activity.forgetOld */
       DELETE FROM carillon.activity
       WHERE ctid = ANY (ARRAY(
           SELECT ctid
           FROM carillon.activity
-          WHERE span = ?
+          WHERE span = 1
             AND at < (SELECT clock_timestamp() - make_interval(secs => ?))
           ORDER BY at
           LIMIT ?
       ))
       """;
 
+  private static final String FORGET_HOURS = FORGET_MINUTES.replace("span = 1", "span = 60");
+
   /** Forgets minutes of the day before yesterday and hours of last week; says how many rows. */
   public int forgetOld(int limit) {
     return db.inTransaction(
         tx ->
             Math.max(
-                tx.update(FORGET, 1, Sql.seconds(MINUTES_KEPT), limit),
-                tx.update(FORGET, 60, Sql.seconds(HOURS_KEPT), limit)));
+                tx.update(FORGET_MINUTES, Sql.seconds(MINUTES_KEPT), limit),
+                tx.update(FORGET_HOURS, Sql.seconds(HOURS_KEPT), limit)));
   }
 }

@@ -175,7 +175,7 @@ public final class ActivityReader {
       /* ActivityReader.series */
       SELECT date_bin(make_interval(secs => ?), a.at, ?) AS since, %s AS counts
       FROM carillon.activity a
-      WHERE a.span = 1
+      WHERE a.span = ? -- not 1: there is an index for the janitor that would do
         AND a.tenant = ?
         AND a.type = ANY (?)
         AND a.at >= ?
@@ -202,6 +202,7 @@ public final class ActivityReader {
                         Sql.requiredInstant(row, "since"), Counts.of(Sql.longs(row, "counts"))),
                 Sql.seconds(step),
                 from,
+                MINUTES,
                 tenant,
                 Column.texts(types, type -> type),
                 from));

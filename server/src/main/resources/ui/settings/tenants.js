@@ -60,7 +60,7 @@ class Tenants extends LitElement {
       ${isNew
         ? html`<label
             >Name
-            <input name="name" required pattern="[a-z0-9][a-z0-9-]{0,62}" autocomplete="off" placeholder="acme" />
+            <input name="name" required pattern="[a-z0-9][a-z0-9\\-]{0,62}" autocomplete="off" placeholder="acme" />
             <small>Lower-case letters, digits and dashes.</small>
           </label>`
         : nothing}

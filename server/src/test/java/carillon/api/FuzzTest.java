@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class FuzzTest {
 
   private static final long SEED = 20261115;
-  private static final Duration LENGTH = Duration.ofSeconds(20);
+  private static final Duration LENGTH = Duration.ofSeconds(10);
 
   private static final List<String> BODIES =
       List.of(

@@ -21,14 +21,14 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Kills the program while it takes tasks in and delivers them; nothing may be lost by that. */
 class CrashTest {
 
   private static final int TASKS = Integer.getInteger("carillon.e2e.crash-tasks", 10_000);
+  private static final int KILLS = 3;
   private static final int BATCH = Math.max(1, TASKS / 40);
 
   /** How far the producer may be ahead of the deliveries, so that both go on until the end. */
@@ -45,9 +45,8 @@ class CrashTest {
   private final Queue<String> accepted = new ConcurrentLinkedQueue<>();
   private final Set<String> inDoubt = ConcurrentHashMap.newKeySet();
 
-  @ParameterizedTest(name = "killed {0} times")
-  @ValueSource(ints = {1, 3})
-  void what_was_accepted_is_completed_once_however_often_the_program_is_killed(int kills)
+  @Test
+  void what_was_accepted_is_completed_once_however_often_the_program_is_killed()
       throws InterruptedException {
     Path dataDir = servers.newDataDir();
     try (Receiver receiver = Receiver.start()) {
@@ -58,7 +57,7 @@ class CrashTest {
               "/v1/types/crash",
               Map.of("target", Map.of("http", Map.of("url", receiver.url("/")))));
       Thread producer = Thread.ofPlatform().start(() -> produce(receiver));
-      for (int kill = 1; kill <= kills; kill++) {
+      for (int kill = 1; kill <= KILLS; kill++) {
         int delivered = TASKS * (10 + 15 * kill) / 100;
         CountDownLatch dead = new CountDownLatch(1);
         receiver.answering(_ -> answer(receiver.count() < delivered, dead));
@@ -77,9 +76,9 @@ class CrashTest {
 
       System.out.printf(
           "crash: %d tasks, %d kills, %d batches in doubt, %d deliveries%n",
-          TASKS, kills, inDoubt.size(), receiver.count());
+          TASKS, KILLS, inDoubt.size(), receiver.count());
       assertThat(accepted).hasSize(TASKS);
-      assertThat(receiver.count() - TASKS).as("repeats").isGreaterThanOrEqualTo(kills * IN_FLIGHT);
+      assertThat(receiver.count() - TASKS).as("repeats").isGreaterThanOrEqualTo(KILLS * IN_FLIGHT);
       assertEachCompletedOnce(database);
       assertDeliveredWithGrowingFences(receiver);
     }

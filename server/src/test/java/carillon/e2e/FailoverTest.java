@@ -71,6 +71,7 @@ class FailoverTest {
         assertThat(server.isAlive()).isTrue();
         assertThat(server.metric("carillon_database_timeline")).isEqualTo(2);
         assertThat(server.errors()).contains("the database is on timeline 2 after 1");
+        server.kill9(); // without a database its stop would take long
       }
     }
   }
@@ -157,6 +158,7 @@ class FailoverTest {
             .isEqualTo(1);
         assertEndedOnce(promoted);
         assertThat(server.isAlive()).isTrue();
+        server.kill9();
       }
     }
   }

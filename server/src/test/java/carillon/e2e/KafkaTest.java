@@ -39,6 +39,7 @@ class KafkaTest {
   private static SecureKafka secure;
   private static KafkaBroker broker;
   private static Database database;
+  private static ServerProcess server;
   private static Carillon carillon;
 
   @BeforeAll
@@ -47,7 +48,7 @@ class KafkaTest {
     broker = KafkaBroker.start(directory, secure.brokerSettings());
     Db.Address address = Postgres.freshDatabase();
     database = new Database(address);
-    ServerProcess server =
+    server =
         servers.startOn(
             address,
             "--kafka",
@@ -60,6 +61,7 @@ class KafkaTest {
   @AfterAll
   static void stop() {
     carillon.close();
+    server.kill9(); // its stop would wait for the broker
     broker.close();
   }
 

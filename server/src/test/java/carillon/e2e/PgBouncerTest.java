@@ -1,5 +1,6 @@
 package carillon.e2e;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,12 +10,14 @@ import carillon.store.Db;
 import carillon.testkit.PgBouncer;
 import carillon.testkit.Postgres;
 import carillon.testkit.Receiver;
+import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +31,8 @@ class PgBouncerTest {
 
   @RegisterExtension final Servers servers = new Servers();
   @TempDir Path directory;
+
+  private @Nullable ServerProcess node;
 
   @Test
   void who_does_not_say_that_it_is_there_is_told_how() {
@@ -46,7 +51,7 @@ class PgBouncerTest {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS);
         Receiver receiver = Receiver.start();
-        Carillon api = servers.startOn(pooler.address(), "--pooler", "transaction").connect()) {
+        Carillon api = startOn(pooler)) {
       receiver.answering(
           delivery -> delivery.path().equals("/moody") && delivery.attempt() == 1 ? 500 : 200);
       api.put("/v1/schedules/tick", Map.of("type", "tick", "every", "1s", "target", discard()));
@@ -79,7 +84,13 @@ class PgBouncerTest {
                       + " AND datname = current_database()")) // others share the server
           .as("sessions that all of this took")
           .isBetween(1L, (long) SESSIONS);
+      assertThat(requireNonNull(node).stop()).isZero();
     }
+  }
+
+  private Carillon startOn(PgBouncer pooler) {
+    node = servers.startOn(pooler.address(), "--pooler", "transaction");
+    return node.connect();
   }
 
   private static Map<String, Object> discard() {

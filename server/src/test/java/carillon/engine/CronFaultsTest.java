@@ -42,7 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Three planners, 100 schedules, ten minutes of injected time, and faults by a seed: sessions end
+ * Three planners, 100 schedules, six minutes of injected time, and faults by a seed: sessions end
  * between any two statements and at the commit, planners go on with an old time or in a term that
  * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says,
  * and each has one task.
@@ -54,7 +54,7 @@ class CronFaultsTest {
 
   private static final int SCHEDULES = 100;
   private static final int PLANNERS = 3;
-  private static final Duration RUN = Duration.ofMinutes(10);
+  private static final Duration RUN = Duration.ofMinutes(6);
   private static final int DEADLY = 1_000_000;
 
   /** Whether planners prove that they lead; if not, all of them do. */

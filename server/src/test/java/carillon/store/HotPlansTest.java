@@ -121,7 +121,8 @@ class HotPlansTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Activity, FORGET, activity_age, at <",
+    "Activity, FORGET_MINUTES, activity_minutes, at <",
+    "Activity, FORGET_HOURS, activity_hours, at <",
     "Alerts, RAISE, dead_letter_kind, died_at >",
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"

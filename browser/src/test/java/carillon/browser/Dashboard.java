@@ -1,0 +1,206 @@
+package carillon.browser;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.client.Carillon;
+import com.microsoft.playwright.BrowserContext;
+import com.microsoft.playwright.Page;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * The dashboard for a test class: a tenant of its own, and for each test a tab that is watched.
+ *
+ * <p>A test that passes has nothing in its {@link Complaints}; one that fails leaves a picture.
+ */
+final class Dashboard
+    implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
+
+  private static final Path PICTURES = Path.of("target/screenshots");
+
+  private final Map<String, String> keys = new HashMap<>();
+  private @Nullable Site site;
+  private @Nullable String key;
+  private @Nullable String tenant;
+  private @Nullable Carillon carillon;
+  private @Nullable BrowserContext context;
+  private @Nullable Page page;
+  private final Complaints complaints = new Complaints();
+
+  @Override
+  public void beforeAll(ExtensionContext test) {
+    site = Site.of(test);
+    tenant = test.getRequiredTestClass().getSimpleName().toLowerCase(Locale.ROOT);
+    admin().put("/v1/tenants/" + tenant, Map.of());
+    key = newKey("owner", "Owner");
+    carillon = site.connect(key);
+  }
+
+  @Override
+  public void beforeEach(ExtensionContext test) {
+    complaints.forget();
+    page = null;
+  }
+
+  @Override
+  public void afterEach(ExtensionContext test) {
+    Page page = this.page;
+    if (page == null) {
+      return;
+    }
+    try {
+      if (test.getExecutionException().isPresent()) {
+        String name = test.getRequiredTestClass().getSimpleName() + "." + test.getDisplayName();
+        save(page, "failed-" + name.replaceAll("[^A-Za-z0-9._-]", ""));
+        System.err.println("complaints: " + complaints.list());
+      } else {
+        assertThat(complaints.list()).as("what went wrong unseen").isEmpty();
+      }
+    } finally {
+      page.context().pages().forEach(Page::close);
+    }
+  }
+
+  @Override
+  public void afterAll(ExtensionContext test) {
+    if (context != null) {
+      context.close();
+    }
+  }
+
+  /** Signs in as this class' owner and goes to a route such as {@code /tasks?status=DEAD}. */
+  Page open(String route) {
+    return open(route, Look.LIGHT);
+  }
+
+  Page open(String route, Look look) {
+    return open(route, look, ownerKey());
+  }
+
+  /** The same with another key. */
+  Page open(String route, Look look, String key) {
+    Page page = newPage(look);
+    page.addInitScript(SIGNED_IN.formatted(key)); // as if typed, which SignInTest does
+    page.navigate(site().url() + "/#" + route);
+    settle(page);
+    return page;
+  }
+
+  private static final String SIGNED_IN =
+      "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');";
+
+  /** Opens the address as somebody does who is not signed in. */
+  Page openSignedOut(String route, Look look) {
+    Page page = newPage(look);
+    page.navigate(site().url() + "/#" + route);
+    return page;
+  }
+
+  private Page newPage(Look look) {
+    BrowserContext context = this.context;
+    if (context == null) {
+      context = site().browser().newContext(Look.options());
+      context.setDefaultTimeout(Site.PATIENCE_MILLIS);
+      complaints.watch(context);
+      this.context = context;
+    }
+    Page page = context.newPage();
+    look.on(page);
+    this.page = page;
+    return page;
+  }
+
+  static void signIn(Page page, String key) {
+    page.getByLabel("API key").fill(key);
+    Parts.button(page, "Sign in").click();
+  }
+
+  /** Goes to another route of the page that is open. */
+  static void go(Page page, String route) {
+    leave(page, route);
+    settle(page);
+  }
+
+  /** The same where something else may come of it. */
+  static void leave(Page page, String route) {
+    page.evaluate("route => { location.hash = route; }", route);
+  }
+
+  /** Returns when the page has its heading and nothing on it is still being fetched. */
+  static void settle(Page page) {
+    page.locator("header.top ~ main h1").first().waitFor();
+    page.waitForFunction("() => !document.querySelector('main :is([aria-busy=true], .loading)')");
+  }
+
+  /** An answer with this status is part of the test. */
+  void expect(int status) {
+    complaints.expect(status);
+  }
+
+  /** Keeps what the tab shows among the build's artefacts. */
+  static void picture(Page page, String name, Look look) {
+    look.on(page);
+    save(page, name + "-" + look);
+  }
+
+  private static void save(Page page, String name) {
+    page.screenshot(new Page.ScreenshotOptions().setPath(PICTURES.resolve(name + ".png")));
+  }
+
+  /** A new key of this class' tenant. */
+  String newKey(String role, String name, String... types) {
+    Map<String, Object> wanted =
+        types.length == 0
+            ? Map.of("name", name, "role", role)
+            : Map.of("name", name, "role", role, "types", List.of(types));
+    JsonNode made = admin().withTenant(tenant()).post("/v1/keys", wanted);
+    keys.put(made.get("key").asString(), made.get("id").asString());
+    return made.get("key").asString();
+  }
+
+  void revoke(String key) {
+    admin().withTenant(tenant()).delete("/v1/keys/" + keys.get(key));
+  }
+
+  String tenant() {
+    return there(tenant);
+  }
+
+  String ownerKey() {
+    return there(key);
+  }
+
+  String adminKey() {
+    return site().adminKey();
+  }
+
+  /** The API as this class' owner has it. */
+  Carillon carillon() {
+    return there(carillon);
+  }
+
+  Carillon admin() {
+    return site().connect(adminKey());
+  }
+
+  private Site site() {
+    return there(site);
+  }
+
+  private static <T> T there(@Nullable T value) {
+    if (value == null) {
+      throw new IllegalStateException("not before the class starts");
+    }
+    return value;
+  }
+}

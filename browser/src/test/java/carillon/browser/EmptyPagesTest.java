@@ -1,0 +1,63 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.microsoft.playwright.Page;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a newcomer sees: pages with nothing on them say what would be there and how it comes. */
+class EmptyPagesTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  @ParameterizedTest
+  @CsvSource({
+    "/overview, /v1/tasks",
+    "/tasks, /v1/tasks",
+    "/schedules, /v1/schedules/",
+    "/types, /v1/types/",
+  })
+  void an_empty_page_has_the_command_that_fills_it(String route, String path) {
+    Page page = dashboard.open(route);
+
+    assertThat(Parts.main(page)).containsText("curl");
+    assertThat(Parts.main(page)).containsText(path);
+    assertThat(Parts.main(page)).containsText("$CARILLON_KEY");
+    Dashboard.picture(page, "empty" + route.replace('/', '-'), Look.LIGHT);
+    Axe.check(page, route + " without anything");
+  }
+
+  @Test
+  void no_dead_letters_is_good_news() {
+    Page page = dashboard.open("/dead-letters");
+
+    assertThat(page.locator("main .empty")).isVisible();
+    Axe.check(page, "no dead letters");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/tasks/01890000-0000-7000-8000-000000000000",
+    "/tasks/not-an-id",
+    "/schedules/none",
+    "/types/none"
+  })
+  void what_is_not_there_is_said_not_to_be(String route) {
+    dashboard.expect(404);
+    dashboard.expect(400);
+    Page page = dashboard.open(route);
+
+    assertThat(Parts.alert(page).or(page.locator("main .empty")).first()).isVisible();
+    Axe.check(page, route);
+  }
+
+  @Test
+  void an_unknown_address_leads_somewhere() {
+    Page page = dashboard.open("/no/such/page?x=%3Cb%3E");
+
+    assertThat(Parts.heading(page)).isVisible();
+  }
+}

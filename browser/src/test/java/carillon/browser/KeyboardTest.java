@@ -1,0 +1,148 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.microsoft.playwright.Page;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The dashboard without a mouse. */
+class KeyboardTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static final Receiver receiver = new Receiver();
+
+  @BeforeAll
+  static void fill() {
+    new Samples(dashboard.carillon(), receiver).make();
+  }
+
+  @AfterAll
+  static void close() {
+    receiver.close();
+  }
+
+  @Test
+  void two_keys_go_to_each_page_and_its_heading_has_the_focus() {
+    Page page = dashboard.open("/settings", Look.LIGHT, dashboard.adminKey());
+    for (String place :
+        new String[] {
+          "o Overview", "t Tasks", "d Dead letters", "s Schedules", "y Types", "c Cluster",
+          "e Settings"
+        }) {
+      page.keyboard().press("g");
+      page.keyboard().press(place.substring(0, 1));
+
+      assertThat(page).hasTitle(place.substring(2) + " · Carillon");
+      assertThat(Parts.heading(page)).isFocused();
+    }
+  }
+
+  @Test
+  void a_question_mark_shows_the_keys_and_escape_gives_the_focus_back() {
+    Page page = dashboard.open("/tasks");
+
+    page.keyboard().press("?");
+    assertThat(Parts.dialog(page)).containsText("Search");
+    Axe.check(page, "keyboard help");
+    page.keyboard().press("Escape");
+
+    assertThat(Parts.dialog(page)).hasCount(0);
+    assertThat(Parts.heading(page)).isFocused();
+  }
+
+  @Test
+  void the_first_stop_skips_the_navigation() {
+    Page page = dashboard.open("/tasks");
+
+    page.locator("a, button, input, select").first().focus();
+    assertThat(page.locator("a.skip")).isFocused();
+    assertThat(page.locator("a.skip")).isInViewport();
+    page.keyboard().press("Enter");
+
+    assertThat(page.locator("main")).isFocused();
+  }
+
+  @Test
+  void a_dead_task_is_found_read_and_redriven_by_keys_alone() {
+    receiver.answers("/invoice", 200, "{\"ok\":true}");
+    Page page = dashboard.open("/overview");
+
+    page.keyboard().press("g");
+    page.keyboard().press("t");
+    assertThat(page).hasTitle("Tasks · Carillon");
+    page.keyboard().press("/");
+    page.keyboard().type(Samples.ORDER);
+    page.keyboard().press("Enter");
+    tabTo(page, "main tbody a");
+    page.keyboard().press("Enter");
+    assertThat(Parts.main(page)).containsText(Samples.REASON);
+    tabTo(page, "main button:text-is('Redrive')");
+    page.keyboard().press("Enter");
+    if (Parts.dialog(page).isVisible()) {
+      page.keyboard().press("Enter");
+    }
+
+    assertThat(Parts.main(page)).containsText("Completed");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/overview", "/tasks", "/dead-letters", "/schedules", "/types", "/settings"})
+  void every_stop_is_seen_and_none_is_a_trap(String route) {
+    Page page = dashboard.open(route);
+    page.locator("a.skip").focus();
+    int stops = 0;
+    do {
+      page.keyboard().press("Tab");
+      Assertions.assertThat(page.evaluate(IS_SEEN)).as("stop %d of %s", stops, route).isEqualTo("");
+      stops++;
+    } while (stops < MOST_STOPS && !(boolean) page.evaluate(IS_AGAIN));
+
+    Assertions.assertThat(stops).isBetween(8, MOST_STOPS - 1);
+  }
+
+  private static final int MOST_STOPS = 400;
+
+  /** Whether the tour of the page is over: it left the page, or is where it was before. */
+  private static final String IS_AGAIN =
+      """
+      () => {
+        const at = document.activeElement;
+        window.stops ??= new Set();
+        const again = at === document.body || window.stops.has(at);
+        window.stops.add(at);
+        return again;
+      }
+      """;
+
+  /** Empty if one sees where the focus is. */
+  private static final String IS_SEEN =
+      """
+      () => {
+        const at = document.activeElement;
+        if (at === document.body) return '';
+        const box = at.getBoundingClientRect();
+        const style = getComputedStyle(at);
+        const marked = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+        return box.width > 0 && box.height > 0 && marked ? '' : at.outerHTML.slice(0, 200);
+      }
+      """;
+
+  private static void tabTo(Page page, String selector) {
+    for (int i = 0; i < 200; i++) {
+      if (page.locator(selector).first().isVisible()
+          && (boolean)
+              page.locator(selector).first().evaluate("e => e === document.activeElement")) {
+        return;
+      }
+      page.keyboard().press("Tab");
+    }
+    throw new AssertionError("no way to " + selector);
+  }
+}

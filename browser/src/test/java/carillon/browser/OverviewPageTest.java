@@ -1,0 +1,109 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import carillon.client.NewTask;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** How it goes, and what needs somebody. */
+class OverviewPageTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static final Receiver receiver = new Receiver();
+
+  @BeforeAll
+  static void fill() {
+    new Samples(dashboard.carillon(), receiver).make();
+  }
+
+  @AfterAll
+  static void close() {
+    receiver.close();
+  }
+
+  private static Locator tile(Page page, String name) {
+    return page.locator(".tile", new Page.LocatorOptions().setHasText(name));
+  }
+
+  @Test
+  void numbers_change_while_one_looks() {
+    Page page = dashboard.open("/overview");
+    assertThat(page.locator(".live")).containsText("Live");
+    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("[4-9]\\d"));
+    assertThat(tile(page, "In flight")).containsText("2");
+
+    dashboard
+        .carillon()
+        .enqueueAll(IntStream.range(0, 500).mapToObj(_ -> NewTask.of("welcome-mail")).toList());
+
+    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("5[4-9]\\d"));
+  }
+
+  @Test
+  void what_needs_attention_leads_to_where_it_is_mended() {
+    Page page = dashboard.open("/overview");
+    Locator list = page.locator("ul.attentions");
+    assertThat(list).containsText("Type newsletter is paused");
+    assertThat(list).containsText("until the new bank is connected");
+
+    page.locator("ul.attentions li", new Page.LocatorOptions().setHasText("invoice dies"))
+        .getByRole(AriaRole.LINK)
+        .click();
+
+    assertThat(page).hasTitle("Dead letters · Carillon");
+    assertThat(Parts.main(page)).containsText("the target answered 500");
+  }
+
+  @Test
+  void types_are_sorted_by_any_column() {
+    Page page = dashboard.open("/overview");
+
+    Locator table = page.locator("section[aria-labelledby=types] table");
+    table.getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead")).click();
+
+    assertThat(table.locator("tbody tr").first()).containsText("invoice");
+    assertThat(table.locator("th[aria-sort=descending]")).hasCount(1);
+  }
+
+  @Test
+  void charts_have_their_numbers_as_a_table_too() {
+    Page page = dashboard.open("/overview");
+    Locator chart = page.locator("c-chart").first();
+    assertThat(chart.locator("canvas"))
+        .hasAttribute("aria-label", Pattern.compile("Tasks in a minute.*completed.*"));
+
+    chart.getByText("as a table").click();
+    assertThat(chart.locator("tbody tr").nth(59)).isVisible();
+    Parts.button(page, "Last day").click();
+
+    assertThat(chart.locator("tbody tr").nth(200)).isVisible();
+  }
+
+  @Test
+  void an_admin_sees_every_tenant_and_goes_to_one() {
+    Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
+
+    Parts.button(page, dashboard.tenant()).click();
+
+    assertThat(page.getByLabel("Tenant")).hasValue(dashboard.tenant());
+    assertThat(tile(page, "In flight")).containsText("2");
+  }
+
+  @Test
+  void a_key_for_some_types_sees_those_only() {
+    String key = dashboard.newKey("producer", "Mailer", "welcome-mail");
+    Page page = dashboard.open("/overview", Look.LIGHT, key);
+
+    assertThat(Parts.main(page)).containsText("welcome-mail");
+    assertThat(Parts.main(page)).not().containsText("invoice");
+  }
+}

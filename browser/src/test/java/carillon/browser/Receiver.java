@@ -1,0 +1,59 @@
+package carillon.browser;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The target of the tests' deliveries: answers each path as it was told, others with 200. */
+final class Receiver implements AutoCloseable {
+
+  private record Answer(int status, String body) {}
+
+  private final Map<String, Answer> answers = new ConcurrentHashMap<>();
+  private final HttpServer server;
+
+  Receiver() {
+    try {
+      server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    server.createContext("/", this::answer);
+    server.start();
+  }
+
+  private void answer(HttpExchange exchange) throws IOException {
+    Answer answer =
+        answers.getOrDefault(exchange.getRequestURI().getPath(), new Answer(200, "{\"ok\":true}"));
+    byte[] body = answer.body.getBytes(StandardCharsets.UTF_8);
+    exchange.getRequestBody().readAllBytes();
+    exchange.getResponseHeaders().set("Content-Type", "application/json");
+    exchange.sendResponseHeaders(answer.status, body.length == 0 ? -1 : body.length);
+    exchange.getResponseBody().write(body);
+    exchange.close();
+  }
+
+  /** From now on. */
+  void answers(String path, int status, String body) {
+    answers.put(path, new Answer(status, body));
+  }
+
+  Map<String, Object> target(String path) {
+    return Map.of("http", Map.of("url", url(path)));
+  }
+
+  String url(String path) {
+    return "http://127.0.0.1:" + server.getAddress().getPort() + path;
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+  }
+}

@@ -1,0 +1,101 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import java.util.Map;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Keys and tenants. */
+class SettingsPageTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  @Test
+  void a_key_is_made_shown_once_and_works() {
+    Page page = dashboard.open("/settings");
+
+    Parts.button(page, "New key").click();
+    Locator dialog = Parts.dialog(page);
+    dialog.getByLabel("Name").fill("Mailer <b>");
+    dialog.getByLabel("Role").selectOption("producer");
+    dialog.getByLabel("Only these types").fill("mail, letter");
+    dialog.getByLabel("Ends").selectOption("30");
+    Axe.check(page, "new key");
+    Parts.confirm(page, "Make it");
+    String key = dialog.locator("pre").innerText();
+    Axe.check(page, "the key");
+    Parts.confirm(page, "I have kept it");
+
+    assertThat(Parts.rows(page, "Mailer <b>")).containsText("mail, letter");
+    assertThat(Parts.rows(page, "Mailer <b>")).containsText("in 29 d");
+    Assertions.assertThat(page.content()).doesNotContain(key);
+    Page own = dashboard.open("/settings?tab=about", Look.LIGHT, key);
+    assertThat(Parts.main(own)).containsText("producer");
+    own.close();
+  }
+
+  @Test
+  void a_key_is_revoked() {
+    dashboard.newKey("viewer", "To be revoked");
+    Page page = dashboard.open("/settings");
+
+    Parts.button(Parts.rows(page, "To be revoked"), "Revoke").click();
+    Parts.confirm(page, "Revoke");
+
+    assertThat(Parts.rows(page, "To be revoked")).containsText("Revoked");
+    assertThat(Parts.button(Parts.rows(page, "To be revoked"), "Revoke")).hasCount(0);
+  }
+
+  @Test
+  void what_the_server_refuses_is_said_where_it_was_asked() {
+    dashboard.expect(422);
+    dashboard.expect(400);
+    Page page = dashboard.open("/settings");
+    Parts.button(page, "New key").click();
+    Parts.dialog(page).getByLabel("Name").fill("Wrong");
+    Parts.dialog(page).getByLabel("Role").selectOption("owner");
+    Parts.dialog(page).getByLabel("Only these types").fill("mail");
+    Parts.confirm(page, "Make it");
+
+    assertThat(Parts.alert(page)).isVisible();
+    page.keyboard().press("Escape");
+    assertThat(Parts.dialog(page)).hasCount(0);
+  }
+
+  @Test
+  void an_admin_makes_and_changes_tenants() {
+    String name = dashboard.tenant() + "-new";
+    Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
+    Parts.button(page, "New tenant").click();
+    Parts.dialog(page).getByLabel("Name").fill(name);
+    Axe.check(page, "new tenant");
+    Parts.confirm(page, "Make it");
+    assertThat(Parts.rows(page, name)).containsText("Open");
+
+    Parts.button(Parts.rows(page, name), "Edit").click();
+    Parts.dialog(page).getByLabel("Paused").check();
+    Parts.dialog(page).getByLabel("Weight").fill("3");
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.rows(page, name)).containsText("Paused");
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+        .isEqualTo(3);
+    dashboard.admin().put("/v1/tenants/" + name, Map.of());
+  }
+
+  @Test
+  void limits_and_the_version_are_there_for_everybody() {
+    Page page = dashboard.open("/settings", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
+    assertThat(page.getByText("Keys", new Page.GetByTextOptions().setExact(true))).hasCount(0);
+    assertThat(Parts.main(page)).containsText("Payload");
+
+    page.getByText("About").click();
+
+    assertThat(Parts.main(page)).containsText("viewer");
+    assertThat(Parts.main(page)).containsText("0.1");
+  }
+}

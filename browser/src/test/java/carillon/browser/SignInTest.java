@@ -1,0 +1,103 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import java.util.Map;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Getting in and out, and what is remembered. */
+class SignInTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  @Test
+  void a_key_signs_in_and_leads_to_where_one_wanted_to_go() {
+    Page page = dashboard.openSignedOut("/types", Look.LIGHT);
+    Axe.check(page, "signed out");
+    Dashboard.picture(page, "sign-in", Look.LIGHT);
+
+    Dashboard.signIn(page, dashboard.ownerKey());
+
+    assertThat(page).hasTitle("Types · Carillon");
+    assertThat(page.getByRole(AriaRole.NAVIGATION).first()).containsText("Overview");
+  }
+
+  @Test
+  void a_wrong_key_is_said_to_be_wrong_and_kept_nowhere() {
+    dashboard.expect(401);
+    Page page = dashboard.openSignedOut("/", Look.LIGHT);
+
+    Dashboard.signIn(page, "not-a-key");
+
+    assertThat(Parts.alert(page)).containsText("not known");
+    Assertions.assertThat(stored(page)).doesNotContain("not-a-key");
+    Axe.check(page, "refused");
+  }
+
+  @Test
+  void a_key_is_kept_by_its_tab_only_until_one_signs_out() {
+    Page page = dashboard.open("/overview");
+    page.reload();
+    Dashboard.settle(page);
+    Assertions.assertThat(page.evaluate("() => JSON.stringify({...localStorage})").toString())
+        .doesNotContain(dashboard.ownerKey());
+    Assertions.assertThat(page.content()).doesNotContain(dashboard.ownerKey());
+    Page another = dashboard.openSignedOut("/overview", Look.LIGHT);
+    assertThat(another.getByLabel("API key")).isVisible();
+    another.close();
+
+    Parts.button(page, "Sign out").click();
+    Parts.confirm(page, "Sign out");
+
+    assertThat(page.getByLabel("API key")).isVisible();
+    Assertions.assertThat(stored(page)).doesNotContain(dashboard.ownerKey());
+  }
+
+  @Test
+  void a_revoked_key_signs_out_and_says_so() {
+    dashboard.expect(401);
+    String key = dashboard.newKey("viewer", "Soon gone");
+    Page page = dashboard.open("/overview", Look.LIGHT, key);
+
+    dashboard.revoke(key);
+    Dashboard.leave(page, "/types");
+
+    assertThat(page.getByLabel("API key")).isVisible();
+    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("revoked");
+  }
+
+  @Test
+  void a_theme_is_kept() {
+    Page page = dashboard.open("/overview");
+    page.getByLabel("Theme").selectOption("dark");
+    page.reload();
+
+    assertThat(page.locator("html")).hasAttribute("data-theme", "dark");
+    page.getByLabel("Theme").selectOption("auto");
+    assertThat(page.locator("html")).hasAttribute("data-theme", "light"); // as the system has it
+  }
+
+  @Test
+  void an_admin_looks_at_any_tenant_and_others_see_their_own_only() {
+    dashboard.carillon().put("/v1/types/mine", Map.of());
+    Page page = dashboard.open("/types", Look.LIGHT, dashboard.adminKey());
+    assertThat(Parts.main(page)).not().containsText("mine");
+
+    page.getByLabel("Tenant").selectOption(dashboard.tenant());
+
+    assertThat(Parts.main(page)).containsText("mine");
+    page.close();
+    Page own = dashboard.open("/types");
+    assertThat(own.getByLabel("Tenant")).hasCount(0);
+    assertThat(Parts.link(own, "Cluster")).hasCount(0);
+  }
+
+  private static String stored(Page page) {
+    return page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        .toString();
+  }
+}

@@ -1,0 +1,118 @@
+package carillon.browser;
+
+import static java.util.Objects.requireNonNull;
+
+import carillon.client.Carillon;
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.BrowserType;
+import com.microsoft.playwright.Playwright;
+import com.microsoft.playwright.assertions.PlaywrightAssertions;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * The program and a headless Chromium, started by the first test that needs them and shared by all
+ * of them: a tenant for each class keeps these apart.
+ */
+final class Site implements AutoCloseable {
+
+  private static final List<Path> PLACES =
+      List.of(Path.of("/usr/bin/chromium"), Path.of("/usr/bin/chromium-browser"));
+
+  /** For a machine that is busy: what is there is seen at once. */
+  static final int PATIENCE_MILLIS = 15_000;
+
+  /** An address and an admin key, to look at a program that runs already. */
+  private static final @Nullable String URL = System.getProperty("carillon.browser.url");
+
+  private static final String KEY = System.getProperty("carillon.browser.key", "");
+
+  /** What the program said, for who looks into a failure. */
+  private static final Path LOG = Path.of("target/server.log");
+
+  private final Path directory;
+  private final @Nullable Program program;
+  private final Playwright playwright;
+  private final Browser browser;
+
+  private Site(Path chromium) throws IOException {
+    PlaywrightAssertions.setDefaultAssertionTimeout(PATIENCE_MILLIS);
+    this.directory = Files.createTempDirectory("carillon-browser");
+    this.program = URL == null ? new Program(directory) : null;
+    Map<String, String> environment = new HashMap<>(System.getenv());
+    environment.put("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+    this.playwright = Playwright.create(new Playwright.CreateOptions().setEnv(environment));
+    // Its sandbox does not work for root; /dev/shm is small in containers.
+    this.browser =
+        playwright
+            .chromium()
+            .launch(
+                new BrowserType.LaunchOptions()
+                    .setExecutablePath(chromium)
+                    .setArgs(List.of("--no-sandbox", "--disable-dev-shm-usage")));
+  }
+
+  static Site of(ExtensionContext context) {
+    return context
+        .getRoot()
+        .getStore(ExtensionContext.Namespace.GLOBAL)
+        .computeIfAbsent(Site.class, _ -> start(), Site.class);
+  }
+
+  private static Site start() {
+    Path chromium = PLACES.stream().filter(Files::isExecutable).findFirst().orElse(null);
+    if (chromium == null) {
+      String message = "NOT RUN, no chromium is installed: the dashboard is not tested";
+      System.err.println("\n*** " + message + " ***\n");
+      if ("true".equals(System.getenv("CI"))) {
+        throw new AssertionError(message);
+      }
+      Assumptions.abort(message);
+    }
+    try {
+      return new Site(chromium);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  String url() {
+    return program == null ? requireNonNull(URL) : program.url();
+  }
+
+  String adminKey() {
+    return program == null ? KEY : program.adminKey();
+  }
+
+  Carillon connect(String key) {
+    return Carillon.connect(url(), key);
+  }
+
+  Browser browser() {
+    return browser;
+  }
+
+  @Override
+  public void close() throws IOException {
+    browser.close();
+    playwright.close();
+    if (program != null) {
+      program.close();
+      Files.copy(directory.resolve("err"), LOG, StandardCopyOption.REPLACE_EXISTING);
+    }
+    try (Stream<Path> files = Files.walk(directory)) {
+      files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+    }
+  }
+}

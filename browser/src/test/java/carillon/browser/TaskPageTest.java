@@ -1,0 +1,244 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.NewTask;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
+
+/** One task: its story, and what can be done to it. */
+class TaskPageTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static final Receiver receiver = new Receiver();
+
+  @BeforeAll
+  static void fill() {
+    receiver.answers("/broken", 500, "{\"error\":\"no tax rate\"}");
+    dashboard
+        .carillon()
+        .put(
+            "/v1/types/broken",
+            Map.of(
+                "target",
+                receiver.target("/broken"),
+                "retry",
+                Map.of("maxAttempts", 3, "backoff", "fixed", "base", "100ms", "jitter", "none")));
+    dashboard.carillon().put("/v1/types/kept", Map.of("target", Map.of("discard", Map.of())));
+  }
+
+  @AfterAll
+  static void close() {
+    receiver.close();
+  }
+
+  private static UUID create(NewTask task) {
+    return dashboard.carillon().enqueue(task).id();
+  }
+
+  private static UUID later() {
+    return create(
+        NewTask.of("kept")
+            .key("k")
+            .delay(Duration.ofHours(5))
+            .payload(Map.of("n", 1))
+            .metadata("region", "north"));
+  }
+
+  private static UUID dead() {
+    UUID id = create(NewTask.of("broken").key("of " + UUID.randomUUID()));
+    await("its death").until(() -> read(id).get("status").asString().equals("DEAD"));
+    return id;
+  }
+
+  private static JsonNode read(UUID id) {
+    return dashboard.carillon().get("/v1/tasks/" + id);
+  }
+
+  @Test
+  void a_dead_task_says_why_and_shows_every_attempt() {
+    Page page = dashboard.open("/tasks/" + dead());
+
+    assertThat(Parts.heading(page)).containsText("Dead");
+    assertThat(page.locator("section.why")).containsText("the target answered 500");
+    assertThat(page.locator("section.why")).containsText("no tax rate");
+    assertThat(page.locator("ol.story > li", containing("Attempt"))).hasCount(3);
+    assertThat(page.locator("ol.story > li").last()).containsText("Created");
+    page.locator("ol.story summary").first().click();
+    assertThat(page.locator("ol.story > li").first()).containsText(receiver.url("/broken"));
+  }
+
+  @Test
+  void a_redriven_task_is_seen_to_complete_without_a_reload() {
+    UUID id = dead();
+    Page page = dashboard.open("/tasks/" + id);
+    dashboard.carillon().put("/v1/types/broken", Map.of("target", receiver.target("/fine")));
+
+    Parts.button(page, "Redrive").click();
+
+    assertThat(Parts.heading(page)).containsText("Completed");
+    assertThat(Parts.toasts(page)).containsText("Redriven");
+    assertThat(page.locator("ol.story")).containsText("Redriven");
+    fill();
+  }
+
+  @Test
+  void a_dead_task_is_edited_and_redriven() {
+    UUID id = dead();
+    Page page = dashboard.open("/tasks/" + id);
+
+    Parts.button(page, "Edit and redrive").click();
+    Parts.dialog(page).getByLabel("Payload").fill("{\"big\": 12345678901234567890}");
+    Parts.dialog(page).getByText("Target and retries").click();
+    Parts.dialog(page).getByLabel("Target", exactly()).fill("{\"discard\": {}}");
+    Axe.check(page, "edit");
+    Parts.confirm(page, "Save and redrive");
+
+    assertThat(Parts.heading(page)).containsText("Completed");
+    assertThat(Parts.main(page)).containsText("12345678901234567890");
+  }
+
+  @Test
+  void a_waiting_task_is_edited() {
+    UUID id = later();
+    Page page = dashboard.open("/tasks/" + id);
+
+    Parts.button(page, "Edit").click();
+    Locator dialog = Parts.dialog(page);
+    dialog.getByLabel("Priority").fill("9");
+    dialog.getByLabel("Key").fill("another <b>key</b>");
+    dialog.getByLabel("Payload").fill("{\"n\": 2}");
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.toasts(page)).containsText("Saved");
+    assertThat(Parts.heading(page)).containsText("another <b>key</b>");
+    Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(9);
+    Assertions.assertThat(read(id).get("payload").toString()).isEqualTo("{\"n\":2}");
+  }
+
+  @Test
+  void who_edits_what_somebody_else_has_changed_is_told() {
+    dashboard.expect(412);
+    UUID id = later();
+    Page page = dashboard.open("/tasks/" + id);
+    Parts.button(page, "Edit").click();
+    dashboard.carillon().patch("/v1/tasks/" + id, Map.of("priority", 1));
+
+    Parts.dialog(page).getByLabel("Priority").fill("9");
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.dialog(page).getByRole(com.microsoft.playwright.options.AriaRole.ALERT))
+        .containsText("Somebody else changed");
+    Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void what_cannot_be_read_as_json_is_not_sent() {
+    Page page = dashboard.open("/tasks/" + later());
+    Parts.button(page, "Edit").click();
+
+    Parts.dialog(page).getByLabel("Payload").fill("{\"n\": ");
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.alert(page)).containsText("not JSON");
+  }
+
+  @Test
+  void a_waiting_task_is_run_now() {
+    Page page = dashboard.open("/tasks/" + later());
+    assertThat(Parts.main(page)).containsText("Waits");
+
+    Parts.button(page, "Run now").click();
+
+    assertThat(Parts.heading(page)).containsText("Completed");
+  }
+
+  @Test
+  void a_cancel_is_asked_for_twice_and_then_final() {
+    UUID id = later();
+    Page page = dashboard.open("/tasks/" + id);
+
+    Parts.button(page, "Cancel").click();
+    Parts.confirm(page, "Cancel");
+    Assertions.assertThat(read(id).get("status").asString()).isEqualTo("PENDING");
+    Parts.button(page, "Cancel").click();
+    Parts.confirm(page, "Cancel the task");
+
+    assertThat(Parts.heading(page)).containsText("Cancelled");
+    assertThat(Parts.button(page, "Run now")).hasCount(0);
+  }
+
+  @Test
+  void what_happens_elsewhere_is_seen_here() {
+    UUID id = later();
+    Page page = dashboard.open("/tasks/" + id);
+    assertThat(Parts.heading(page)).containsText("Pending");
+
+    dashboard.carillon().cancel(id);
+
+    assertThat(Parts.heading(page)).containsText("Cancelled");
+  }
+
+  @Test
+  void its_calls_can_be_copied_as_commands_without_the_key() {
+    Page page = dashboard.open("/tasks/" + later());
+    page.getByText("As curl").click();
+
+    Locator commands = page.locator("details", containing("As curl"));
+    assertThat(commands).containsText("$CARILLON_KEY");
+    assertThat(commands).containsText("\"region\": \"north\"");
+    Assertions.assertThat(page.content()).doesNotContain(dashboard.ownerKey());
+    commands.getByText("Copy").last().click();
+    assertThat(commands.getByText("Copied")).isVisible();
+    Assertions.assertThat((String) page.evaluate("() => navigator.clipboard.readText()"))
+        .startsWith("curl -sS -X POST")
+        .endsWith("/v1/tasks'");
+  }
+
+  @Test
+  void times_are_in_the_viewers_zone_with_utc_on_hover() {
+    Instant due = Instant.now().plus(Duration.ofDays(40)).truncatedTo(ChronoUnit.SECONDS);
+    UUID id = create(NewTask.of("kept").dueAt(due));
+    Page page = dashboard.open("/tasks/" + id);
+
+    LocalDateTime there = due.atZone(ZoneId.of(Look.ZONE)).toLocalDateTime();
+    Locator time = page.locator("dd > time[datetime^='" + due.toString().replace("Z", "") + "']");
+    assertThat(time.first()).containsText(Pattern.compile(there.toString().substring(11)));
+    assertThat(time.first()).hasAttribute("title", Pattern.compile(".*UTC.*"));
+  }
+
+  @Test
+  void who_may_only_look_is_offered_nothing_else() {
+    Page page =
+        dashboard.open("/tasks/" + later(), Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
+
+    assertThat(Parts.heading(page)).containsText("Pending");
+    for (String name : new String[] {"Run now", "Edit", "Cancel"}) {
+      assertThat(Parts.button(page, name)).hasCount(0);
+    }
+  }
+
+  private static Page.LocatorOptions containing(String text) {
+    return new Page.LocatorOptions().setHasText(text);
+  }
+
+  private static Locator.GetByLabelOptions exactly() {
+    return new Locator.GetByLabelOptions().setExact(true);
+  }
+}

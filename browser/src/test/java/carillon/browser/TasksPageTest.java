@@ -1,0 +1,242 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.client.NewTask;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Finding tasks, and doing something to many of them. */
+class TasksPageTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static final Receiver receiver = new Receiver();
+  private static final Map<String, Object> DISCARD = Map.of("discard", Map.of());
+
+  @BeforeAll
+  static void fill() {
+    receiver.answers("/gone", 404, "no such order");
+    dashboard.carillon().put("/v1/types/found", Map.of("target", DISCARD));
+    dashboard.carillon().put("/v1/types/lost", Map.of("target", receiver.target("/gone")));
+    many("found", 3, Duration.ZERO);
+    many("waiting", 120, Duration.ofHours(3));
+    many("lost", 4, Duration.ZERO);
+    await("deaths").until(() -> count("status=DEAD&type=lost") == 4);
+  }
+
+  @AfterAll
+  static void close() {
+    receiver.close();
+  }
+
+  private static List<UUID> many(String type, int count, Duration delay) {
+    return dashboard
+        .carillon()
+        .enqueueAll(
+            IntStream.range(0, count)
+                .mapToObj(
+                    i -> {
+                      NewTask task =
+                          NewTask.of(type)
+                              .key(type + "-" + i)
+                              .delay(delay)
+                              .metadata("half", i % 2 == 0 ? "even" : "odd");
+                      return type.equals("lost") ? task : task.target(DISCARD);
+                    })
+                .toList());
+  }
+
+  private static int count(String query) {
+    return dashboard.carillon().get("/v1/tasks?limit=1000&" + query).get("items").size();
+  }
+
+  private static Locator search(Page page) {
+    return page.getByRole(AriaRole.SEARCHBOX);
+  }
+
+  private static Locator rows(Page page) {
+    return page.locator("main tbody tr");
+  }
+
+  @Test
+  void an_id_leads_to_its_task() {
+    UUID id = many("found", 1, Duration.ZERO).getFirst();
+    Page page = dashboard.open("/tasks");
+
+    search(page).fill(" " + id + " ");
+    page.keyboard().press("Enter");
+
+    assertThat(Parts.main(page)).containsText(id.toString());
+    assertThat(page).hasTitle(Pattern.compile("found .*"));
+  }
+
+  @Test
+  void a_key_and_metadata_are_found_and_stand_in_the_address() {
+    Page page = dashboard.open("/tasks");
+    search(page).fill("waiting-7");
+    page.keyboard().press("Enter");
+    assertThat(rows(page)).hasCount(1);
+    assertThat(page).hasURL(Pattern.compile(".*#/tasks\\?key=waiting-7"));
+
+    page.goBack();
+    search(page).fill("half=odd");
+    Parts.button(page, "Find").click();
+
+    assertThat(page).hasURL(Pattern.compile(".*metadata\\.half=odd"));
+    assertThat(page.getByText("waiting-2", new Page.GetByTextOptions().setExact(true))).hasCount(0);
+    page.reload();
+    assertThat(Parts.main(page)).containsText("half = odd");
+  }
+
+  @Test
+  void all_filters_of_the_form_reach_the_api() {
+    Page page = dashboard.open("/tasks?status=DEAD");
+    Parts.button(page, "Filters").click();
+    Locator form = page.locator("c-filters");
+    form.getByLabel("Type").fill("lost");
+    form.getByLabel("Last error contains").fill("404");
+    form.getByLabel("Metadata").fill("half=even");
+    Parts.button(page, "Filter").click();
+    assertThat(rows(page)).hasCount(2);
+    Axe.check(page, "filtered");
+
+    page.locator("a.chip", new Page.LocatorOptions().setHasText("half")).click();
+    assertThat(rows(page)).hasCount(4);
+    form.getByLabel("Due before").fill("2020-01-01T00:00");
+    Parts.button(page, "Filter").click();
+
+    assertThat(page.locator("main .empty")).containsText("Nothing matches");
+  }
+
+  @Test
+  void pages_go_forward_and_back() {
+    Page page = dashboard.open("/tasks?type=waiting");
+    assertThat(rows(page)).hasCount(50);
+    String first = rows(page).first().innerText();
+
+    page.getByText("Next →").click();
+    assertThat(page.locator("c-pager")).containsText("Page 2");
+    assertThat(rows(page).first()).not().hasText(first);
+    page.getByText("Next →").click();
+    assertThat(rows(page)).hasCount(20);
+    page.getByText("← Back").click();
+    page.getByText("← Back").click();
+
+    assertThat(page.locator("c-pager")).containsText("Page 1");
+  }
+
+  @Test
+  void a_row_changes_as_its_task_does_and_others_are_only_announced() {
+    UUID id = many("watched", 1, Duration.ofHours(1)).getFirst();
+    Page page = dashboard.open("/tasks?type=watched");
+    assertThat(rows(page).first()).containsText("Pending");
+    assertThat(page.locator(".live")).containsText("Live");
+
+    dashboard.carillon().cancel(id);
+    assertThat(rows(page).first()).containsText("Cancelled");
+    many("watched", 1, Duration.ZERO);
+
+    page.getByText("changed beyond this page").click();
+    assertThat(rows(page)).hasCount(2);
+  }
+
+  @Test
+  void those_that_are_picked_are_cancelled() {
+    many("picked", 3, Duration.ofHours(1));
+    Page page = dashboard.open("/tasks?type=picked");
+
+    rows(page).nth(0).getByRole(AriaRole.CHECKBOX).check();
+    rows(page).nth(2).getByRole(AriaRole.CHECKBOX).check();
+    Parts.button(page, "Cancel").click();
+    assertThat(Parts.dialog(page)).containsText("Cancel 2 tasks?");
+    Axe.check(page, "bulk cancel");
+    Parts.confirm(page, "Cancel them");
+
+    assertThat(Parts.toasts(page)).containsText("2 tasks cancelled");
+    Assertions.assertThat(count("type=picked&status=CANCELLED")).isEqualTo(2);
+  }
+
+  @Test
+  void all_that_match_are_counted_then_cancelled() {
+    many("swept", 60, Duration.ofHours(1));
+    Page page = dashboard.open("/tasks?type=swept&metadata.half=even");
+
+    page.getByText("All that match …").click();
+    Parts.button(page, "Cancel").click();
+    assertThat(Parts.dialog(page)).containsText("30 tasks");
+    Parts.confirm(page, "Cancel them");
+
+    assertThat(Parts.toasts(page)).containsText("30 tasks cancelled");
+    Assertions.assertThat(count("type=swept&status=PENDING")).isEqualTo(30);
+  }
+
+  @Test
+  void all_that_match_are_run_now() {
+    many("rushed", 60, Duration.ofHours(1));
+    Page page = dashboard.open("/tasks?type=rushed&status=PENDING");
+
+    page.getByText("All that match …").click();
+    Parts.button(page, "Run now").click();
+    assertThat(Parts.dialog(page)).containsText("60 tasks");
+    Parts.confirm(page, "Run them");
+
+    assertThat(Parts.toasts(page)).containsText("60 tasks due now");
+    await("the end").until(() -> count("type=rushed&status=COMPLETED") == 60);
+  }
+
+  @Test
+  void dead_ones_are_redriven_and_that_is_undone() {
+    dashboard.carillon().put("/v1/types/again", Map.of("target", receiver.target("/gone")));
+    dashboard
+        .carillon()
+        .enqueueAll(IntStream.range(0, 5).mapToObj(_ -> NewTask.of("again")).toList());
+    await("deaths").until(() -> count("type=again&status=DEAD") == 5);
+    dashboard.carillon().post("/v1/types/again/pause", Map.of());
+    Page page = dashboard.open("/tasks?type=again&status=DEAD");
+
+    page.getByLabel("Pick all on this page").check();
+    Parts.button(page, "Redrive").click();
+    assertThat(Parts.dialog(page)).containsText("5 dead letters");
+    Parts.confirm(page, "Redrive");
+    assertThat(Parts.toasts(page)).containsText("5 tasks redriven");
+    Assertions.assertThat(count("type=again&status=PENDING")).isEqualTo(5);
+    Parts.button(Parts.toasts(page), "Undo").click();
+
+    await("dead again").until(() -> count("type=again&status=DEAD") == 5);
+  }
+
+  @Test
+  void every_status_has_a_tab() {
+    Page page = dashboard.open("/tasks");
+    for (String status :
+        new String[] {"Pending", "Running", "Completed", "Dead", "Cancelled", "Expired", "All"}) {
+      page.locator("nav.tabs a", new Page.LocatorOptions().setHasText(status)).first().click();
+      assertThat(page.locator("nav.tabs a[aria-current=page]")).containsText(status);
+      Dashboard.settle(page);
+    }
+  }
+
+  @Test
+  void who_may_only_look_is_offered_nothing_else() {
+    Page page =
+        dashboard.open("/tasks?type=waiting", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
+    rows(page).first().getByRole(AriaRole.CHECKBOX).check();
+
+    assertThat(Parts.button(page, "Cancel")).hasCount(0);
+    assertThat(Parts.button(page, "Run now")).hasCount(0);
+  }
+}

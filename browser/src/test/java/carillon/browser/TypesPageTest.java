@@ -1,0 +1,125 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import carillon.client.NewTask;
+import com.microsoft.playwright.Page;
+import java.util.Map;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
+
+/** Types: made, changed, paused, deleted. */
+class TypesPageTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static void put(String name) {
+    dashboard.carillon().put("/v1/types/" + name, Map.of("target", Map.of("discard", Map.of())));
+  }
+
+  private static JsonNode read(String name) {
+    return dashboard.carillon().get("/v1/types/" + name);
+  }
+
+  @Test
+  void a_type_is_made() {
+    dashboard.expect(404);
+    put("other");
+    Page page = dashboard.open("/types");
+    Parts.button(page, "New type").click();
+
+    page.getByLabel("Name").first().fill("hook");
+    page.getByLabel("Deliver by").selectOption("http");
+    page.getByLabel("URL").first().fill("https://example.com/hook");
+    page.getByLabel("Headers").first().fill("X-One: 1\nX-Two: a: b");
+    page.getByLabel("Attempts").fill("7");
+    page.getByLabel("Deadline of an attempt").fill("45s");
+    Axe.check(page, "new type");
+    Dashboard.picture(page, "type-new", Look.LIGHT);
+    Parts.button(page, "Make type").click();
+
+    assertThat(Parts.heading(page)).containsText("hook");
+    JsonNode http = read("hook").get("target").get("http");
+    Assertions.assertThat(http.get("headers").get("X-Two").asString()).isEqualTo("a: b");
+    Assertions.assertThat(read("hook").get("retry").get("maxAttempts").asInt()).isEqualTo(7);
+    Assertions.assertThat(read("hook").get("timeout").asString()).isEqualTo("PT45S");
+  }
+
+  @Test
+  void a_mistake_is_shown_at_its_field() {
+    dashboard.expect(422);
+    dashboard.expect(400);
+    put("wrong");
+    Page page = dashboard.open("/types/wrong?edit=1");
+
+    page.getByLabel("Deadline of an attempt").fill("eternity");
+    Parts.button(page, "Save").click();
+
+    assertThat(page.getByLabel("Deadline of an attempt")).hasAttribute("aria-invalid", "true");
+    Axe.check(page, "a mistake");
+  }
+
+  @Test
+  void a_type_is_changed_and_an_old_change_refused() {
+    dashboard.expect(412);
+    put("changed");
+    Page page = dashboard.open("/types/changed?edit=1");
+    page.getByLabel("Priority").fill("8");
+    Parts.button(page, "Save").click();
+    assertThat(Parts.toasts(page)).containsText("changed is changed");
+
+    Dashboard.go(page, "/types/changed?edit=1");
+    put("changed");
+    page.getByLabel("Priority").fill("2");
+    Parts.button(page, "Save").click();
+
+    assertThat(Parts.alert(page)).isVisible();
+    Assertions.assertThat(read("changed").get("priority").asInt()).isEqualTo(5);
+  }
+
+  @Test
+  void a_type_is_paused_and_resumed() {
+    put("stopped");
+    Page page = dashboard.open("/types/stopped");
+
+    Parts.button(page, "Pause").click();
+    Parts.confirm(page, "Pause");
+    assertThat(Parts.heading(page)).containsText("Paused");
+    dashboard.carillon().enqueue(NewTask.of("stopped"));
+    Parts.button(page, "Resume").click();
+    Parts.confirm(page, "Resume");
+
+    assertThat(Parts.heading(page)).not().containsText("Paused");
+    Assertions.assertThat(read("stopped").get("paused").asBoolean()).isFalse();
+  }
+
+  @Test
+  void a_type_is_deleted_by_typing_its_name() {
+    put("deleted");
+    Page page = dashboard.open("/types/deleted");
+
+    Parts.button(page, "Delete").click();
+    Parts.dialog(page).locator("input").last().fill("deleted");
+    Parts.confirm(page, "Delete");
+
+    assertThat(page).hasTitle("Types · Carillon");
+    assertThat(Parts.rows(page, "deleted")).hasCount(0);
+  }
+
+  @Test
+  void the_list_has_live_numbers_and_a_filter() {
+    put("counted");
+    put("silent");
+    Page page = dashboard.open("/types");
+    dashboard
+        .carillon()
+        .enqueue(NewTask.of("counted").delay(java.time.Duration.ofHours(1)).key("one"));
+
+    page.getByLabel("Filter this page").fill("count");
+
+    assertThat(Parts.rows(page, "silent")).hasCount(0);
+    assertThat(Parts.rows(page, "counted")).isVisible();
+  }
+}

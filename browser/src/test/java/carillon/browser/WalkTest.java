@@ -1,0 +1,63 @@
+package carillon.browser;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. Why did it fail, and
+ * how is it sent after all? Every step is what somebody sees who was never here before.
+ */
+class WalkTest {
+
+  @RegisterExtension static final Dashboard dashboard = new Dashboard();
+
+  private static final Receiver receiver = new Receiver();
+
+  @BeforeAll
+  static void fill() {
+    new Samples(dashboard.carillon(), receiver).make();
+  }
+
+  @AfterAll
+  static void close() {
+    receiver.close();
+  }
+
+  @Test
+  @Timeout(value = 1, unit = TimeUnit.MINUTES)
+  void somebody_new_finds_why_a_task_failed_and_redrives_it() {
+    Page page = dashboard.open("/overview");
+    Dashboard.picture(page, "walk-1-overview", Look.LIGHT);
+
+    Parts.link(page, "Tasks").click();
+    page.getByRole(AriaRole.SEARCHBOX).first().fill(Samples.ORDER);
+    page.keyboard().press("Enter");
+    assertThat(Parts.rows(page, Samples.ORDER)).hasCount(1);
+    assertThat(Parts.rows(page, Samples.ORDER)).containsText("Dead");
+    Dashboard.picture(page, "walk-2-found", Look.LIGHT);
+
+    Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK)
+        .first()
+        .click();
+    assertThat(Parts.main(page)).containsText(Samples.REASON);
+    assertThat(Parts.main(page)).containsText("500");
+    Dashboard.picture(page, "walk-3-why", Look.LIGHT);
+
+    receiver.answers("/invoice", 200, "{\"invoice\":\"2026-1042\"}"); // the tax rate was added
+    Parts.button(page, "Redrive").click();
+    if (Parts.dialog(page).isVisible()) {
+      Parts.confirm(page, "Redrive");
+    }
+    assertThat(Parts.main(page)).containsText("Completed"); // without a reload
+    assertThat(Parts.main(page)).containsText("2026-1042");
+    Dashboard.picture(page, "walk-4-done", Look.LIGHT);
+  }
+}
