@@ -59,8 +59,7 @@ final class Broadcast implements AutoCloseable {
   private final InstantSource clock;
   private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
   private final Semaphore wakeUps = new Semaphore(0);
-  private final Thread thread =
-      Thread.ofPlatform().daemon().name("broadcast").unstarted(this::run);
+  private final Thread thread = Thread.ofPlatform().daemon().name("broadcast").unstarted(this::run);
   private volatile boolean closed;
 
   // Of the thread only.
@@ -133,8 +132,7 @@ final class Broadcast implements AutoCloseable {
   }
 
   private static ApiException tooMany(ErrorCode code, String detail) {
-    return new ApiException(code, detail)
-        .with("Retry-After", String.valueOf(PATIENCE.toSeconds()));
+    return new ApiException(code, detail).with("Retry-After", String.valueOf(PATIENCE.toSeconds()));
   }
 
   private void run() {
@@ -239,8 +237,7 @@ final class Broadcast implements AutoCloseable {
     }
     Instant until = clock.instant();
     Instant since = readUntil == null ? until : readUntil;
-    List<Events.Written> written =
-        database.use(() -> events.read(tenants, since.minus(OVERLAP)));
+    List<Events.Written> written = database.use(() -> events.read(tenants, since.minus(OVERLAP)));
     boolean isFirst = readUntil == null;
     readUntil = until;
     reading.done(now);
@@ -296,7 +293,9 @@ final class Broadcast implements AutoCloseable {
   private void show(List<EventStream> open, long now) {
     boolean forAll = looking.has(now);
     List<EventStream> viewers =
-        open.stream().filter(stream -> stream.wantsStats() && (forAll || !stream.hasStats())).toList();
+        open.stream()
+            .filter(stream -> stream.wantsStats() && (forAll || !stream.hasStats()))
+            .toList();
     Set<TenantId> missing = new HashSet<>();
     viewers.forEach(stream -> missing.add(stream.tenant()));
     if (forAll) {

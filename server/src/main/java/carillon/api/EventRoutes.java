@@ -46,7 +46,8 @@ final class EventRoutes {
       ids.add(
           TaskId.parse(id)
               .orElseThrow(
-                  () -> Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id")));
+                  () ->
+                      Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id")));
     }
     if (ids.size() > Limits.WATCHED_TASKS) {
       throw Query.wrong("id", ErrorCode.TOO_LONG, "may have " + Limits.WATCHED_TASKS + " ids");

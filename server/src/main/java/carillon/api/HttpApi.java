@@ -35,8 +35,7 @@ public final class HttpApi implements AutoCloseable {
   }
 
   /** What all requests of a node have in common. */
-  record Shared(
-      DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
+  record Shared(DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
 
     static Shared of(Stores stores, int databaseRequests, InstantSource clock) {
       DatabaseGate database = new DatabaseGate(stores.db(), databaseRequests);
@@ -192,7 +191,10 @@ public final class HttpApi implements AutoCloseable {
     return server.port();
   }
 
-  /** Ends waiting for work and streams, lets running requests finish for the grace period, then stops. */
+  /**
+   * Ends waiting for work and streams, lets running requests finish for the grace period, then
+   * stops.
+   */
   @Override
   public void close() {
     shared.stopping().set(true);

@@ -81,8 +81,7 @@ final class ScheduleRoutes {
     return lists.answer(call, items, page.next());
   }
 
-  private void addFires(
-      Call call, List<StoredSchedule> shown, List<ObjectNode> items, int count) {
+  private void addFires(Call call, List<StoredSchedule> shown, List<ObjectNode> items, int count) {
     Map<Long, List<RecordedFire>> newest =
         database.use(() -> schedules.newestFires(call.tenant(), shown, count));
     for (int i = 0; i < items.size(); i++) {

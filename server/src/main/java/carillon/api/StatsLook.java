@@ -21,8 +21,7 @@ interface StatsLook {
           .json(tenants)
           .forEach(
               (tenant, json) ->
-                  all.put(
-                      tenant, types -> types.isEmpty() ? json : stats.json(tenant, types)));
+                  all.put(tenant, types -> types.isEmpty() ? json : stats.json(tenant, types)));
       return all;
     };
   }

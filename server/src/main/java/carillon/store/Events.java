@@ -64,8 +64,7 @@ public final class Events {
 
   /** These tenants are watched, for so long; says how many they are. */
   public int watch(Collection<TenantId> tenants, Duration time) {
-    return db.ask(
-        tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
+    return db.ask(tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
   }
 
   private static final String WATCHED =
@@ -100,7 +99,8 @@ public final class Events {
                 node,
                 Column.ints(events, event -> event.tenant().value()),
                 Column.instants(events, event -> event.at()),
-                Column.texts(events, event -> event.change() == null ? null : event.change().type()),
+                Column.texts(
+                    events, event -> event.change() == null ? null : event.change().type()),
                 Column.uuids(
                     events, event -> event.change() == null ? null : event.change().task().value()),
                 Column.texts(

@@ -54,7 +54,8 @@ class BroadcastTest {
           looks.incrementAndGet();
           lookedAt.set(tenants);
           return Map.of(
-              World.TENANT, types -> types.isEmpty() ? "{\"all\":true}" : "{\"of\":\"" + types + "\"}");
+              World.TENANT,
+              types -> types.isEmpty() ? "{\"all\":true}" : "{\"of\":\"" + types + "\"}");
         },
         new DatabaseGate(world.db, 4),
         world.clock);
@@ -117,8 +118,7 @@ class BroadcastTest {
   private TaskId happens(int tenant, String type, Instant at) {
     TaskId id = TaskId.at(at, new Random(tenant));
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
-    world.events.write(
-        List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
+    world.events.write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
     return id;
   }
 
@@ -142,7 +142,8 @@ class BroadcastTest {
             event: task
             data: {"id":"%s","type":"mail","from":"PENDING","to":"RUNNING","at":"2027-01-31T08:00:00.123Z","attempt":1}
 
-            the end"""
+            the end\
+            """
                 .formatted(id));
   }
 

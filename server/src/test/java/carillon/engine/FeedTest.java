@@ -182,9 +182,7 @@ class FeedTest {
                 tx, World.TENANT, Collections.nCopies(Feed.MOST_OF_TENANT + 50, task)));
     feed.feedOnce();
 
-    assertThat(told())
-        .hasSize(Feed.MOST_OF_TENANT + 1)
-        .endsWith("t: null PENDING 0", "skipped 50");
+    assertThat(told()).hasSize(Feed.MOST_OF_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
   }
 
   @Test
