@@ -39,6 +39,7 @@ class BroadcastTest {
   private final AtomicInteger looks = new AtomicInteger();
   private final AtomicReference<Set<TenantId>> lookedAt = new AtomicReference<>(Set.of());
   private Broadcast broadcast;
+  private final Random random = new Random(1);
   private long now = System.nanoTime();
 
   @BeforeEach
@@ -70,6 +71,7 @@ class BroadcastTest {
   private static Caller caller(int tenant, String... types) {
     return new Caller(
         "key:test",
+        "test",
         Role.VIEWER,
         List.of(types),
         new Tenant(
@@ -116,7 +118,7 @@ class BroadcastTest {
   }
 
   private TaskId happens(int tenant, String type, Instant at) {
-    TaskId id = TaskId.at(at, new Random(tenant));
+    TaskId id = TaskId.at(at, random);
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
     world.events.write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
     return id;
