@@ -90,14 +90,14 @@ final class Dashboard
   /** The same with another key. */
   Page open(String route, Look look, String key) {
     Page page = newPage(look);
-    page.addInitScript(SIGNED_IN.formatted(key)); // as if typed, which SignInTest does
+    // As if typed, which SignInTest does.
+    page.addInitScript(
+        "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');"
+            .formatted(key));
     page.navigate(site().url() + "/#" + route);
     settle(page);
     return page;
   }
-
-  private static final String SIGNED_IN =
-      "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');";
 
   /** Opens the address as somebody does who is not signed in. */
   Page openSignedOut(String route, Look look) {

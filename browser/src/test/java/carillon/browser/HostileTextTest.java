@@ -28,8 +28,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Whatever tenants, workers and targets write, in every field that they can write to: it is shown
- * as the text that it is, and nothing of it runs. What runs would set a flag, open a dialog, ask for
- * an address or be reported by the page's policy: {@link Complaints} has all four.
+ * as the text that it is, and nothing of it runs. What runs would set a flag, open a dialog, ask
+ * for an address or be reported by the page's policy: {@link Complaints} has all four.
  */
 class HostileTextTest {
 
@@ -136,11 +136,16 @@ class HostileTextTest {
       carillon.put(
           path,
           Map.of(
-              "cron", "0 0 * * *",
-              "type", "fired",
-              "key", text,
-              "payload", Map.of(text, text),
-              "target", Map.of("discard", Map.of())));
+              "cron",
+              "0 0 * * *",
+              "type",
+              "fired",
+              "key",
+              text,
+              "payload",
+              Map.of(text, text),
+              "target",
+              Map.of("discard", Map.of())));
       carillon.post(path + "/trigger", Map.of());
       carillon.post(path + "/pause", Map.of("reason", text));
     }

@@ -33,7 +33,12 @@ class KeyboardTest {
     Page page = dashboard.open("/settings", Look.LIGHT, dashboard.adminKey());
     for (String place :
         new String[] {
-          "o Overview", "t Tasks", "d Dead letters", "s Schedules", "y Types", "c Cluster",
+          "o Overview",
+          "t Tasks",
+          "d Dead letters",
+          "s Schedules",
+          "y Types",
+          "c Cluster",
           "e Settings"
         }) {
       page.keyboard().press("g");

@@ -108,10 +108,14 @@ final class Samples {
       if (results.size() < 3) {
         results.add(
             Map.of(
-                "id", task.get("id").asString(),
-                "token", task.get("token").asString(),
-                "outcome", "dead",
-                "error", "not an image: the file starts with <!doctype html>"));
+                "id",
+                task.get("id").asString(),
+                "token",
+                task.get("token").asString(),
+                "outcome",
+                "dead",
+                "error",
+                "not an image: the file starts with <!doctype html>"));
       }
     }
     carillon.post("/v1/work/report", Map.of("results", results));
@@ -125,8 +129,7 @@ final class Samples {
             "timezone", "Europe/Berlin",
             "type", "report",
             "target", DISCARD));
-    carillon.put(
-        "/v1/schedules/stock", Map.of("every", "15m", "type", "stock", "target", DISCARD));
+    carillon.put("/v1/schedules/stock", Map.of("every", "15m", "type", "stock", "target", DISCARD));
     carillon.put(
         "/v1/schedules/payouts",
         Map.of("cron", "0 9 * * 1-5", "timezone", "Europe/Berlin", "type", "payout"));

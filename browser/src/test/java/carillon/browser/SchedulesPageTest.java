@@ -23,10 +23,14 @@ class SchedulesPageTest {
         .put(
             "/v1/schedules/" + name,
             Map.of(
-                "cron", cron,
-                "timezone", "Europe/Berlin",
-                "type", "ticks",
-                "target", Map.of("discard", Map.of())));
+                "cron",
+                cron,
+                "timezone",
+                "Europe/Berlin",
+                "type",
+                "ticks",
+                "target",
+                Map.of("discard", Map.of())));
   }
 
   private static JsonNode read(String name) {
@@ -157,8 +161,7 @@ class SchedulesPageTest {
   @Test
   void who_may_only_look_is_offered_nothing_else() {
     put("seen", "0 5 * * *");
-    Page page =
-        dashboard.open("/schedules/seen", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
+    Page page = dashboard.open("/schedules/seen", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
 
     for (String name : new String[] {"Trigger now", "Pause", "Backfill", "Edit", "Delete"}) {
       assertThat(Parts.button(page, name)).hasCount(0);

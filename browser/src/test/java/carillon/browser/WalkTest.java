@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. Why did it fail, and
- * how is it sent after all? Every step is what somebody sees who was never here before.
+ * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. Why did it fail,
+ * and how is it sent after all? Every step is what somebody sees who was never here before.
  */
 class WalkTest {
 
@@ -44,9 +44,7 @@ class WalkTest {
     assertThat(Parts.rows(page, Samples.ORDER)).containsText("Dead");
     Dashboard.picture(page, "walk-2-found", Look.LIGHT);
 
-    Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK)
-        .first()
-        .click();
+    Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.main(page)).containsText(Samples.REASON);
     assertThat(Parts.main(page)).containsText("500");
     Dashboard.picture(page, "walk-3-why", Look.LIGHT);

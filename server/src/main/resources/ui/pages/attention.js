@@ -45,7 +45,7 @@ const fromGroups = (groups, now) =>
       tone: 'bad',
       what: `${group.type} dies: ${firstLine(group.error ?? group.failure ?? 'no error given', 90)}`,
       text: () => `${plural(group.letters, 'dead letter')}, the last ${agoText(group.lastSeenAt)}`,
-      href: href('dead-letters', { type: group.type, group: group.group }),
+      href: href('dead-letters', { view: 'letters', type: group.type, group: group.group }),
       mend: 'Look and redrive',
     }));
 
