@@ -80,7 +80,10 @@ final class Plans {
 
   /** Whatever ran so far runs whether somebody asks for pages or not. */
   void leaveOutWhatCame() throws IOException {
-    next().stream().filter(plan -> !plan.by().equals(REQUESTS)).map(Plan::name).forEach(leftOut::add);
+    next().stream()
+        .filter(plan -> !plan.by().equals(REQUESTS))
+        .map(Plan::name)
+        .forEach(leftOut::add);
   }
 
   /** Of each statement that ran since, the one that took longest. */
@@ -96,8 +99,7 @@ final class Plans {
 
   private List<Plan> next() throws IOException {
     byte[] all = Files.readAllBytes(log); // of one run, a few megabytes
-    String news =
-        new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
+    String news = new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
     read = all.length;
     return parse(news);
   }
@@ -137,7 +139,8 @@ final class Plans {
             page.append("No statement: answered from memory.\n\n");
           }
           for (Plan plan : plans) {
-            page.append("%s, %.2f ms%n%n```%n%s```%n%n".formatted(plan.name(), plan.millis(), plan.text()));
+            page.append(
+                "%s, %.2f ms%n%n```%n%s```%n%n".formatted(plan.name(), plan.millis(), plan.text()));
           }
         });
     return page.toString();

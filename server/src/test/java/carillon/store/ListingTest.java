@@ -210,8 +210,7 @@ class ListingTest {
       TaskId waiting = early.create(World.task("t", new Target.Discard(), nextWeek));
       assertThat(completed(early)).isEmpty();
 
-      early.db.inTransaction(
-          tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
+      early.db.inTransaction(tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
       early.endings.finish(
           List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
           Set.of(),
