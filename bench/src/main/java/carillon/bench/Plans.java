@@ -122,11 +122,27 @@ final class Plans {
                   head.group("by"),
                   name.group(1),
                   Double.parseDouble(head.group("millis")),
-                  text.toString()));
+                  run(text.toString())));
         }
       }
     }
     return plans;
+  }
+
+  /** Without the parts that were not run: of a table of many slots that is nearly all. */
+  private static String run(String plan) {
+    StringBuilder text = new StringBuilder();
+    int hidden = Integer.MAX_VALUE; // deeper lines belong to a part that was not run
+    for (String line : plan.lines().toList()) {
+      int depth = line.length() - line.stripLeading().length();
+      hidden = depth > hidden ? hidden : Integer.MAX_VALUE;
+      if (line.contains("(never executed)")) {
+        hidden = Math.min(hidden, depth);
+      } else if (hidden == Integer.MAX_VALUE) {
+        text.append(line).append('\n');
+      }
+    }
+    return text.toString();
   }
 
   /** All that was kept, for people. */
