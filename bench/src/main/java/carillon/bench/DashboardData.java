@@ -82,7 +82,8 @@ final class DashboardData {
     for (String type : pulled) {
       client.put(
           "/v1/types/" + type,
-          Map.of("target", Map.of("pull", Map.of()), "leaseTimeout", "24h")); // all that is measured
+          Map.of(
+              "target", Map.of("pull", Map.of()), "leaseTimeout", "24h")); // all that is measured
     }
     carillon.submit(null, PUSHED, i -> first(pushed.get(i)));
     carillon.submit(null, PULLED, i -> first(pulled.get(i)));
@@ -100,7 +101,8 @@ final class DashboardData {
       carillon
           .client()
           .putSchedule(
-              NewSchedule.cron("schedule-" + i, "0 3 1 1 *").type("push-%02d".formatted(i % PUSHED)));
+              NewSchedule.cron("schedule-" + i, "0 3 1 1 *")
+                  .type("push-%02d".formatted(i % PUSHED)));
     }
     for (int i = 0; i < KEYS; i++) {
       carillon.client().post("/v1/keys", Map.of("name", "key " + i, "role", "viewer"));

@@ -41,8 +41,9 @@ final class DashboardReport {
     Files.writeString(
         directory.resolve("dashboard-plans.md"),
         "# Plans of what the dashboard asks for\n\n"
-            + "Each statement as it was run, with the times of `EXPLAIN (ANALYZE, BUFFERS)`, which are longer than"
-            + " those without.\nCommit: "
+            + "Each statement as it was run, with the times of `EXPLAIN (ANALYZE, BUFFERS)`, which"
+            + " are longer than those without.\n"
+            + "Commit: "
             + facts.getOrDefault("commit", "unknown")
             + "\n\n"
             + plans);

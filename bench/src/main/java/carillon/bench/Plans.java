@@ -80,7 +80,10 @@ final class Plans {
 
   /** Whatever ran so far runs whether somebody asks for pages or not. */
   void leaveOutWhatCame() throws IOException {
-    next().stream().filter(plan -> !plan.by().equals(REQUESTS)).map(Plan::name).forEach(leftOut::add);
+    next().stream()
+        .filter(plan -> !plan.by().equals(REQUESTS))
+        .map(Plan::name)
+        .forEach(leftOut::add);
   }
 
   /** Of each statement that ran since, the one that took longest. */
@@ -96,8 +99,7 @@ final class Plans {
 
   private List<Plan> next() throws IOException {
     byte[] all = Files.readAllBytes(log); // of one run, a few megabytes
-    String news =
-        new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
+    String news = new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
     read = all.length;
     return parse(news);
   }
@@ -120,11 +122,27 @@ final class Plans {
                   head.group("by"),
                   name.group(1),
                   Double.parseDouble(head.group("millis")),
-                  text.toString()));
+                  run(text.toString())));
         }
       }
     }
     return plans;
+  }
+
+  /** Without the parts that were not run: of a table of many slots that is nearly all. */
+  private static String run(String plan) {
+    StringBuilder text = new StringBuilder();
+    int hidden = Integer.MAX_VALUE; // deeper lines belong to a part that was not run
+    for (String line : plan.lines().toList()) {
+      int depth = line.length() - line.stripLeading().length();
+      hidden = depth > hidden ? hidden : Integer.MAX_VALUE;
+      if (line.contains("(never executed)")) {
+        hidden = Math.min(hidden, depth);
+      } else if (hidden == Integer.MAX_VALUE) {
+        text.append(line).append('\n');
+      }
+    }
+    return text.toString();
   }
 
   /** All that was kept, for people. */
@@ -137,7 +155,8 @@ final class Plans {
             page.append("No statement: answered from memory.\n\n");
           }
           for (Plan plan : plans) {
-            page.append("%s, %.2f ms%n%n```%n%s```%n%n".formatted(plan.name(), plan.millis(), plan.text()));
+            page.append(
+                "%s, %.2f ms%n%n```%n%s```%n%n".formatted(plan.name(), plan.millis(), plan.text()));
           }
         });
     return page.toString();

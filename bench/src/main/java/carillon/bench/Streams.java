@@ -35,8 +35,7 @@ final class Streams implements AutoCloseable {
   private void open(Wire wire) throws IOException {
     wires.add(wire);
     BufferedReader body =
-        new BufferedReader(
-            new InputStreamReader(wire.open("/v1/events"), StandardCharsets.UTF_8));
+        new BufferedReader(new InputStreamReader(wire.open("/v1/events"), StandardCharsets.UTF_8));
     Thread.ofVirtual().start(() -> read(body));
   }
 

@@ -23,7 +23,10 @@ class DashboardReportTest {
     results.add(
         "50 open tabs",
         "idle",
-        new Figures().with(Metric.WITHOUT, 1.2).with(Metric.WITH, 1.7).with(Metric.DIFFERENCE, 0.5));
+        new Figures()
+            .with(Metric.WITHOUT, 1.2)
+            .with(Metric.WITH, 1.7)
+            .with(Metric.DIFFERENCE, 0.5));
 
     DashboardReport.write(results, Map.of("commit", "abc"), "## GET /v1/tasks\n", directory);
 

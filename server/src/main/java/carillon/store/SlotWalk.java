@@ -117,8 +117,7 @@ final class SlotWalk {
     return tx.query(
         Sql.forSlot(PAGE, slot),
         row -> new Reached(reader.view(row), row.getBoolean("matches"), row.getInt("n")),
-        FilterSql.arguments(
-            filter, withPayload, lanes, lanes, tenant, before, reach, limit));
+        FilterSql.arguments(filter, withPayload, lanes, lanes, tenant, before, reach, limit));
   }
 
   /** Newest due first; {@code before} is the last id of the page before. */

@@ -47,7 +47,13 @@ final class Explained {
         new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
     try (Connection connection = Postgres.connect(simple);
         Statement statement = connection.createStatement()) {
-      for (String off : List.of("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")) {
+      for (String off :
+          List.of(
+              "enable_seqscan",
+              "enable_hashjoin",
+              "enable_mergejoin",
+              "enable_incremental_sort",
+              "jit")) {
         statement.execute("SET " + off + " = off"); // as Db does
       }
       statement.execute("SET max_parallel_workers_per_gather = 0");
