@@ -188,12 +188,12 @@ class Redrives extends LitElement {
       <td>${badge(...(STATES[redrive.status] ?? ['off', '·', redrive.status]))}</td>
       <td data-label="Which">${filterWords(redrive.filter)}</td>
       <td data-label="How far" class="how-far">
-        <progress class="bar" max=${Math.max(matched, redriven, 1)} value=${redriven} aria-label="Redriven"></progress>
         <small
           >${count(redriven)} of ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${waiting > 0
             ? `, ${count(waiting)} not started yet`
             : ''}${refused > 0 ? `, ${count(refused)} refused` : ''}${undone > 0 ? `, ${count(undone)} dead again` : ''}</small
         >
+        <progress class="bar" max=${Math.max(matched, redriven, 1)} value=${redriven} aria-label="Redriven"></progress>
       </td>
       <td data-label="Rate">${redrive.rate ? `${count(redrive.rate)} a second` : 'at once'}</td>
       <td data-label="Started">${ago(redrive.createdAt)} <small>by ${visible(redrive.by)}</small>${redrive.endedAt
