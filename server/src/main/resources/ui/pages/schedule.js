@@ -210,7 +210,7 @@ class SchedulePage extends Page {
   #summary(s) {
     return html`<p class="lead">
         ${s.description ?? html`<span class="wrong">Its expression cannot be read by this version.</span>`}
-        <span class="muted"><code>${s.cron ?? duration(s.every)}</code> ${s.cron ? s.timezone : ''}, makes tasks of the type <a href=${href('types', s.type)}>${s.type}</a></span>
+        <span class="muted"><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, makes tasks of the type <a href=${href('types', s.type)}>${s.type}</a></span>
       </p>
       ${s.paused
         ? html`<div class="alert warn" role="note">
