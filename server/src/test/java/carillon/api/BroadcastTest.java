@@ -283,7 +283,8 @@ class BroadcastTest {
     Caller caller = caller(1);
     Supplier<Caller> callerNow =
         () -> {
-          if (refusal.get() instanceof ApiException e) {
+          ApiException e = refusal.get();
+          if (e != null) {
             throw e;
           }
           return caller;

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import carillon.engine.Feed;
 import carillon.store.Events;
 import carillon.testkit.World;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -42,7 +43,7 @@ class EventApiTest {
 
     private final HttpClient client = HttpClient.newHttpClient();
     private final HttpResponse<InputStream> response;
-    private final StringBuffer heard = new StringBuffer();
+    private final ByteArrayOutputStream heard = new ByteArrayOutputStream();
     private final Thread reader;
 
     Watching(TestApi api, String query) {
@@ -67,12 +68,16 @@ class EventApiTest {
       try (InputStream body = response.body()) {
         byte[] some = new byte[8192];
         for (int n = body.read(some); n >= 0; n = body.read(some)) {
-          heard.append(new String(some, 0, n, StandardCharsets.UTF_8));
+          heard.write(some, 0, n);
         }
-        heard.append("the end");
+        heard.writeBytes("the end".getBytes(StandardCharsets.UTF_8));
       } catch (IOException e) {
-        heard.append("cut off");
+        heard.writeBytes("cut off".getBytes(StandardCharsets.UTF_8));
       }
+    }
+
+    String heard() {
+      return heard.toString(StandardCharsets.UTF_8);
     }
 
     String header(String name) {
@@ -102,10 +107,10 @@ class EventApiTest {
           .until(
               () -> {
                 other.discard(); // the other node hears who is watched every two seconds
-                return watching.heard.indexOf("event: task") > 0;
+                return watching.heard().indexOf("event: task") > 0;
               });
 
-      assertThat(watching.heard)
+      assertThat(watching.heard())
           .startsWith("retry: 2000\n\n")
           .contains("\"type\":\"t\",\"from\":null,\"to\":\"PENDING\"")
           .doesNotContain("event: stats");
@@ -116,7 +121,7 @@ class EventApiTest {
   @Test
   void the_figures_come_at_once_and_who_goes_is_forgotten() {
     Watching watching = new Watching(api, "");
-    await().until(() -> watching.heard.indexOf("event: stats\ndata: {") > 0);
+    await().until(() -> watching.heard().indexOf("event: stats\ndata: {") > 0);
     assertThat(streams(api)).isPositive();
     watching.close();
 
@@ -204,11 +209,11 @@ class EventApiTest {
   void a_node_that_stops_ends_its_streams_and_waits_for_none() {
     try (TestApi stopping = TestApi.start();
         Watching watching = new Watching(stopping, "")) {
-      await().until(() -> watching.heard.indexOf("retry") >= 0);
+      await().until(() -> watching.heard().indexOf("retry") >= 0);
       long from = System.nanoTime();
       stopping.api.close();
 
-      await().until(() -> watching.heard.indexOf("the end") > 0);
+      await().until(() -> watching.heard().indexOf("the end") > 0);
       assertThat(Duration.ofNanos(System.nanoTime() - from))
           .as("less than the grace for requests that go on")
           .isLessThan(Duration.ofSeconds(2));
