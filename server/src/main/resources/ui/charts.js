@@ -14,9 +14,6 @@ const tick = (label) => (isTime(label) ? timeText(label).replace(/:\d\d$/, '') :
 
 const long = (label) => (isTime(label) ? timeText(label) : label);
 
-/** A value without neighbours has no line that would show it. */
-const isAlone = (values, at) => [at - 1, at + 1].every((i) => values[i] === null || values[i] === undefined);
-
 const UNITS = {
   seconds: (n) => span(n),
   number: (n) => compact(n),
@@ -117,7 +114,11 @@ class ChartPart extends LitElement {
         borderColor: colour,
         backgroundColor: this.kind === 'bar' ? colour : `${colour}38`, // tones are written #rrggbb
         borderWidth: this.kind === 'bar' ? 0 : 1.75,
+<<<<<<< HEAD
         pointRadius: one.values.map((_, at) => (isAlone(one.values, at) ? 2 : 0)),
+=======
+        pointRadius: one.values.map((value, i) => (isAlone(one.values, i) ? 2 : 0)),
+>>>>>>> browser
         pointHitRadius: 8,
         fill: filled ? (this.kind === 'stacked' && i > 0 ? '-1' : 'origin') : false,
         tension: 0.25,

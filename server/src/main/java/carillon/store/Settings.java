@@ -17,9 +17,8 @@ record Settings(SortedMap<String, String> values) {
    * statistics are stale; every hot statement has an index and a plan test. And it would start
    * parallel workers, which takes longer than any of our statements, where it expects many rows. An
    * incremental sort lets an index that begins with the tenant stand in for the one that has the
-   * order: it then reads all that the tenant has.
-   * With these left, one plan is as good for one task as for thousands, so it is made once:
-   * planning a claim of one task takes longer than the claim.
+   * order: it then reads all that the tenant has. With these left, one plan is as good for one task
+   * as for thousands, so it is made once: planning a claim of one task takes longer than the claim.
    */
   private static final Map<String, String> INDEX_PLANS =
       Map.of(
