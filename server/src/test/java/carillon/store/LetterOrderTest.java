@@ -12,13 +12,14 @@ class LetterOrderTest {
   @Test
   void a_search_walks_along_the_age_where_many_tenants_make_their_ids_look_as_good() {
     try (World world = World.create()) {
+      world.sql("ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here
       world.sql(
           """
           INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
           SELECT CASE WHEN n % 20 = 0 THEN 2 + n / 20 % 48 ELSE 1 END,
                  (lpad(to_hex(n), 12, '0') || '70008000' || lpad(n::text, 12, '0'))::uuid, current_date, 't',
                  now() + n * interval '1 ms', 'the backend refused it'
-          FROM generate_series(1, 200000) AS n
+          FROM generate_series(1, 100000) AS n
           """);
       world.sql("VACUUM ANALYZE carillon.dead_letter");
       var filter =
