@@ -114,11 +114,7 @@ class ChartPart extends LitElement {
         borderColor: colour,
         backgroundColor: this.kind === 'bar' ? colour : `${colour}38`, // tones are written #rrggbb
         borderWidth: this.kind === 'bar' ? 0 : 1.75,
-<<<<<<< HEAD
         pointRadius: one.values.map((_, at) => (isAlone(one.values, at) ? 2 : 0)),
-=======
-        pointRadius: one.values.map((value, i) => (isAlone(one.values, i) ? 2 : 0)),
->>>>>>> browser
         pointHitRadius: 8,
         fill: filled ? (this.kind === 'stacked' && i > 0 ? '-1' : 'origin') : false,
         tension: 0.25,
