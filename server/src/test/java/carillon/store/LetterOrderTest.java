@@ -12,7 +12,8 @@ class LetterOrderTest {
   @Test
   void a_search_walks_along_the_age_where_many_tenants_make_their_ids_look_as_good() {
     try (World world = World.create()) {
-      world.sql("ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here
+      world.sql(
+          "ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here
       world.sql(
           """
           INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
