@@ -130,7 +130,7 @@ public final class Fires {
       SELECT id, tenant, name, coalesce(octet_length(payload), 0) AS payload
       FROM carillon.schedule
       WHERE plan_at <= ?
-      ORDER BY plan_at, id
+      ORDER BY plan_at
       LIMIT ?
       """;
 
