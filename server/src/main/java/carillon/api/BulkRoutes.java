@@ -1,10 +1,15 @@
 package carillon.api;
 
+import carillon.model.Slot;
 import carillon.model.TaskState;
+import carillon.store.BulkResult;
 import carillon.store.TaskFilter;
 import carillon.store.Tasks;
+import java.time.Instant;
+import java.time.LocalDate;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -13,10 +18,12 @@ final class BulkRoutes {
 
   private final Tasks tasks;
   private final Once once;
+  private final Lists lists;
 
-  BulkRoutes(Tasks tasks, Once once) {
+  BulkRoutes(Tasks tasks, Once once, Lists lists) {
     this.tasks = tasks;
     this.once = once;
+    this.lists = lists;
   }
 
   List<Endpoint> endpoints() {
@@ -32,9 +39,10 @@ final class BulkRoutes {
         tx ->
             asked.isDryRun()
                 ? counted(tasks.countCancellable(tx, call.tenant(), asked.filter()), "cancelled")
-                : done(
-                    tasks.cancelMatching(tx, call.tenant(), asked.filter(), call.caller().who()),
-                    "cancelled"));
+                : cancelled(
+                    call,
+                    tasks.cancelMatching(
+                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
   }
 
   private Answer run(Call call) {
@@ -44,9 +52,10 @@ final class BulkRoutes {
         tx ->
             asked.isDryRun()
                 ? counted(tasks.countRunnable(tx, call.tenant(), asked.filter()), "run")
-                : done(
-                    tasks.runMatching(tx, call.tenant(), asked.filter(), call.caller().who()),
-                    "run"));
+                : run(
+                    call,
+                    tasks.runMatching(
+                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
   }
 
   private static Answer counted(Tasks.Count count, String what) {
@@ -58,19 +67,49 @@ final class BulkRoutes {
     return Answer.json(200, node.put(what, 0).put("dryRun", true));
   }
 
-  private static Answer done(int tasks, String what) {
-    ObjectNode node = JsonNodeFactory.instance.objectNode().put(what, tasks);
-    if (tasks >= Tasks.MOST_AT_ONCE) {
+  private Answer cancelled(Call call, BulkResult result) {
+    return done(
+        call,
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("cancelled", result.tasks())
+            .put("requested", result.requested()),
+        result);
+  }
+
+  private Answer run(Call call, BulkResult result) {
+    return done(call, JsonNodeFactory.instance.objectNode().put("run", result.tasks()), result);
+  }
+
+  private Answer done(Call call, ObjectNode node, BulkResult result) {
+    if (result.isMore()) {
       node.put("more", true);
+    }
+    BulkResult.Place next = result.next();
+    if (next != null) {
+      String place = next.slot().day() + " " + next.lane() + " " + next.readyAt();
+      node.put("nextCursor", lists.cursor(call, call.path(), place));
     }
     return Answer.json(200, node);
   }
 
-  private record Asked(TaskFilter filter, boolean isDryRun) {}
+  /** Of what this server wrote and sealed. */
+  private static BulkResult.@Nullable Place place(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 3
+        ? new BulkResult.Place(
+            new Slot(LocalDate.parse(parts[0])),
+            Integer.parseInt(parts[1]),
+            Instant.parse(parts[2]))
+        : null;
+  }
 
-  private static Asked asked(Call call, Set<TaskState> states) {
+  private record Asked(TaskFilter filter, BulkResult.@Nullable Place from, boolean isDryRun) {}
+
+  private Asked asked(Call call, Set<TaskState> states) {
     Fields fields = call.fields();
     boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    String cursor = fields.text("cursor", TaskRoutes.MAX_TEXT);
     TaskFilter filter = filter(fields, states);
     fields.done();
     if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
@@ -79,7 +118,8 @@ final class BulkRoutes {
     }
     fields.mistakes().refuse();
     String type = TaskRoutes.oneType(call.caller(), filter.type());
-    return new Asked(filter.ofType(type), isDryRun);
+    BulkResult.Place from = lists.start(call, call.path(), cursor, BulkRoutes::place);
+    return new Asked(filter.ofType(type), from, isDryRun);
   }
 
   private static TaskFilter filter(Fields fields, Set<TaskState> states) {

@@ -29,7 +29,12 @@ final class Lists {
    * @param path the one that is meant
    */
   <C> @Nullable C start(Call call, String path, Function<String, @Nullable C> parse) {
-    String cursor = call.query().cursor();
+    return start(call, path, call.query().cursor(), parse);
+  }
+
+  /** The same where the cursor is not in the query. */
+  <C> @Nullable C start(
+      Call call, String path, @Nullable String cursor, Function<String, @Nullable C> parse) {
     if (cursor == null) {
       return null;
     }

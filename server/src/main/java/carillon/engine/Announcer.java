@@ -32,7 +32,10 @@ public final class Announcer implements Agenda.Others {
   /** At a time: others can take in only so much, and find the rest by their next sweep. */
   private static final int MOST_HINTS = 10;
 
-  /** Slots of an earlier time are not looked at by every sweep; an hour before that is so. */
+  /**
+   * Slots of an earlier time are not looked at by every sweep, an hour before that is so, nor those
+   * of a day that is not to begin {@link #SOON}.
+   */
   private static final Duration LOOKED_AT = Duration.ofHours(23);
 
   /** Whoever looks after a lane takes what is due at once; what waits for so long is left. */
@@ -96,7 +99,10 @@ public final class Announcer implements Agenda.Others {
   /** Who looks after nothing does not help either, and has nobody to keep it for. */
   @Override
   public boolean mayMiss(Slot slot) {
-    return view.get().count() > 0 && slot.compareTo(Slot.of(clock.instant().minus(LOOKED_AT))) < 0;
+    Instant now = clock.instant();
+    boolean isOld = slot.compareTo(Slot.of(now.minus(LOOKED_AT))) < 0;
+    boolean isAhead = slot.compareTo(Slot.of(now.plus(SOON))) > 0;
+    return view.get().count() > 0 && (isOld || isAhead);
   }
 
   @Override

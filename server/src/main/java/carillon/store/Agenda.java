@@ -5,6 +5,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -209,8 +210,15 @@ public final class Agenda {
     return earliest;
   }
 
-  /** The slots in which something is known to wait. */
-  synchronized Set<Slot> slots() {
-    return Set.copyOf(waiting.keySet());
+  /** The slots in which something is known to be due by then. */
+  synchronized Set<Slot> slotsDueBy(Instant time) {
+    Set<Slot> due = new HashSet<>();
+    waiting.forEach(
+        (slot, lanes) -> {
+          if (lanes.values().stream().anyMatch(from -> !from.isAfter(time))) {
+            due.add(slot);
+          }
+        });
+    return due;
   }
 }

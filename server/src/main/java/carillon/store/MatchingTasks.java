@@ -3,12 +3,16 @@ package carillon.store;
 import carillon.model.Slot;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Instant;
-import java.time.LocalDate;
 import java.util.List;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** All waiting tasks that match a filter: how many they are, and all of them made due at once. */
+/**
+ * All tasks that match a filter: how many they are, and all of them cancelled or made due at once.
+ */
 final class MatchingTasks {
 
   /** A count looks at no more rows than this, so that no filter makes it long. */
@@ -17,11 +21,17 @@ final class MatchingTasks {
   private final TaskReader reader;
   private final DbClock clock;
   private final Agenda agenda;
+  private final WaitingWalk.Bounds bounds;
 
   MatchingTasks(TaskReader reader, DbClock clock, Agenda agenda) {
+    this(reader, clock, agenda, WaitingWalk.Bounds.USUAL);
+  }
+
+  MatchingTasks(TaskReader reader, DbClock clock, Agenda agenda, WaitingWalk.Bounds bounds) {
     this.reader = reader;
     this.clock = clock;
     this.agenda = agenda;
+    this.bounds = bounds;
   }
 
   private static final String COUNT_OF_LANES =
@@ -70,34 +80,30 @@ final class MatchingTasks {
   private static final String COUNT_RUNNING =
       """
       /* MatchingTasks.countRunning */
-      WITH %s
-      SELECT count(*) AS matched
-      FROM f, carillon.claim c
-      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      WITH %s, held AS MATERIALIZED (
+          SELECT h.tenant, h.id, c.slot, c.id AS claim
+          FROM carillon.claim c
+          CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+          WHERE h.tenant = ?
+          LIMIT ?
+      )
+      SELECT count(*) AS matched, (SELECT count(*) FROM held) AS looked_at
+      FROM f, held
       CROSS JOIN LATERAL (
           SELECT t.*
           FROM carillon.task t
           WHERE t.tenant = held.tenant
             AND t.id = held.id
-            AND t.slot = c.slot
-            AND t.claim = c.id
+            AND t.slot = held.slot
+            AND t.claim = held.claim
             AND NOT t.cancel_requested
           LIMIT 1
       ) t
-      WHERE held.tenant = ?
-        AND t.lane = ANY (?)
+      WHERE t.lane = ANY (?)
         AND (?::text IS NULL OR t.key = ?::text)
         AND %s
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
-
-  private static final String ALL_SLOTS =
-      """
-      /* MatchingTasks.slots */
-      SELECT day
-      FROM carillon.slot
-      ORDER BY day
-      """;
 
   /** What to look for among the waiting tasks: those that are ready only after a time. */
   private record Search(TenantId tenant, Column lanes, TaskFilter filter, Instant after) {
@@ -122,8 +128,10 @@ final class MatchingTasks {
     Search search = search(tx, tenant, filter, Instant.EPOCH);
     Tasks.Count waiting =
         filter.state() == TaskState.RUNNING ? new Tasks.Count(0, false) : countWaiting(tx, search);
-    long running = filter.state() == TaskState.PENDING ? 0 : countRunning(tx, search);
-    return new Tasks.Count(waiting.matched() + running, waiting.isAtLeast());
+    Tasks.Count running =
+        filter.state() == TaskState.PENDING ? new Tasks.Count(0, false) : countRunning(tx, search);
+    return new Tasks.Count(
+        waiting.matched() + running.matched(), waiting.isAtLeast() || running.isAtLeast());
   }
 
   /** How many {@link #run} would make due now, if it went on to the end. */
@@ -131,19 +139,19 @@ final class MatchingTasks {
     return countWaiting(tx, search(tx, tenant, filter, clock.instant()));
   }
 
-  private record Looked(long at, long matched) {}
+  private record Looked(long at, long matched) {
+    static Looked of(ResultSet row) throws SQLException {
+      return new Looked(row.getLong("looked_at"), row.getLong("matched"));
+    }
+  }
 
   private static Tasks.Count countWaiting(Tx tx, Search search) {
     String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
     long matched = 0;
     long reach = COUNT_REACH;
-    for (Slot slot : slots(tx)) {
+    for (Slot slot : Slots.all(tx)) {
       Looked looked =
-          tx.query(
-                  Sql.forSlot(statement, slot),
-                  row -> new Looked(row.getLong("looked_at"), row.getLong("matched")),
-                  search.arguments(reach))
-              .getFirst();
+          tx.query(Sql.forSlot(statement, slot), Looked::of, search.arguments(reach)).getFirst();
       matched += looked.matched();
       reach -= looked.at();
       if (reach <= 0) {
@@ -153,38 +161,94 @@ final class MatchingTasks {
     return new Tasks.Count(matched, false);
   }
 
-  private static long countRunning(Tx tx, Search search) {
+  private static Tasks.Count countRunning(Tx tx, Search search) {
     TaskFilter filter = search.filter();
-    return tx.query(
-            COUNT_RUNNING,
-            row -> row.getLong("matched"),
-            FilterSql.arguments(
-                filter, search.tenant(), search.lanes(), filter.key(), filter.key()))
-        .getFirst();
+    Looked looked =
+        tx.query(
+                COUNT_RUNNING,
+                Looked::of,
+                FilterSql.arguments(
+                    filter,
+                    search.tenant(),
+                    COUNT_REACH,
+                    search.lanes(),
+                    filter.key(),
+                    filter.key()))
+            .getFirst();
+    return new Tasks.Count(looked.matched(), looked.at() >= COUNT_REACH);
   }
 
-  private static List<Slot> slots(Tx tx) {
-    return tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)));
-  }
-
-  private static final String RUN =
+  private static final String LOOK_BY_KEY =
       """
-      , sorted AS MATERIALIZED (
-          SELECT tenant, id
-          FROM matching
-          ORDER BY id -- rows are locked in this order, as a cancel does
-      ), held AS MATERIALIZED (
-          SELECT t.*
-          FROM sorted s
+      /* MatchingTasks.lookByKey */
+      WITH %s
+      SELECT t.id
+      FROM f, carillon.task_{slot} t
+      WHERE %s
+        AND %s
+      LIMIT ?
+      """
+          .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
+
+  /** Those with a key are few, so that all of them are looked at. */
+  private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
+    int changed = 0;
+    for (Slot slot : Slots.all(tx)) {
+      List<UUID> matching =
+          tx
+              .query(
+                  Sql.forSlot(LOOK_BY_KEY, slot),
+                  row -> Sql.uuid(row, "id"),
+                  search.arguments(Tasks.MOST_AT_ONCE - changed))
+              .stream()
+              .sorted() // they are locked in this order
+              .toList();
+      changed += matching.isEmpty() ? 0 : change.apply(slot, matching);
+    }
+    return new WaitingWalk.Walked(changed, null);
+  }
+
+  private WaitingWalk.Walked change(
+      Tx tx, Search search, BulkResult.@Nullable Place from, WaitingWalk.Change change) {
+    TaskFilter filter = search.filter();
+    return search.isByKey()
+        ? changeByKey(tx, search, change)
+        : new WaitingWalk(
+                tx,
+                reader.laneIds(tx, search.tenant(), filter.type()),
+                filter,
+                search.after(),
+                bounds,
+                System::nanoTime)
+            .walk(from, change);
+  }
+
+  private static BulkResult result(WaitingWalk.Walked walked, int requested) {
+    boolean isMore = walked.next() != null || walked.changed() >= Tasks.MOST_AT_ONCE;
+    return new BulkResult(walked.changed(), requested, isMore, walked.next());
+  }
+
+  // In the order in which they were found, which is that of every walk: no two wait for each other.
+  private static final String HELD =
+      """
+      held AS MATERIALIZED (
+          SELECT t.tenant, t.id
+          FROM unnest(?::uuid[]) AS s (id)
           CROSS JOIN LATERAL (
               SELECT t.tenant, t.id
               FROM carillon.task_{slot} t
-              WHERE t.tenant = s.tenant
+              WHERE t.tenant = ?
                 AND t.id = s.id
                 AND t.state = 'PENDING'
               FOR UPDATE -- waits for a claim in progress; the row then no longer matches
           ) t
-      ), run AS (
+      )\
+      """;
+
+  private static final String RUN =
+      """
+      /* MatchingTasks.run */
+      WITH %s, run AS (
           UPDATE carillon.task_{slot} t
           SET ready_at = clock_timestamp(),
               due_at = least(t.due_at, clock_timestamp()),
@@ -198,72 +262,124 @@ final class MatchingTasks {
       SELECT lane, count(*) AS tasks, min(ready_at) AS first_ready_at
       FROM run
       GROUP BY lane
-      """;
-
-  private static final String RUN_OF_LANES =
       """
-      /* MatchingTasks.runOfLanes */
-      WITH %s, matching AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM f, unnest(?::int[]) AS l (lane)
-          CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.state, t.schedule, t.due_at, t.error, t.metadata
-              FROM carillon.task_{slot} t
-              WHERE t.lane = l.lane
-                AND t.ready_at > ? -- what is due already would only go to the end of its line
-          ) t
-          WHERE %s
-          LIMIT ?
-      )
-      """
-              .formatted(FilterSql.CTE, FilterSql.MATCHES)
-          + RUN;
-
-  private static final String RUN_BY_KEY =
-      """
-      /* MatchingTasks.runByKey */
-      WITH %s, matching AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM f, carillon.task_{slot} t
-          WHERE %s
-            AND %s
-          LIMIT ?
-      )
-      """
-              .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES)
-          + RUN;
+          .formatted(HELD);
 
   private record Run(int lane, int tasks, Instant first) {}
 
-  /** Makes those due now that wait for a later time; at most so many in one go. */
-  int run(Tx tx, TenantId tenant, TaskFilter filter, String who) {
+  /**
+   * Makes those due now that wait for a later time; what is due already would only go to the end of
+   * its line.
+   */
+  BulkResult run(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
     Search search = search(tx, tenant, filter, clock.instant());
-    int all = 0;
-    for (Slot slot : slots(tx)) {
-      all += run(tx, slot, search, TaskChanges.MOST_AT_ONCE - all);
-      if (all >= TaskChanges.MOST_AT_ONCE) {
-        break;
-      }
-    }
-    Audit.record(tx, tenant, who, "task.run", "matching", "{\"run\": " + all + "}");
-    return all;
+    WaitingWalk.Walked walked =
+        change(tx, search, from, (slot, tasks) -> run(tx, tenant, slot, tasks));
+    Audit.record(tx, tenant, who, "task.run", "matching", "{\"run\": " + walked.changed() + "}");
+    return result(walked, 0);
   }
 
-  private int run(Tx tx, Slot slot, Search search, int limit) {
+  private int run(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks) {
     List<Run> runs =
         tx.query(
-            Sql.forSlot(search.isByKey() ? RUN_BY_KEY : RUN_OF_LANES, slot),
+            Sql.forSlot(RUN, slot),
             row ->
                 new Run(
                     row.getInt("lane"),
                     row.getInt("tasks"),
                     Sql.requiredInstant(row, "first_ready_at")),
-            search.arguments(limit));
+            Column.uuids(tasks, id -> id),
+            tenant);
     runs.stream()
         .map(Run::first)
         .min(Instant::compareTo)
         .ifPresent(first -> Slots.openEarlier(tx, slot, first));
     tx.afterCommit(() -> runs.forEach(run -> agenda.note(slot, run.lane(), run.first())));
     return runs.stream().mapToInt(Run::tasks).sum();
+  }
+
+  private static final String CANCEL =
+      """
+      /* MatchingTasks.cancel */
+      WITH %s, cancelled AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'CANCELLED',
+              ready_at = NULL,
+              finished_at = clock_timestamp(),
+              version = t.version + 1
+          FROM held h
+          WHERE t.tenant = h.tenant
+            AND t.id = h.id
+            AND t.state = 'PENDING'
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+          FROM cancelled
+      )
+      SELECT id, lane, attempt
+      FROM cancelled
+      """
+          .formatted(HELD);
+
+  private static final String REQUEST_CANCEL =
+      """
+      /* MatchingTasks.requestCancel */
+      WITH %s
+      UPDATE carillon.task t
+      SET cancel_requested = true,
+          version = t.version + 1
+      FROM f, carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      WHERE held.tenant = ?
+        AND t.tenant = held.tenant
+        AND t.id = held.id
+        AND t.slot = c.slot
+        AND t.state = 'RUNNING'
+        AND NOT t.cancel_requested
+        AND t.lane = ANY (?)
+        AND (?::text IS NULL OR t.key = ?::text)
+        AND %s
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+
+  /**
+   * Running tasks are asked before and after the waiting ones are cancelled: a task that changes
+   * from one to the other meanwhile meets one of the three.
+   */
+  BulkResult cancel(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
+    boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
+    boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
+    Search search = search(tx, tenant, filter, Instant.EPOCH);
+    int requested = wantsRunning ? requestCancel(tx, search) : 0;
+    WaitingWalk.Walked walked =
+        wantsWaiting
+            ? change(tx, search, from, (slot, tasks) -> cancel(tx, tenant, slot, tasks, who))
+            : new WaitingWalk.Walked(0, null);
+    requested += wantsRunning ? requestCancel(tx, search) : 0;
+    String detail = "{\"cancelled\": " + walked.changed() + ", \"requested\": " + requested + "}";
+    Audit.record(tx, tenant, who, "task.cancel", "matching", detail);
+    return result(walked, requested);
+  }
+
+  private static int cancel(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks, String who) {
+    List<Transitions.Moved> moved =
+        tx.query(
+            Sql.forSlot(CANCEL, slot),
+            row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
+            Column.uuids(tasks, id -> id),
+            tenant,
+            who);
+    tx.moved(moved);
+    return moved.size();
+  }
+
+  private static int requestCancel(Tx tx, Search search) {
+    TaskFilter filter = search.filter();
+    return tx.update(
+        REQUEST_CANCEL,
+        FilterSql.arguments(filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
   }
 }

@@ -10,6 +10,7 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,15 +39,26 @@ final class SlotWalk {
   private final TenantId tenant;
   private final TaskFilter filter;
   private final boolean withPayload;
+  private final LongSupplier nanos;
   private final @Nullable Column lanes;
   private final List<TaskView> items = new ArrayList<>();
 
-  SlotWalk(Tx tx, TaskReader reader, TenantId tenant, TaskFilter filter, boolean withPayload) {
+  /**
+   * @param nanos a clock that says how long something took
+   */
+  SlotWalk(
+      Tx tx,
+      TaskReader reader,
+      TenantId tenant,
+      TaskFilter filter,
+      boolean withPayload,
+      LongSupplier nanos) {
     this.tx = tx;
     this.reader = reader;
     this.tenant = tenant;
     this.filter = filter;
     this.withPayload = withPayload;
+    this.nanos = nanos;
     this.lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
   }
 
@@ -124,7 +136,7 @@ final class SlotWalk {
   Page<TaskView, TaskId> page(int limit, @Nullable TaskId before) {
     List<Slot> slots = slots(before);
     TaskId place = before == null ? LAST_ID : before;
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = nanos.getAsLong() + PATIENCE.toNanos();
     int reach = REACH;
     for (Slot slot : slots) {
       int chunk;
@@ -143,13 +155,15 @@ final class SlotWalk {
         looked = reached.isEmpty() ? 0 : reached.getLast().n();
         place = reached.isEmpty() ? place : reached.getLast().task().id();
         reach -= looked;
-        if (looked == chunk && (reach == 0 || System.nanoTime() - end >= 0)) {
+        if (looked == chunk && (reach == 0 || nanos.getAsLong() - end >= 0)) {
           return new Page<>(items, place);
         }
       } while (looked == chunk);
+      TaskId next = before(slot);
       boolean isLast = slot.equals(slots.getLast());
-      if (!isLast && System.nanoTime() - end >= 0) {
-        return new Page<>(items, before(slot));
+      // A page that began at the end of this slot would begin there again, and for ever.
+      if (!isLast && !next.equals(before) && nanos.getAsLong() - end >= 0) {
+        return new Page<>(items, next);
       }
     }
     boolean wasLast = slots.size() < MOST_SLOTS;

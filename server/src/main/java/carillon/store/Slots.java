@@ -105,6 +105,19 @@ public final class Slots {
     return db.ask(tx -> tx.query(OPEN, row -> new Slot(row.getObject("day", LocalDate.class)), by));
   }
 
+  private static final String ALL =
+      """
+      /* Slots.all */
+      SELECT day
+      FROM carillon.slot
+      ORDER BY day
+      """;
+
+  /** All there are, earliest first. */
+  static List<Slot> all(Tx tx) {
+    return tx.query(ALL, row -> new Slot(row.getObject("day", LocalDate.class)));
+  }
+
   private static final String OPEN_EARLIER =
       """
       /* Slots.openEarlier */

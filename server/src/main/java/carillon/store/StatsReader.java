@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +30,7 @@ public final class StatsReader {
 
   private static final int LEAST_OF_A_LANE = 100;
 
-  /** Of all tenants of a look, that run. */
+  /** Of one tenant in one slot, that run. */
   static final int MOST_RUNNING = 10_000;
 
   private final Db db;
@@ -80,14 +81,16 @@ public final class StatsReader {
     return catalog.pausedTypes(tenant);
   }
 
-  // Only where the census found something: a look into every old slot for every lane would be many.
+  // Only where the census found something: a look into every old slot, and every one that was
+  // opened
+  // before its day, for every lane would be many.
   private static final String WAITING_SLOTS =
       """
       /* StatsReader.waitingSlots */
       SELECT slot, array_agg(lane) AS lanes
       FROM carillon.waiting
-      WHERE lane = ANY (?)
-        AND slot < ?
+      WHERE slot = ANY (?)
+        AND lane = ANY (?)
       GROUP BY slot
       """;
 
@@ -111,8 +114,9 @@ public final class StatsReader {
       """;
 
   /**
-   * What is due, through the queue's index. In slots before yesterday only where the last census
-   * saw something. If even this takes too long, because of an old snapshot say, nothing is known.
+   * What is due, through the queue's index. In other slots than today's and yesterday's only where
+   * the last census saw something. If even this takes too long, because of an old snapshot say,
+   * nothing is known.
    */
   public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
     List<Integer> lanes = lanes(tenants);
@@ -121,11 +125,13 @@ public final class StatsReader {
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
     boolean isKnown = true;
     try {
-      Slot recent = Slot.of(now().minus(Duration.ofDays(1)));
-      Map<Slot, List<Integer>> older = waitingBefore(recent, lanes);
-      for (Slot slot : slots.open(now())) {
-        boolean isRecent = slot.compareTo(recent) >= 0;
-        countDue(slot, isRecent ? lanes : older.getOrDefault(slot, List.of()), limit, due);
+      Set<Slot> recent = Set.of(Slot.of(now()), Slot.of(now().minus(Duration.ofDays(1))));
+      List<Slot> open = slots.open(now());
+      Map<Slot, List<Integer>> others =
+          waiting(open.stream().filter(slot -> !recent.contains(slot)).toList(), lanes);
+      for (Slot slot : open) {
+        boolean isRecent = recent.contains(slot);
+        countDue(slot, isRecent ? lanes : others.getOrDefault(slot, List.of()), limit, due);
       }
     } catch (StoreException e) {
       if (!e.isTooMuch()) {
@@ -136,7 +142,7 @@ public final class StatsReader {
     return perType(due, !isKnown);
   }
 
-  private Map<Slot, List<Integer>> waitingBefore(Slot recent, List<Integer> lanes) {
+  private Map<Slot, List<Integer>> waiting(List<Slot> slots, List<Integer> lanes) {
     Map<Slot, List<Integer>> found = new HashMap<>();
     db.ask(
         tx ->
@@ -146,8 +152,8 @@ public final class StatsReader {
                     found.put(
                         new Slot(row.getObject("slot", LocalDate.class)),
                         List.of(Sql.integers(row, "lanes"))),
-                Column.ints(lanes, lane -> lane),
-                recent));
+                Column.dates(slots, Slot::day),
+                Column.ints(lanes, lane -> lane)));
     return found;
   }
 
@@ -189,13 +195,16 @@ public final class StatsReader {
       /* StatsReader.countRunning */
       WITH held AS MATERIALIZED (
           SELECT h.tenant, h.id
-          FROM carillon.claim c
-          CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
-          WHERE c.slot = ?
-            AND h.tenant = ANY (?)
-          LIMIT ?
+          FROM (
+              SELECT h.tenant, h.id, row_number() OVER (PARTITION BY h.tenant) AS n
+              FROM carillon.claim c
+              CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+              WHERE c.slot = ?
+                AND h.tenant = ANY (?)
+          ) h
+          WHERE h.n <= ?
       )
-      SELECT t.lane, count(*) AS tasks, (SELECT count(*) FROM held) AS looked_at
+      SELECT held.tenant, t.lane, count(*) AS tasks
       FROM held
       CROSS JOIN LATERAL (
           SELECT t.lane
@@ -204,7 +213,11 @@ public final class StatsReader {
             AND t.id = held.id
             AND t.state = 'RUNNING'
       ) t
-      GROUP BY t.lane
+      GROUP BY held.tenant, t.lane
+      UNION ALL
+      SELECT tenant, NULL, count(*) -- that were looked at, whether they run or not
+      FROM held
+      GROUP BY tenant
       """;
 
   /** What runs, through the claims that are open. */
@@ -213,26 +226,33 @@ public final class StatsReader {
         db.ask(
             tx -> tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
     Map<TenantId, Map<String, Long>> running = forEach(tenants);
-    boolean isMore = false;
+    Set<TenantId> withMore = new HashSet<>();
     for (Slot slot : claimed) {
       for (Run some : countRunning(slot, tenants)) {
-        Lane lane = catalog.lane(some.lane());
-        of(running, lane.tenant()).merge(lane.type(), some.tasks(), Long::sum);
-        isMore |= some.lookedAt() >= MOST_RUNNING;
+        if (some.lane() != null) {
+          String type = catalog.lane(some.lane()).type();
+          of(running, some.tenant()).merge(type, some.tasks(), Long::sum);
+        } else if (some.tasks() >= MOST_RUNNING) {
+          withMore.add(some.tenant());
+        }
       }
     }
-    return perType(running, isMore);
+    return perType(running, withMore::contains);
   }
 
-  /** What runs of a lane, and how many were looked at to find that out. */
-  private record Run(int lane, long tasks, long lookedAt) {}
+  /** What runs of a lane, or, without one, how many were looked at to find that out. */
+  private record Run(TenantId tenant, @Nullable Integer lane, long tasks) {}
 
   private List<Run> countRunning(Slot slot, Set<TenantId> tenants) {
     return db.ask(
         tx ->
             tx.query(
                 Sql.forSlot(COUNT_RUNNING, slot),
-                row -> new Run(row.getInt("lane"), row.getLong("tasks"), row.getLong("looked_at")),
+                row ->
+                    new Run(
+                        new TenantId(row.getInt("tenant")),
+                        Sql.integer(row, "lane"),
+                        row.getLong("tasks")),
                 slot,
                 Column.ints(tenants, TenantId::value),
                 MOST_RUNNING));
@@ -338,8 +358,13 @@ public final class StatsReader {
 
   private static <T> Map<TenantId, PerType<T>> perType(
       Map<TenantId, Map<String, T>> maps, boolean atLeast) {
+    return perType(maps, _ -> atLeast);
+  }
+
+  private static <T> Map<TenantId, PerType<T>> perType(
+      Map<TenantId, Map<String, T>> maps, Predicate<TenantId> atLeast) {
     Map<TenantId, PerType<T>> all = new HashMap<>();
-    maps.forEach((tenant, types) -> all.put(tenant, new PerType<>(types, atLeast)));
+    maps.forEach((tenant, types) -> all.put(tenant, new PerType<>(types, atLeast.test(tenant))));
     return all;
   }
 }

@@ -7,7 +7,6 @@ import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
 import java.time.Instant;
-import java.time.LocalDate;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
@@ -19,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * by the next one.
  */
 final class TaskChanges {
-
-  /** One bulk change is one transaction; more than this would hold its locks for too long. */
-  static final int MOST_AT_ONCE = 50_000;
 
   private final TaskReader reader;
   private final Catalog catalog;
@@ -288,120 +284,5 @@ final class TaskChanges {
 
   private static Instant later(Instant a, Instant b) {
     return a.isAfter(b) ? a : b;
-  }
-
-  private static final String CANCEL_WAITING =
-      """
-      /* TaskChanges.cancelWaiting */
-      WITH %s, matching AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM f, carillon.task_{slot} t
-          WHERE t.tenant = ?
-            AND t.lane = ANY (?)
-            AND t.ready_at IS NOT NULL
-            AND {key}
-            AND %s
-          ORDER BY t.id
-          LIMIT ?
-          FOR UPDATE OF t -- waits for claims in progress; those rows then no longer match
-      ), cancelled AS (
-          UPDATE carillon.task_{slot} t
-          SET state = 'CANCELLED',
-              ready_at = NULL,
-              finished_at = clock_timestamp(),
-              version = t.version + 1
-          FROM matching m
-          WHERE t.tenant = m.tenant
-            AND t.id = m.id
-            AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
-      ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
-          FROM cancelled
-      )
-      SELECT id, lane, attempt
-      FROM cancelled
-      """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
-
-  private static final String CANCEL_WAITING_BY_KEY = CANCEL_WAITING.replace("{key}", "t.key = ?");
-
-  private static final String CANCEL_WAITING_OF_LANES =
-      CANCEL_WAITING.replace("{key}", "?::text IS NULL");
-
-  // Running tasks are in no index; the claims know them.
-  private static final String REQUEST_CANCEL_OF_RUNNING =
-      """
-      /* TaskChanges.requestCancelOfRunning */
-      WITH %s
-      UPDATE carillon.task t
-      SET cancel_requested = true,
-          version = t.version + 1
-      FROM f, carillon.claim c
-      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
-      WHERE held.tenant = ?
-        AND t.tenant = held.tenant
-        AND t.id = held.id
-        AND t.slot = c.slot
-        AND t.state = 'RUNNING'
-        AND NOT t.cancel_requested
-        AND t.lane = ANY (?)
-        AND (?::text IS NULL OR t.key = ?::text)
-        AND %s
-      """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
-
-  private static final String ALL_SLOTS =
-      """
-      /* TaskChanges.cancelMatching */
-      SELECT day
-      FROM carillon.slot
-      ORDER BY day
-      """;
-
-  /**
-   * Running tasks are asked before and after the waiting ones are cancelled: a task that changes
-   * from one to the other meanwhile meets one of the three.
-   */
-  int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
-    boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
-    boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
-    Column lanes = reader.lanes(tx, tenant, filter.type());
-    int cancelled = 0;
-    if (wantsRunning) {
-      requestCancel(tx, tenant, lanes, filter);
-    }
-    if (wantsWaiting) {
-      cancelled = cancelWaiting(tx, tenant, lanes, filter, who);
-    }
-    if (wantsRunning) {
-      requestCancel(tx, tenant, lanes, filter);
-    }
-    Audit.record(tx, tenant, who, "task.cancel", "matching", "{\"cancelled\": " + cancelled + "}");
-    return cancelled;
-  }
-
-  private static int cancelWaiting(
-      Tx tx, TenantId tenant, Column lanes, TaskFilter filter, String who) {
-    String statement = filter.key() == null ? CANCEL_WAITING_OF_LANES : CANCEL_WAITING_BY_KEY;
-    int cancelled = 0;
-    for (Slot slot : tx.query(ALL_SLOTS, row -> new Slot(row.getObject("day", LocalDate.class)))) {
-      List<Transitions.Moved> moved =
-          tx.query(
-              Sql.forSlot(statement, slot),
-              row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
-              FilterSql.arguments(
-                  filter, tenant, lanes, filter.key(), MOST_AT_ONCE - cancelled, who));
-      tx.moved(moved);
-      cancelled += moved.size();
-    }
-    return cancelled;
-  }
-
-  private static void requestCancel(Tx tx, TenantId tenant, Column lanes, TaskFilter filter) {
-    tx.update(
-        REQUEST_CANCEL_OF_RUNNING,
-        FilterSql.arguments(filter, tenant, lanes, filter.key(), filter.key()));
   }
 }

@@ -106,8 +106,12 @@ final class TaskReader {
    * one.
    */
   Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
-    List<Integer> lanes = tx.query(LANES, row -> row.getInt("id"), tenant, type, type);
-    return Column.ints(lanes, lane -> lane);
+    return Column.ints(laneIds(tx, tenant, type), lane -> lane);
+  }
+
+  /** The same, in ascending order. */
+  List<Integer> laneIds(Tx tx, TenantId tenant, @Nullable String type) {
+    return tx.query(LANES, row -> row.getInt("id"), tenant, type, type).stream().sorted().toList();
   }
 
   private static final String ATTEMPTS =
@@ -242,7 +246,9 @@ final class TaskReader {
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return filter.key() == null
         ? db.inTransaction(
-            tx -> new SlotWalk(tx, this, tenant, filter, withPayload).page(limit, before))
+            tx ->
+                new SlotWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
+                    .page(limit, before))
         : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
   }
 

@@ -490,16 +490,19 @@ public final class Tasks {
     return changes.cancel(tx, tenant, id, who, ifVersion);
   }
 
-  /**
-   * Cancels waiting tasks that match, and requests it of running ones; says how many are CANCELLED.
-   * At most {@link TaskChanges#MOST_AT_ONCE} in one go.
-   */
-  public int cancelMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
-    return changes.cancelMatching(tx, tenant, filter, who);
-  }
+  /** One bulk change is one transaction; more than this would hold its locks for too long. */
+  public static final int MOST_AT_ONCE = 50_000;
 
-  /** As many as one bulk change makes. */
-  public static final int MOST_AT_ONCE = TaskChanges.MOST_AT_ONCE;
+  /**
+   * Cancels waiting tasks that match, and requests it of running ones; at most about {@link
+   * #MOST_AT_ONCE} in one go.
+   *
+   * @param from where the one before ended
+   */
+  public BulkResult cancelMatching(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
+    return matching.cancel(tx, tenant, filter, from, who);
+  }
 
   /**
    * How many match.
@@ -519,11 +522,14 @@ public final class Tasks {
   }
 
   /**
-   * Makes waiting tasks due now that match and are not due yet; says how many. At most {@link
-   * #MOST_AT_ONCE} in one go.
+   * Makes waiting tasks due now that match and are not due yet; at most about {@link #MOST_AT_ONCE}
+   * in one go.
+   *
+   * @param from where the one before ended
    */
-  public int runMatching(Tx tx, TenantId tenant, TaskFilter filter, String who) {
-    return matching.run(tx, tenant, filter, who);
+  public BulkResult runMatching(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
+    return matching.run(tx, tenant, filter, from, who);
   }
 
   /** Makes a waiting task due now. */

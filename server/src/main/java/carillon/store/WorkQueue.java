@@ -34,6 +34,9 @@ public final class WorkQueue {
   private static final int FULL_SWEEP = 10;
   private static final int FULL_SWEEP_UNTOLD = 2;
 
+  /** Every sweep looks at a slot from so long before its day on. */
+  private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
+
   /** Of payloads in one claim: they are held in memory several times until they are delivered. */
   private static final long MAX_BYTES = 16 << 20;
 
@@ -45,6 +48,7 @@ public final class WorkQueue {
   private volatile int fullSweep = FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
   private volatile Set<Slot> open = Set.of(); // at the last sweep
+  private volatile Set<Slot> swept = Set.of(); // of those, since they are open
 
   public WorkQueue(Db db, Catalog catalog, Slots slots, Agenda agenda) {
     this.db = db;
@@ -100,21 +104,28 @@ public final class WorkQueue {
   }
 
   /**
-   * Notes in the agenda whatever waits in the slots that are open by then. A slot before yesterday
-   * in which nothing is known to wait is looked at every tenth time only: who puts something back
-   * into it notes it, be it in a lane of another node, and tells that node.
+   * Notes in the agenda whatever waits in the slots that are open by then. One before yesterday, or
+   * one that was opened before its day, in which nothing is known to be due is looked at when it is
+   * new here and every tenth time only: who makes something due in it notes it, be it in a lane of
+   * another node, and tells that node.
    */
   public void sweep(Instant openBy) {
     Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
-    Set<Slot> known = agenda.slots();
+    Slot today = Slot.of(openBy.plus(BEFORE_ITS_DAY));
+    Set<Slot> due = agenda.slotsDueBy(openBy);
     boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
     List<Slot> opened = slots.open(openBy);
-    open = Set.copyOf(opened);
+    Set<Slot> before = swept;
+    Set<Slot> all = Set.copyOf(opened);
+    open = all;
     for (Slot slot : opened) {
-      if (isFull || slot.compareTo(yesterday) >= 0 || known.contains(slot)) {
+      boolean isRecent = slot.compareTo(yesterday) >= 0 && slot.compareTo(today) <= 0;
+      // Until a slot was seen to be open, what others told of it was not believed.
+      if (isFull || isRecent || due.contains(slot) || !before.contains(slot)) {
         sweepSlot(slot);
       }
     }
+    swept = all;
   }
 
   /** From now on every second sweep looks at all open slots: other nodes tell this one nothing. */

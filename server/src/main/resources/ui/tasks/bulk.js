@@ -7,7 +7,7 @@ import { asked, toast } from '../parts.js';
 import { redriveDialog } from './redrives.js';
 
 const AT_ONCE = 4;
-const MOST_ROUNDS = 100; // of 50,000 each
+const MOST_ROUNDS = 200; // of 50,000 changed or 200,000 looked at each
 
 const KINDS = {
   cancel: {
@@ -37,27 +37,32 @@ const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural
 export const bulk = async (kind, body) => {
   const { path: at, verb, past, danger, text } = KINDS[kind];
   const { data } = await api.post(at, { ...body, dryRun: true });
-  if (data.matched === 0) {
+  if (data.matched === 0 && !data.atLeast) {
     toast(kind === 'run' ? 'Nothing that matches waits for a later time' : 'Nothing matches that could be cancelled');
     return false;
   }
   const done = await asked({
-    title: `${verb} ${some(data.matched, data.atLeast)}?`,
+    title: data.matched === 0 ? `${verb} all that match?` : `${verb} ${some(data.matched, data.atLeast)}?`,
     body: text,
     action: `${verb} them`,
     danger,
     submit: async () => {
       let all = 0;
+      let requested = 0;
+      let next = {};
       for (let round = 0; round < MOST_ROUNDS; round++) {
-        const { data: answer } = await api.post(at, body);
+        const { data: answer } = await api.post(at, { ...body, ...next });
         all += answer[past];
+        requested += answer.requested ?? 0;
         if (!answer.more) break;
+        next = answer.nextCursor ? { cursor: answer.nextCursor } : {};
       }
-      return { all };
+      return { all, requested };
     },
   });
   if (done === null) return false;
-  toast(kind === 'run' ? `${plural(done.all, 'task')} due now` : `${plural(done.all, 'task')} cancelled`);
+  const rest = done.requested > 0 ? `; ${count(done.requested)} that run were asked to end` : '';
+  toast(kind === 'run' ? `${plural(done.all, 'task')} due now` : `${plural(done.all, 'task')} cancelled${rest}`);
   return true;
 };
 

@@ -60,6 +60,8 @@ class BadInputTest {
         "POST   | /v1/tasks/run            | {}                                  | FILTER_REQUIRED",
         "POST   | /v1/tasks/run            | {'status':'RUNNING'}                | INVALID_VALUE",
         "POST   | /v1/tasks/run            | {'status':7}                        | INVALID_TYPE",
+        "POST   | /v1/tasks/run            | {'type':'t','cursor':'AAAA'}        | INVALID_CURSOR",
+        "POST   | /v1/tasks/cancel         | {'cursor':'AAAA'}                   | FILTER_REQUIRED",
         "POST   | /v1/tasks/run            | {'id':'x'}                          | UNKNOWN_FIELD",
         "POST   | /v1/tasks/1-1-1-1-1/cancel | {}                                | INVALID_ID",
         "POST   | /v1/tasks/ID/cancel      | {'force':true}                      | UNKNOWN_FIELD",

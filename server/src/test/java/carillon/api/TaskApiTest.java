@@ -207,7 +207,7 @@ class TaskApiTest {
     TestApi.Reply reply =
         api.post("/v1/tasks/cancel").json("{\"type\":\"many\",\"key\":\"a\"}").send().expect(200);
 
-    assertThat(reply.json().get("cancelled").asInt()).isEqualTo(2);
+    assertThat(reply.body()).isEqualTo("{\"cancelled\":2,\"requested\":0}");
   }
 
   @Test

@@ -244,6 +244,40 @@ class HintsTest {
         .containsExactly(old);
   }
 
+  @Test
+  void what_is_made_due_before_its_day_is_told_to_the_node_of_its_lane_and_kept_for_help() {
+    Instant nextWeek = here.clock.instant().plus(Duration.ofDays(7));
+    TaskId first = here.create(World.task("t", HTTP, nextWeek));
+    TaskId second = here.create(World.task("t", HTTP, nextWeek));
+    maker.world.catalog.refresh();
+    runner.world.catalog.refresh();
+
+    runNow(first);
+    runner.hear();
+    assertThat(dueAt(runner)).as("not known to be open").isEmpty();
+    runner.world.queue.sweep(here.clock.instant());
+    assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.slot());
+    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.slot());
+    here.cancel(first);
+
+    runNow(second);
+    runner.hear();
+    assertThat(dueAt(runner)).as("without a sweep").containsExactly(second.slot());
+    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(second.slot());
+  }
+
+  private void runNow(TaskId id) {
+    maker.world.db.inTransaction(
+        tx -> maker.world.tasks.runNow(tx, World.TENANT, id, "test", null));
+    maker.announcer.announceOnce();
+  }
+
+  private static List<Slot> dueAt(Node node) {
+    return node.world.agenda.takeDue(node.world.clock.instant(), _ -> true).stream()
+        .map(Agenda.Entry::slot)
+        .toList();
+  }
+
   /** A task in a slot of its own that waits for nothing; says in which lane. */
   private int oldTask(Instant then) {
     Slot slot = Slot.of(then);

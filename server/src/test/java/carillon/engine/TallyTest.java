@@ -148,6 +148,7 @@ class TallyTest {
                 tx,
                 World.TENANT,
                 new TaskFilter("many", null, null, null, null, null, null, Map.of()),
+                null,
                 "test"));
     tally.flushOnce();
 

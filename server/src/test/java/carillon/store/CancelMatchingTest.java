@@ -7,6 +7,7 @@ import carillon.model.NewTask;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
+import carillon.model.TenantId;
 import carillon.testkit.World;
 import java.time.Instant;
 import java.util.Map;
@@ -50,8 +51,12 @@ class CancelMatchingTest {
 
   private int cancel(@Nullable String type, @Nullable String key, Map<String, String> metadata) {
     TaskFilter filter = new TaskFilter(type, null, key, null, null, null, null, metadata);
+    return cancel(World.TENANT, filter).tasks();
+  }
+
+  private BulkResult cancel(TenantId tenant, TaskFilter filter) {
     return world.db.inTransaction(
-        tx -> world.tasks.cancelMatching(tx, World.TENANT, filter, "test"));
+        tx -> world.tasks.cancelMatching(tx, tenant, filter, null, "test"));
   }
 
   @Test
@@ -85,12 +90,17 @@ class CancelMatchingTest {
   }
 
   @Test
-  void what_runs_is_asked_to_end_and_not_counted() {
+  void what_runs_is_asked_to_end_and_counted_apart() {
     TaskId id = create("a", "k", null, "red");
     world.claimOne("node");
+    create("a", "k", null, "red");
+    TaskFilter all = new TaskFilter("a", null, null, null, null, null, null, Map.of());
 
-    assertThat(cancel("a", null, Map.of())).isZero();
+    assertThat(cancel(World.TENANT, all)).isEqualTo(new BulkResult(1, 1, false, null));
+    assertThat(cancel(World.TENANT, all)).isEqualTo(new BulkResult(0, 0, false, null));
 
+    assertThat(world.value("SELECT detail FROM carillon.audit ORDER BY id LIMIT 1"))
+        .isEqualTo("{\"cancelled\": 1, \"requested\": 1}");
     assertThat(world.find(id).cancelRequested()).isTrue();
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
   }
@@ -105,10 +115,7 @@ class CancelMatchingTest {
             "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 
-    int cancelled =
-        world.db.inTransaction(tx -> world.tasks.cancelMatching(tx, other.id(), filter, "test"));
-
-    assertThat(cancelled).isZero();
+    assertThat(cancel(other.id(), filter).tasks()).isZero();
     assertThat(world.state(mine)).isEqualTo(TaskState.PENDING);
   }
 }

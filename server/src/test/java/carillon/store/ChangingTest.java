@@ -8,6 +8,7 @@ import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.Outcome;
+import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.testkit.World;
@@ -121,5 +122,32 @@ class ChangingTest {
           .extracting(Agenda.Entry::slot)
           .containsExactly(id.slot());
     }
+  }
+
+  @Test
+  void a_far_day_that_was_opened_is_swept_when_it_is_new_and_then_seldom() {
+    Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
+    try (World other = world.beside()) {
+      other.queue.sweep(other.clock.instant()); // the first is a full one
+      TaskId first = world.create(World.task("t", new Target.Discard(), nextMonth));
+      TaskId second = world.create(World.task("t", new Target.Discard(), nextMonth));
+      world.create(World.task("waits", new Target.Discard(), nextMonth));
+      world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, first, "test", null));
+
+      assertThat(sweptSlots(other)).as("new").containsExactly(first.slot());
+      world.cancel(first);
+      world.sql("UPDATE carillon.task SET ready_at = now() WHERE id = '%s'".formatted(second));
+      for (int sweep = 2; sweep < 10; sweep++) {
+        assertThat(sweptSlots(other)).as("sweep %d, told nothing", sweep).isEmpty();
+      }
+      assertThat(sweptSlots(other)).as("all are looked at").containsExactly(first.slot());
+    }
+  }
+
+  private static List<Slot> sweptSlots(World world) {
+    world.queue.sweep(world.clock.instant());
+    return world.agenda.takeDue(world.clock.instant(), _ -> true).stream()
+        .map(Agenda.Entry::slot)
+        .toList();
   }
 }

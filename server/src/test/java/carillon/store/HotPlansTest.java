@@ -51,6 +51,7 @@ class HotPlansTest {
           Tasks.class,
           Types.class,
           WaitingCounts.class,
+          WaitingWalk.class,
           WorkQueue.class);
 
   static World world;

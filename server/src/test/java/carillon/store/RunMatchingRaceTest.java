@@ -80,7 +80,8 @@ class RunMatchingRaceTest {
     switch (step) {
       case CLAIM -> claim(tx, id);
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
-      case CANCEL_MATCHING -> world.tasks.cancelMatching(tx, World.TENANT, ALL_OF_TYPE, "test");
+      case CANCEL_MATCHING ->
+          world.tasks.cancelMatching(tx, World.TENANT, ALL_OF_TYPE, null, "test");
       case PUT_OFF ->
           world.tasks.patch(
               tx,
@@ -100,7 +101,7 @@ class RunMatchingRaceTest {
     MatchingTasks matching =
         new MatchingTasks(
             new TaskReader(world.db, world.catalog), new DbClock(() -> hoursAgo), world.agenda);
-    return matching.run(tx, World.TENANT, ALL_OF_TYPE, "test");
+    return matching.run(tx, World.TENANT, ALL_OF_TYPE, null, "test").tasks();
   }
 
   private List<ClaimedTask> claim(Tx tx, TaskId id) {
@@ -211,10 +212,13 @@ class RunMatchingRaceTest {
   }
 
   private int bulk(Step step) {
-    return world.db.inTransaction(
-        tx ->
-            step == Step.RUN_MATCHING
-                ? world.tasks.runMatching(tx, World.TENANT, ALL_OF_TYPE, "test")
-                : world.tasks.cancelMatching(tx, World.TENANT, ALL_OF_TYPE, "test"));
+    return world
+        .db
+        .inTransaction(
+            tx ->
+                step == Step.RUN_MATCHING
+                    ? world.tasks.runMatching(tx, World.TENANT, ALL_OF_TYPE, null, "test")
+                    : world.tasks.cancelMatching(tx, World.TENANT, ALL_OF_TYPE, null, "test"))
+        .tasks();
   }
 }

@@ -11,11 +11,16 @@ import carillon.model.TenantId;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class RunMatchingTest {
 
@@ -56,7 +61,10 @@ class RunMatchingTest {
   }
 
   private int run(TenantId tenant, TaskFilter filter) {
-    return world.db.inTransaction(tx -> world.tasks.runMatching(tx, tenant, filter, "test"));
+    return world
+        .db
+        .inTransaction(tx -> world.tasks.runMatching(tx, tenant, filter, null, "test"))
+        .tasks();
   }
 
   private int run(TaskFilter filter) {
@@ -163,6 +171,71 @@ class RunMatchingTest {
     assertThat(world.find(waiting).version()).isEqualTo(1);
     world.cancel(running);
     assertThat(cancellable(filter("a", null, Map.of())).matched()).isEqualTo(2);
+  }
+
+  static Stream<WaitingWalk.Bounds> bounds() {
+    return Stream.of(
+        new WaitingWalk.Bounds(5, 10, Duration.ofMinutes(1)),
+        new WaitingWalk.Bounds(5, 1_000, Duration.ZERO),
+        new WaitingWalk.Bounds(1_000, 1, Duration.ofMinutes(1)),
+        WaitingWalk.Bounds.USUAL);
+  }
+
+  @ParameterizedTest
+  @MethodSource("bounds")
+  void few_among_many_are_found_by_going_on_where_the_call_before_ended(WaitingWalk.Bounds bounds) {
+    List<TaskId> blue = new ArrayList<>();
+    List<TaskId> red = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      for (String type : List.of("a", "b")) {
+        Duration ahead = Duration.ofDays(1 + i % 3).plusMinutes(i);
+        (i % 10 == 9 ? blue : red).add(create(type, null, ahead, i % 10 == 9 ? "blue" : "red"));
+      }
+    }
+    TaskId atOneInstant = red.getFirst();
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
+               t.due_at, t.created_at
+        FROM carillon.task t, generate_series(1, 40) AS n
+        WHERE t.id = '%s'
+        """
+            .formatted(atOneInstant));
+    MatchingTasks matching =
+        new MatchingTasks(
+            new TaskReader(world.db, world.catalog), world.clock, world.agenda, bounds);
+    TaskFilter wanted = filter(null, null, Map.of("colour", "blue"));
+
+    int run = walk((tx, from) -> matching.run(tx, World.TENANT, wanted, from, "test"));
+    assertThat(run).isEqualTo(blue.size());
+    assertThat(world.claim("node", 100))
+        .extracting(task -> task.id())
+        .containsExactlyInAnyOrderElementsOf(blue);
+
+    TaskFilter others = filter(null, null, Map.of("colour", "red"));
+    int cancelled = walk((tx, from) -> matching.cancel(tx, World.TENANT, others, from, "test"));
+    assertThat(cancelled).isEqualTo(red.size());
+    assertThat(red).allMatch(id -> world.state(id) == TaskState.CANCELLED);
+  }
+
+  private interface Bulk {
+    BulkResult change(Tx tx, BulkResult.@Nullable Place from);
+  }
+
+  private int walk(Bulk bulk) {
+    int all = 0;
+    BulkResult.Place from = null;
+    BulkResult result;
+    int calls = 0;
+    do {
+      BulkResult.Place place = from;
+      result = world.db.inTransaction(tx -> bulk.change(tx, place));
+      all += result.tasks();
+      from = result.next();
+      assertThat(calls++).as("calls, the last from %s", from).isLessThan(200);
+    } while (result.isMore());
+    return all;
   }
 
   @Test

@@ -10,8 +10,11 @@ import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -102,6 +105,35 @@ class SlotWalkTest {
           .isSortedAccordingTo((a, b) -> b.toString().compareTo(a.toString()))
           .doesNotHaveDuplicates();
     }
+  }
+
+  @Test
+  void every_page_goes_on_however_long_each_look_takes() {
+    TaskReader reader = new TaskReader(world.db, world.catalog);
+    TaskFilter rare = filter(null, null, "a rare one");
+    AtomicLong now = new AtomicLong();
+    List<TaskId> seen = new ArrayList<>();
+    Set<TaskId> cursors = new HashSet<>();
+    TaskId before = null;
+    do {
+      TaskId from = before;
+      Page<TaskView, TaskId> page =
+          world.db.inTransaction(
+              tx ->
+                  new SlotWalk(
+                          tx,
+                          reader,
+                          World.TENANT,
+                          rare,
+                          false,
+                          () -> now.addAndGet(Duration.ofSeconds(1).toNanos()))
+                      .page(100, from));
+      page.items().forEach(task -> seen.add(task.id()));
+      before = page.next();
+    } while (before != null && cursors.add(before));
+
+    assertThat(before).as("a cursor that came before").isNull();
+    assertThat(seen).hasSize((DAYS * EACH_DAY + NEXT_WEEK) / 100).doesNotHaveDuplicates();
   }
 
   @Test

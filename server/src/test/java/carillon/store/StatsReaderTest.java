@@ -52,8 +52,9 @@ class StatsReaderTest {
     world.slots.ensure(nextWeek);
     world.sql("SELECT setseed(0.5)");
     for (Slot slot : new Slot[] {today, lastWeek, nextWeek}) {
-      randomTasks(slot, slot.equals(nextWeek));
+      randomTasks(slot);
     }
+    world.sql("UPDATE carillon.slot SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
     // As claims are: of two tenants in one, and with tasks that have ended since.
     world.sql(
         """
@@ -77,13 +78,13 @@ class StatsReaderTest {
     counts.changes().keySet().forEach(slot -> counts.keep(slot, counts.count(slot)));
   }
 
-  private static void randomTasks(Slot slot, boolean isAhead) {
+  private static void randomTasks(Slot slot) {
     world.sql(
         """
         INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
         SELECT l.tenant, gen_random_uuid(), DATE '%s', l.id, s.state,
                CASE WHEN s.state = 'PENDING'
-                    THEN now() + CASE WHEN random() < %s THEN -1 ELSE 1 END * (60 + random() * 3600) * interval '1 s' END,
+                    THEN now() + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * (60 + random() * 3600) * interval '1 s' END,
                CASE WHEN s.state = 'RUNNING' THEN '00000000-0000-0000-0000-00000000000a'::uuid END, now(), now()
         FROM carillon.lane l
         CROSS JOIN generate_series(1, 50) AS n
@@ -93,7 +94,7 @@ class StatsReaderTest {
         ) s
         WHERE l.type <> 't5'
         """
-            .formatted(slot.day(), isAhead ? "0" : "0.5"));
+            .formatted(slot.day()));
     world.sql(
         """
         UPDATE carillon.task
@@ -151,7 +152,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_is_due_is_what_the_rows_say_in_old_slots_too() {
+  void what_is_due_is_what_the_rows_say_in_old_slots_and_early_ones_too() {
     Map<TenantId, PerType<Due>> due = reader.due(both);
 
     for (TenantId tenant : both) {
@@ -190,6 +191,30 @@ class StatsReaderTest {
       assertThat(due.tasks()).isEqualTo(StatsReader.MOST_OF_A_LANE);
       assertThat(due.atLeast()).isTrue();
       assertThat(due.oldest()).isBefore(long_.clock.instant().minusSeconds(9));
+    }
+  }
+
+  @Test
+  void what_runs_is_counted_up_to_a_limit_for_each_tenant() {
+    try (World busy = World.create()) {
+      busy.node("node");
+      TenantId small = busy.tenants.put("small", Tenants.Settings.DEFAULT, "test").id();
+      // Of tasks that have ended since, none of which will be found.
+      busy.sql(
+          """
+          INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+          SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
+          FROM generate_series(1, %d)
+          """
+              .formatted(Slot.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
+      busy.tasks.create(small, World.task("t", new Target.Discard()));
+      busy.claimOne("node");
+      var ours = new StatsReader(busy.db, busy.catalog, busy.slots, busy.clock);
+
+      Map<TenantId, PerType<Long>> running = ours.running(Set.of(World.TENANT, small));
+
+      assertThat(running.get(small)).isEqualTo(new PerType<>(Map.of("t", 1L), false));
+      assertThat(running.get(World.TENANT)).isEqualTo(new PerType<>(Map.of(), true));
     }
   }
 
