@@ -53,6 +53,7 @@ class Live {
   #abort = null;
   #hidden = null;
   #gap = null;
+  #openedSince = false;
 
   constructor() {
     document.addEventListener('visibilitychange', () => this.#seen());
@@ -128,7 +129,7 @@ class Live {
       });
       whenOpen();
       this.#become('live');
-      this.#noGap();
+      this.#openedSince = this.#gap !== null;
       this.#gapIn(LEARNT);
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -164,15 +165,18 @@ class Live {
     }
   }
 
-  /** One for all that is missed until then. */
+  /** One for all that is missed until then, and another if the stream was opened meanwhile. */
   #gapIn(ms) {
     this.#gap ??= setTimeout(() => {
       this.#gap = null;
       this.#tell('gap', null);
+      if (this.#openedSince) this.#gapIn(LEARNT);
+      this.#openedSince = false;
     }, ms);
   }
 
   #noGap() {
+    this.#openedSince = false;
     clearTimeout(this.#gap);
     this.#gap = null;
   }

@@ -122,7 +122,10 @@ class TasksPage extends Page {
   /** What the stream does not say of the rows, such as the error, or did not say at all. */
   async #look() {
     const pages = this.#pages;
-    if (pages.busy || !pages.ready) return;
+    if (pages.busy || !pages.ready) {
+      this.#wanted ||= pages.busy; // what is on its way may have left before
+      return;
+    }
     const shown = pages.items;
     const missed = this.#missed;
     this.#missed = false;

@@ -31,7 +31,9 @@ const changes = (task, form) => {
   const patch = {};
   const text = (name) => String(form.get(name) ?? '');
   refuseEmptied(task, text);
-  if (text('dueAt') !== localTime(task.dueAt)) patch.dueAt = instant(text('dueAt'));
+  // The field gives whole minutes back without their seconds.
+  const dueAt = instant(text('dueAt'));
+  if (dueAt !== instant(localTime(task.dueAt))) patch.dueAt = dueAt;
   if (text('priority') !== String(task.priority)) patch.priority = Number(text('priority'));
   if (text('key') !== (task.key ?? '')) patch.key = text('key');
   for (const name of ['payload', 'retry', 'target']) {
