@@ -2,7 +2,7 @@
 
 import { LitElement, html } from 'lit';
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const NONE = '–';
 
 const two = (n) => String(n).padStart(2, '0');
@@ -35,6 +35,15 @@ export const time = (iso) => {
     ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${timeText(iso)}</time>`
     : NONE;
 };
+
+/** An instant as a field of type datetime-local wants it, in the viewer's zone. */
+export const localTime = (iso) => {
+  const at = parse(iso);
+  return at ? `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${clock(at)}` : '';
+};
+
+/** And back; empty if it is none. */
+export const instant = (local) => parse(local)?.toISOString() ?? '';
 
 const STEPS = [
   [86_400, 'd'],

@@ -7,6 +7,8 @@ const SILENCE = 25_000; // the server says something every 10 s
 const POLL = 10_000;
 const AGAIN = 60_000; // after a refusal
 const LONGEST_PAUSE = 30_000;
+const LEARNT = 3_000; // by then every node knows that somebody watches
+const LEFT_OUT = 5_000;
 
 const pause = (ms, signal) =>
   new Promise((done) => {
@@ -37,8 +39,10 @@ class EventParser {
 }
 
 /**
- * Events: 'stats' (GET /v1/stats; the last one is told at once), 'task', 'more' (`{skipped}`)
- * and 'state'.
+ * Events: 'stats' (GET /v1/stats; the last one is told at once), 'task', 'more' (`{skipped}`),
+ * 'state', and 'gap': something may have happened that no event told, so look again. There is one
+ * after the stream has opened, after events were left out (at most every 5 s), and from time to
+ * time where there is no stream.
  */
 class Live {
   /** 'live', 'polling' (the stream is refused), 'reconnecting', 'paused' (hidden) or 'offline'. */
@@ -48,6 +52,8 @@ class Live {
   #listeners = new Map();
   #abort = null;
   #hidden = null;
+  #gap = null;
+  #openedSince = false;
 
   constructor() {
     document.addEventListener('visibilitychange', () => this.#seen());
@@ -71,6 +77,7 @@ class Live {
   stop() {
     this.#abort?.abort();
     this.#abort = null;
+    this.#noGap();
     this.stats = null;
     this.#become('offline');
   }
@@ -87,6 +94,7 @@ class Live {
   #pauseStream() {
     if (this.#abort === null) return;
     this.#abort.abort();
+    this.#noGap();
     this.#become('paused');
   }
 
@@ -121,6 +129,8 @@ class Live {
       });
       whenOpen();
       this.#become('live');
+      this.#openedSince = this.#gap !== null;
+      this.#gapIn(LEARNT);
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -128,7 +138,10 @@ class Live {
         if (done) return;
         clearTimeout(watch);
         watch = setTimeout(give, SILENCE);
-        for (const { name, data } of parser.push(value)) this.#tell(name, JSON.parse(data));
+        for (const { name, data } of parser.push(value)) {
+          this.#tell(name, JSON.parse(data));
+          if (name === 'more') this.#gapIn(LEFT_OUT);
+        }
       }
     } finally {
       clearTimeout(watch);
@@ -144,9 +157,28 @@ class Live {
       const { data } = await api.get('/v1/stats', { signal }).catch(() => ({ data: null }));
       if (signal.aborted) return;
       this.#become(data ? 'polling' : 'offline');
-      if (data) this.#tell('stats', data);
+      if (data) {
+        this.#tell('stats', data);
+        this.#tell('gap', null);
+      }
       await pause(POLL, signal);
     }
+  }
+
+  /** One for all that is missed until then, and another if the stream was opened meanwhile. */
+  #gapIn(ms) {
+    this.#gap ??= setTimeout(() => {
+      this.#gap = null;
+      this.#tell('gap', null);
+      if (this.#openedSince) this.#gapIn(LEARNT);
+      this.#openedSince = false;
+    }, ms);
+  }
+
+  #noGap() {
+    this.#openedSince = false;
+    clearTimeout(this.#gap);
+    this.#gap = null;
   }
 
   #become(state) {

@@ -1,6 +1,6 @@
 // Parts that every page uses.
 
-export { problem, empty, loading } from './parts/notices.js';
+export { problem, empty, loading, tile } from './parts/notices.js';
 export { asked, confirmed, toast } from './parts/dialogs.js';
 export { Pages } from './parts/pages.js';
 import './parts/json.js';

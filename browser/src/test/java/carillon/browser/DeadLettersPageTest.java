@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -149,6 +150,44 @@ class DeadLettersPageTest {
 
     assertThat(Parts.toasts(page)).containsText("2 dead letters removed");
     Assertions.assertThat(count("purged", "DEAD")).isZero();
+  }
+
+  @Test
+  void a_purge_can_be_stopped_and_says_how_far_it_came() {
+    kill("stopped", 2);
+    Page page = dashboard.open("/dead-letters?type=stopped");
+    page.route(
+        "**/v1/dead-letters/purge",
+        route -> {
+          boolean isAsked = route.request().postData().contains("dryRun");
+          String body = isAsked ? "{\"matched\":2}" : "{\"purged\":1,\"more\":true}";
+          route.fulfill(new Route.FulfillOptions().setBody(body));
+        });
+
+    Parts.button(Parts.rows(page, "stopped"), "Purge").click();
+    Parts.dialog(page).locator("input").last().fill("purge");
+    Parts.confirm(page, "Remove them");
+    Parts.confirm(page, "Stop");
+
+    assertThat(Parts.toasts(page)).containsText("stopped before the others");
+    assertThat(Parts.dialog(page)).hasCount(0);
+  }
+
+  @Test
+  void a_key_for_some_types_sees_each_of_them() {
+    kill("mine", 1);
+    kill("ours", 2);
+    String key = dashboard.newKey("producer", "Of two", "mine", "ours");
+
+    Page page = dashboard.open("/dead-letters", Look.LIGHT, key);
+    assertThat(Parts.rows(page, "mine")).hasCount(1);
+    page.getByLabel("Type", new Page.GetByLabelOptions().setExact(true)).getByText("ours").click();
+    assertThat(Parts.rows(page, "ours")).containsText("2");
+    Axe.check(page, "dead letters of some types");
+    Dashboard.go(page, "/overview");
+
+    assertThat(Parts.main(page)).containsText("mine dies");
+    assertThat(Parts.main(page)).containsText("ours dies");
   }
 
   @Test

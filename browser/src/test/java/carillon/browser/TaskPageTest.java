@@ -6,11 +6,14 @@ import static org.awaitility.Awaitility.await;
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.regex.Pattern;
@@ -112,6 +115,49 @@ class TaskPageTest {
 
     assertThat(Parts.heading(page)).containsText("Completed");
     assertThat(Parts.main(page)).containsText("12345678901234567890");
+  }
+
+  @Test
+  void what_was_saved_before_a_redrive_failed_is_not_saved_again() {
+    dashboard.expect(503);
+    UUID id = dead();
+    Page page = dashboard.open("/tasks/" + id);
+    page.route(
+        "**/redrive",
+        route -> route.fulfill(new Route.FulfillOptions().setStatus(503)),
+        new Page.RouteOptions().setTimes(1));
+    List<String> saves = new ArrayList<>();
+    page.onRequest(
+        request -> {
+          if (request.method().equals("PATCH")) {
+            saves.add(request.url());
+          }
+        });
+
+    Parts.button(page, "Edit and redrive").click();
+    Parts.dialog(page).getByText("Target and retries").click();
+    Parts.dialog(page).getByLabel("Target", exactly()).fill("{\"discard\":{}}");
+    Parts.confirm(page, "Save and redrive");
+    assertThat(Parts.alert(page)).isVisible();
+    Parts.confirm(page, "Save and redrive");
+
+    assertThat(Parts.heading(page)).containsText("Completed");
+    Assertions.assertThat(saves).hasSize(1);
+  }
+
+  @Test
+  void what_cannot_be_taken_away_is_not_dropped_in_silence() {
+    Map<String, Object> target = Map.of("discard", Map.of());
+    UUID id = create(NewTask.of("kept").delay(Duration.ofHours(5)).target(target));
+    Page page = dashboard.open("/tasks/" + id);
+
+    Parts.button(page, "Edit").click();
+    Parts.dialog(page).getByLabel("Target", exactly()).fill("");
+    Parts.dialog(page).getByLabel("Due at").fill("");
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.alert(page)).containsText("/target");
+    assertThat(Parts.alert(page)).containsText("/dueAt");
   }
 
   @Test

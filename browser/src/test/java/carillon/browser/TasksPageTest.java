@@ -6,8 +6,10 @@ import static org.awaitility.Awaitility.await;
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -140,9 +142,29 @@ class TasksPageTest {
   }
 
   @Test
+  void a_next_page_that_fails_is_not_gone_to() {
+    dashboard.expect(503);
+    Page page = dashboard.open("/tasks?type=waiting");
+    page.route(
+        "**/v1/tasks?*cursor=*",
+        route -> route.fulfill(new Route.FulfillOptions().setStatus(503)),
+        new Page.RouteOptions().setTimes(1));
+
+    page.getByText("Next →").click();
+    assertThat(Parts.alert(page)).isVisible();
+    assertThat(page.locator("c-pager")).containsText("Page 1");
+    page.getByText("Next →").click();
+
+    assertThat(page.locator("c-pager")).containsText("Page 2");
+    assertThat(Parts.alert(page)).hasCount(0);
+  }
+
+  @Test
   void a_row_changes_as_its_task_does_and_others_are_only_announced() {
     UUID id = many("watched", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=watched");
+    List<String> asked = new ArrayList<>();
+    page.onRequest(request -> asked.add(request.url()));
     assertThat(rows(page).first()).containsText("Pending");
     assertThat(page.locator(".live")).containsText("Live");
 
@@ -152,6 +174,25 @@ class TasksPageTest {
 
     page.getByText("changed beyond this page").click();
     assertThat(rows(page)).hasCount(2);
+    Assertions.assertThat(asked).noneMatch(url -> url.contains("/v1/tasks/"));
+  }
+
+  @Test
+  void what_no_event_told_is_seen_all_the_same() {
+    UUID id = many("untold", 1, Duration.ofHours(1)).getFirst();
+    Page page = dashboard.open("/tasks?type=untold");
+    // A stream that ends before it has said anything.
+    page.route(
+        "**/v1/events",
+        route ->
+            route.fulfill(
+                new Route.FulfillOptions().setContentType("text/event-stream").setBody(":\n\n")));
+    page.reload();
+    assertThat(rows(page).first()).containsText("Pending");
+
+    dashboard.carillon().cancel(id);
+
+    assertThat(rows(page).first()).containsText("Cancelled");
   }
 
   @Test

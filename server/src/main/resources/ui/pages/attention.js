@@ -11,6 +11,7 @@ const OLD_DUE = 60;
 const OLD_SNAPSHOT = 900;
 const MOST_SCHEDULES = 500;
 const MOST_OF_A_KIND = 5;
+const MOST_TYPES = 20;
 
 /** Seconds from then to the server's now. */
 const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
@@ -135,6 +136,17 @@ const seen = async (path, query, signal) => {
   }
 };
 
+/** What tasks died of. A key for some types must say which, so it is asked for each. */
+const deaths = async (signal) => {
+  const own = api.caller?.types ?? [];
+  const types = own.length > 1 ? own.slice(0, MOST_TYPES) : [''];
+  const pages = await Promise.all(types.map((type) => seen('/v1/dead-letters/groups', { type, limit: 20 }, signal)));
+  return {
+    items: pages.flatMap((page) => page?.items ?? []),
+    note: own.length > types.length ? `Only dead letters of the first ${plural(types.length, 'type')} of this key were looked at.` : '',
+  };
+};
+
 const metrics = async (signal) => {
   try {
     return await (await api.open('/metrics', { signal })).text();
@@ -169,7 +181,7 @@ export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
   const now = new Date().toISOString();
   const [groups, planned, cluster, storage, tenants, measured] = await Promise.all([
-    api.may('TASKS_READ') ? seen('/v1/dead-letters/groups', { limit: 20 }, signal) : null,
+    api.may('TASKS_READ') ? deaths(signal) : null,
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
     isAdmin ? seen('/v1/cluster', {}, signal) : null,
     isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
@@ -184,8 +196,11 @@ export const look = async (signal) => {
     ...(storage ? fromStorage(storage) : []),
     ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
   ];
-  const note = planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '';
-  return { items, note, tenants: tenants?.items ?? [] };
+  const notes = [
+    groups?.note ?? '',
+    planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '',
+  ];
+  return { items, note: notes.join(' ').trim(), tenants: tenants?.items ?? [] };
 };
 
 const RANK = { bad: 0, warn: 1, info: 2 };

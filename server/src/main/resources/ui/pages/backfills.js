@@ -2,9 +2,8 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
-import { badge, count, plural, time, visible } from '../format.js';
+import { badge, count, localTime, plural, time, visible } from '../format.js';
 import { asked, confirmed, problem, toast } from '../parts.js';
-import { localInput } from './fields.js';
 
 const LOOK_AGAIN = 2_000;
 const DAY = 86_400_000;
@@ -40,8 +39,8 @@ export const startBackfill = async (name, { from, to } = {}) => {
     body: html`
       <p>Makes the tasks of a range in the past: before the schedule was made, while it was paused, or what was skipped. Times that have a task are left alone.</p>
       <div class="fields">
-        <label>From <input type="datetime-local" name="from" step="1" required .value=${localInput(first)} /></label>
-        <label>To <input type="datetime-local" name="to" step="1" required .value=${localInput(last)} /></label>
+        <label>From <input type="datetime-local" name="from" step="1" required .value=${localTime(first)} /></label>
+        <label>To <input type="datetime-local" name="to" step="1" required .value=${localTime(last)} /></label>
         <label>Its tasks
           <select name="overlap">
             <option value="queue">run one after another</option>
@@ -55,8 +54,8 @@ export const startBackfill = async (name, { from, to } = {}) => {
     submit: async (form) => {
       const body = wanted(form);
       // A fire that was chosen has fractions of a second that the input does not show.
-      if (from && localInput(from) === localInput(body.from)) body.from = from;
-      if (to && localInput(to) === localInput(body.to)) body.to = to;
+      if (from && localTime(from) === localTime(body.from)) body.from = from;
+      if (to && localTime(to) === localTime(body.to)) body.to = to;
       const { data } = await api.post(at, { ...body, dryRun: true });
       return { body, ...data };
     },

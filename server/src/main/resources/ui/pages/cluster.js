@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { ago, badge, bytes, compact, count, duration, plural, seconds, time, visible } from '../format.js';
 import { Page } from '../page.js';
-import { loading, problem } from '../parts.js';
+import { loading, problem, tile } from '../parts.js';
 import { brokers } from '../broker-metrics.js';
 
 const OLD_SNAPSHOT = 300;
@@ -96,13 +96,7 @@ class ClusterPage extends Page {
     const inFlight = members.reduce((sum, node) => sum + node.inFlight, 0);
     const seats = members.reduce((sum, node) => sum + node.seats, 0);
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
-    const tile = (name, value, more) =>
-      html`<dl class="tile">
-        <dt>${name}</dt>
-        <dd>${value}</dd>
-        <dd>${more}</dd>
-      </dl>`;
-    return html`<div class="tiles">
+    return html`<dl class="tiles">
       ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} gone of late` : 'all alive')}
       ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'for a moment')}
       ${tile('In flight', count(inFlight), `of ${plural(seats, 'seat')}`)}
@@ -110,7 +104,7 @@ class ClusterPage extends Page {
       ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'keeps dead rows')}
       ${tile('Dead rows', compact(storage?.deadRows), 'not yet vacuumed')}
       ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}
-    </div>`;
+    </dl>`;
   }
 
   #warnings() {

@@ -42,9 +42,24 @@ class DeadLettersPage extends Page {
     return 'Dead letters';
   }
 
+  /** Redrives may be of any type, so a key for some types sees none. */
+  get #views() {
+    return this.#own.length > 0 ? VIEWS.filter((each) => each.id !== 'redrives') : VIEWS;
+  }
+
   get view() {
     const asked = this.query.get('view');
-    return VIEWS.some((each) => each.id === asked) ? asked : 'groups';
+    return this.#views.some((each) => each.id === asked) ? asked : 'groups';
+  }
+
+  /** The types that the key is limited to. */
+  get #own() {
+    return api.caller?.types ?? [];
+  }
+
+  /** Filters that somebody chose: a key for some types always has one of them. */
+  #isFiltered(names) {
+    return names.some((name) => this.query.get(name) && !(name === 'type' && this.#own.length > 1));
   }
 
   #asked(names) {
@@ -63,6 +78,10 @@ class DeadLettersPage extends Page {
   }
 
   async load(signal) {
+    if (this.#own.length > 1 && !this.query.get('type')) {
+      setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true }); // such a key must say which
+      return;
+    }
     this.picked = new Set();
     this.failed = null;
     if (this.view === 'groups') await this.#groups.first();
@@ -110,15 +129,27 @@ class DeadLettersPage extends Page {
   render() {
     return html`
       <h1>Dead letters</h1>
-      <c-tabs label="Dead letters" .tabs=${VIEWS} .selected=${this.view}
-        @change=${(e) => setQuery(e.detail === 'groups' ? {} : { view: e.detail })}></c-tabs>
-      ${problem(this.failed)} ${problem(this.error)}
-      <div id="panel-${this.view}" role="tabpanel" aria-label=${VIEWS.find((each) => each.id === this.view).label}>
+      <c-tabs label="Dead letters" .tabs=${this.#views} .selected=${this.view}
+        @change=${(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })}></c-tabs>
+      ${this.#types()} ${problem(this.failed)} ${problem(this.error)}
+      <div id="panel-${this.view}" role="tabpanel" aria-label=${this.#views.find((each) => each.id === this.view).label}>
         ${this.view === 'groups' ? this.#groupList() : nothing}
         ${this.view === 'letters' ? this.#letterList() : nothing}
         ${this.view === 'redrives' ? html`<c-redrives></c-redrives>` : nothing}
       </div>
     `;
+  }
+
+  /** For who may see some types, and one at a time. */
+  #types() {
+    if (this.#own.length < 2) return nothing;
+    const view = this.view === 'groups' ? '' : this.view;
+    return html`<nav class="tabs" aria-label="Type">
+      ${this.#own.map(
+        (type) => html`<a class="tab" href=${href('dead-letters', { view, type })}
+          aria-current=${this.query.get('type') === type ? 'page' : nothing}>${type}</a>`,
+      )}
+    </nav>`;
   }
 
   #find() {
@@ -152,7 +183,7 @@ class DeadLettersPage extends Page {
   #groupList() {
     const pages = this.#groups;
     if (!pages.ready && !pages.error) return loading();
-    const filtered = GROUP_FILTERS.some((name) => this.query.get(name));
+    const filtered = this.#isFiltered(GROUP_FILTERS);
     if (pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.hasBack) {
       return filtered
         ? empty({ title: 'Nothing died of this', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
@@ -226,7 +257,7 @@ class DeadLettersPage extends Page {
   #letterList() {
     const pages = this.#letters;
     const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
-    const filtered = FILTERS.some((name) => this.query.get(name));
+    const filtered = this.#isFiltered(FILTERS);
     return html`
       ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
       ${this.#groupHead()} ${problem(pages.error)}

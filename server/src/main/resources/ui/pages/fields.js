@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { Problem } from '../api.js';
-import { seconds } from '../format.js';
+import { localTime, seconds } from '../format.js';
 import { parseExact } from '../exact.js';
 
 const UNITS = [
@@ -23,16 +23,6 @@ export const short = (iso) => {
   return `${ms / size}${unit}`;
 };
 
-const two = (n) => String(n).padStart(2, '0');
-
-/** For inputs of the kind datetime-local, in the viewer's zone. */
-export const localInput = (iso) => {
-  if (!iso) return '';
-  const at = new Date(iso);
-  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${date}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-};
-
 /** {A: 'b'} -> 'A: b', a line for each. */
 const headerLines = (headers) =>
   Object.entries(headers ?? {})
@@ -40,7 +30,7 @@ const headerLines = (headers) =>
     .join('\n');
 
 const SHOWN = {
-  time: localInput,
+  time: localTime,
   duration: short,
   codes: (codes) => (codes ?? []).join(', '),
   headers: headerLines,
@@ -190,10 +180,3 @@ export const readForm = (form, wanted) => {
   }
   return body;
 };
-
-/** What a 412 means to somebody with a form. */
-export const stale = (e) =>
-  Object.assign(new Error(e.message), {
-    title: 'Somebody else has changed it meanwhile',
-    detail: `${e.detail}. Reload to see what it is now; what is typed here is then gone.`,
-  });

@@ -1,7 +1,7 @@
 // What became of a schedule's times: in words, as marks, and as a strip of days.
 
 import { LitElement, html, nothing } from 'lit';
-import { agoText, badge, time, timeText } from '../format.js';
+import { MONTHS, agoText, badge, time, timeText } from '../format.js';
 
 /** Tone, shape and word of each outcome; the shape says what the colour says. */
 const OUTCOMES = {
@@ -62,7 +62,6 @@ export const localParts = (local) => {
 };
 
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** '2027-03-28' -> 'Sun 28 Mar', with the year unless it is this one. */
 export const dayText = (date) => {

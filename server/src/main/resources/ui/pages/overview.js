@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, curl } from '../api.js';
 import { ago, agoText, badge, compact, count, duration, plural, seconds, span } from '../format.js';
-import { empty, loading, problem } from '../parts.js';
+import { empty, loading, problem, tile } from '../parts.js';
 import { Page } from '../page.js';
 import { href } from '../router.js';
 import { fromStats, look, ranked } from './attention.js';
@@ -23,12 +23,6 @@ const FIRST_TASK = {
 const rate = (n) => (n === null || n === undefined ? '–' : compact(n < 10 ? Math.round(n * 10) / 10 : Math.round(n)));
 
 const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
-
-const tile = (name, value, note, link) => html`<div class="tile">
-  <dt>${name}</dt>
-  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-  <dd>${note}</dd>
-</div>`;
 
 const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldest)) / 1000) : null);
 

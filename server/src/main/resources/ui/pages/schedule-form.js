@@ -1,10 +1,10 @@
 // <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
+import { api, curl, path, stale } from '../api.js';
 import { ago, visible } from '../format.js';
 import { problem, toast } from '../parts.js';
-import { field, readForm, stale } from './fields.js';
+import { field, readForm } from './fields.js';
 import { localText } from './fires.js';
 import { retryFields } from './target.js';
 
@@ -139,7 +139,7 @@ class ScheduleForm extends LitElement {
       toast(this.schedule ? `${name} is changed` : `${name} is made`);
       this.dispatchEvent(new CustomEvent('saved', { detail: data }));
     } catch (e) {
-      this.error = e.status === 412 ? stale(e) : e;
+      this.error = stale(e, 'Reload to see what it is now; what is typed here is then gone.');
       await this.updateComplete;
       this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
     } finally {

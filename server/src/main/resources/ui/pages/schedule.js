@@ -2,13 +2,12 @@
 
 import { html, nothing } from 'lit';
 import { api, curl, path } from '../api.js';
-import { ago, count, duration, plural, time, visible } from '../format.js';
+import { ago, count, duration, localTime, plural, time, visible } from '../format.js';
 import { Pages, asked, confirmed, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { startBackfill } from './backfills.js';
 import { getExact, parseExact } from '../exact.js';
-import { localInput } from './fields.js';
 import { fireDetail, legend, localText, outcomeBadge, reasonOf } from './fires.js';
 import { retryText, targetText } from './target.js';
 import { statusBadge } from './schedules.js';
@@ -295,7 +294,7 @@ class SchedulePage extends Page {
     const set = (name, value) => setQuery({ ...filter, [name]: value });
     const moment = (name, text) => html`<label>${text}
       <input
-        type="datetime-local" class="small" .value=${localInput(filter[name])}
+        type="datetime-local" class="small" .value=${localTime(filter[name])}
         @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
       /></label>`;
     return html`<section aria-labelledby="fires">

@@ -1,7 +1,7 @@
 // Targets and retries: in words, and as fields of the forms of types and schedules.
 
 import { LitElement, html, nothing } from 'lit';
-import { duration, plural } from '../format.js';
+import { duration, plural, visible } from '../format.js';
 import { field } from './fields.js';
 
 const KINDS = [
@@ -26,15 +26,15 @@ const WORDS = {
   http: ({ url, method }) => `${method ?? 'POST'} ${url}`,
   pull: () => 'Workers pull it',
   discard: () => 'Discarded: completes at once',
-  kafka: ({ cluster, topic }) => `Kafka ${cluster}: topic ${topic}`,
+  kafka: ({ cluster, topic }) => `Kafka${cluster ? ` ${cluster}` : ''}: topic ${topic}`,
   rabbitmq: ({ cluster, exchange, routingKey }) =>
-    `RabbitMQ ${cluster}: ${exchange ? `exchange ${exchange}, ` : ''}${routingKey}`,
+    `RabbitMQ${cluster ? ` ${cluster}` : ''}: ${exchange ? `exchange ${exchange}, ` : ''}${routingKey}`,
 };
 
 /** Where attempts go, in one line of text. */
 export const targetText = (target) => {
   const kind = kindOf(target);
-  return kind === null ? 'As its type says' : (WORDS[kind]?.(target[kind]) ?? kind);
+  return kind === null ? 'As its type says' : visible(WORDS[kind]?.(target[kind]) ?? kind);
 };
 
 /** How often and how far apart, in one line of text. */

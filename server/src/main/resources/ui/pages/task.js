@@ -4,13 +4,13 @@ import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { getExact } from '../exact.js';
 import { ago, duration, status, time, visible } from '../format.js';
-import { live } from '../live.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
 import { Story } from '../tasks/story.js';
-import { advice, errorText, message, nextWords, targetText } from '../tasks/words.js';
+import { advice, errorText, message, nextWords } from '../tasks/words.js';
+import { targetText } from './target.js';
 
 const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
@@ -54,8 +54,13 @@ class TaskPage extends Page {
   connectedCallback() {
     super.connectedCallback();
     this.listen('task', (event) => event.id === this.id && this.#look());
-    // Without the stream, and for what it leaves out under load.
-    this.every(10_000, () => (live.state !== 'live' || this.#isMoving) && this.#look());
+    this.listen('gap', () => this.#look());
+    this.every(10_000, () => this.#isMoving && this.#look());
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.#soon);
   }
 
   get #isMoving() {
@@ -74,8 +79,9 @@ class TaskPage extends Page {
     if (this.task?.id !== data.id) {
       this.#story = new Story();
       this.type = null;
-      this.group = null;
     }
+    // One that died again may have died of something else.
+    if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt) this.group = null;
     this.#story.take(data);
     this.#etag = etag;
     this.task = data;
@@ -202,7 +208,7 @@ class TaskPage extends Page {
         ${fact('Id', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy the id"></c-copy>`)}
         ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
         ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-        ${fact('Goes to', html`<span class="wrap">${targetText(target)}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
+        ${fact('Goes to', html`<span class="wrap">${target ? targetText(target) : 'Workers pull it'}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
         ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
         ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
         ${fact('Created', time(task.createdAt))} ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}

@@ -1,7 +1,7 @@
 // #/tasks: find tasks, see them change, act on many.
 
 import { html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
+import { api, curl } from '../api.js';
 import { ago, compact, count, status as statusBadge, timeText, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
@@ -13,7 +13,7 @@ import { errorLine } from '../tasks/words.js';
 import '../tasks/filters.js';
 
 const SETTLE = 500;
-const MOST_LOOKS = 10;
+const APART = 5_000;
 const SHOWN = 50;
 
 const NAMES = { '': 'All', PENDING: 'Pending', RUNNING: 'Running', COMPLETED: 'Completed', DEAD: 'Dead', CANCELLED: 'Cancelled', EXPIRED: 'Expired' };
@@ -30,8 +30,12 @@ class TasksPage extends Page {
 
   #filter = new Filter(new URLSearchParams());
   #pages = new Pages(this, (cursor, signal) => this.#page(cursor, signal));
+  /** Ids of rows that changed since the last look began. */
   #changed = new Set();
-  #soon = null;
+  #timer = null;
+  #wanted = false;
+  #missed = false;
+  #lookedAt = 0;
 
   constructor() {
     super();
@@ -52,6 +56,16 @@ class TasksPage extends Page {
     super.connectedCallback();
     this.listen('task', (event) => this.#seen(event));
     this.listen('stats', () => this.requestUpdate());
+    this.listen('gap', () => {
+      this.#missed = true;
+      this.#lookSoon();
+    });
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   async load() {
@@ -88,20 +102,47 @@ class TasksPage extends Page {
     row.status = event.to;
     row.attempt = event.attempt ?? row.attempt;
     this.#changed.add(event.id);
-    this.#soon ??= setTimeout(() => this.#look(), SETTLE);
+    this.#lookSoon();
     this.requestUpdate();
   }
 
-  /** What the stream does not say of them, such as the error. */
+  /** One look at a time, for all that is wanted meanwhile, and none right after another. */
+  #lookSoon() {
+    this.#wanted = true;
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(async () => {
+      this.#wanted = false;
+      await this.#look().catch(() => {}); // the next one may do better
+      this.#lookedAt = Date.now();
+      this.#timer = null;
+      if (this.#wanted && this.isConnected) this.#lookSoon();
+    }, Math.max(SETTLE, this.#lookedAt + APART - Date.now()));
+  }
+
+  /** What the stream does not say of the rows, such as the error, or did not say at all. */
   async #look() {
-    const ids = [...this.#changed].slice(0, MOST_LOOKS);
-    this.#changed.clear();
-    this.#soon = null;
-    for (const id of ids) {
-      const row = this.#pages.items.find((task) => task.id === id);
-      const { data } = row ? await api.get(path`/v1/tasks/${id}`).catch(() => ({ data: null })) : { data: null };
-      if (data) Object.assign(row, data);
+    const pages = this.#pages;
+    if (pages.busy || !pages.ready) {
+      this.#wanted ||= pages.busy; // what is on its way may have left before
+      return;
     }
+    const shown = pages.items;
+    const missed = this.#missed;
+    this.#missed = false;
+    this.#changed.clear();
+    const now = new Map((await pages.peek()).map((task) => [task.id, task]));
+    if (pages.items !== shown || pages.busy) return; // another page by now
+    const gone = shown.some((row) => !now.has(row.id));
+    if (missed && gone && this.doing === '' && !this.all && this.picked.size === 0) {
+      this.news = 0;
+      await pages.reload();
+      return;
+    }
+    for (const row of shown) {
+      if (now.has(row.id) && !this.#changed.has(row.id)) Object.assign(row, now.get(row.id));
+      now.delete(row.id);
+    }
+    if (missed) this.news = Math.max(this.news, now.size);
     this.requestUpdate();
   }
 

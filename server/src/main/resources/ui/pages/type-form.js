@@ -1,9 +1,9 @@
 // <c-type-form>: makes or changes a type.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
+import { api, curl, path, stale } from '../api.js';
 import { problem, toast } from '../parts.js';
-import { field, readForm, stale } from './fields.js';
+import { field, readForm } from './fields.js';
 import { callbackFields, retryFields } from './target.js';
 
 /** 32 random bytes, as Standard Webhooks writes secrets. */
@@ -64,7 +64,7 @@ class TypeForm extends LitElement {
       toast(this.value ? `${name} is changed` : `${name} is made`);
       this.dispatchEvent(new CustomEvent('saved', { detail: data }));
     } catch (e) {
-      this.error = e.status === 412 ? stale(e) : e;
+      this.error = stale(e, 'Reload to see what it is now; what is typed here is then gone.');
       await this.updateComplete;
       this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
     } finally {

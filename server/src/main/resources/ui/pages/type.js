@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { bytes, compact, count, badge, duration, plural, span, visible } from '../format.js';
-import { asked, confirmed, loading, problem, toast } from '../parts.js';
+import { asked, confirmed, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { getExact } from '../exact.js';
@@ -109,11 +109,6 @@ class TypePage extends Page {
   #tiles() {
     const s = this.stats;
     if (!s) return nothing;
-    const tile = (name, value, note, link) => html`<div class="tile">
-      <dt>${name}</dt>
-      <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-      <dd>${note}</dd>
-    </div>`;
     const oldest = s.oldestDue ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}` : 'nothing waits for its turn';
     const { hour, day } = s;
     const late = hour.lateness ?? {};
@@ -134,10 +129,10 @@ class TypePage extends Page {
       <section class="card" aria-labelledby="settings">
         <h2 id="settings">Settings</h2>
         <dl class="facts">
-          ${fact('Target', visible(targetText(t.target)))} ${fact('Retries', retryText(t.retry))}
+          ${fact('Target', targetText(t.target))} ${fact('Retries', retryText(t.retry))}
           ${fact('Answers that complete', codes(t.successCodes))} ${fact('Answers to retry', codes(t.retryCodes))} ${fact('Answers that end it', codes(t.deadCodes))}
-          ${fact('Told of completed ones', visible(t.onComplete ? targetText(t.onComplete) : 'nobody'))}
-          ${fact('Told of dead ones', visible(t.onDead ? targetText(t.onDead) : 'nobody'))}
+          ${fact('Told of completed ones', t.onComplete ? targetText(t.onComplete) : 'nobody')}
+          ${fact('Told of dead ones', t.onDead ? targetText(t.onDead) : 'nobody')}
           ${fact('Deliveries are signed', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
         </dl>
       </section>

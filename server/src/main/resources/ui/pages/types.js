@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api, curl } from '../api.js';
-import { badge, count, duration, firstLine, span, visible } from '../format.js';
+import { badge, count, duration, firstLine, span } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
@@ -60,7 +60,7 @@ class TypesPage extends Page {
       </th>
       <td data-label="Target" class="whole">
         <div>
-          <span class="clip" title=${visible(targetText(type.target))}>${firstLine(targetText(type.target), 80)}</span>
+          <span class="clip" title=${targetText(type.target)}>${firstLine(targetText(type.target), 80)}</span>
           <br /><small>${retryText(type.retry)}</small>
         </div>
       </td>

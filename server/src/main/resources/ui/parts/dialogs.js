@@ -12,18 +12,23 @@ import { problem } from './notices.js';
  * @param {string} [question.action] what the button says
  * @param {boolean} [question.danger]
  * @param {string} [question.typed] what must be typed first
- * @param {(form: FormData) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it
+ * @param {(form: FormData, signal: AbortSignal) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it
+ * @param {boolean} [question.stoppable] whether submit heeds its signal: then there is a button to stop it half-way
  * @param {boolean} [question.cancel] whether there is anything to say no to
  * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
  */
-export const asked = ({ title, body, action = 'OK', danger = false, typed, submit, cancel = true }) =>
+export const asked = ({ title, body, action = 'OK', danger = false, typed, submit, stoppable = false, cancel = true }) =>
   new Promise((answer) => {
     const dialog = document.createElement('dialog');
     const before = document.activeElement;
     let busy = false;
     let error = null;
     let text = '';
+    let over = false;
+    let stop = null;
     const close = (value) => {
+      if (over) return;
+      over = true;
       dialog.close();
       dialog.remove();
       before?.focus?.();
@@ -35,15 +40,33 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
       const form = new FormData(event.target);
       busy = true;
       error = null;
+      stop = new AbortController();
       draw();
       try {
-        const value = submit ? await submit(form) : form;
+        const value = submit ? await submit(form, stop.signal) : form;
         close(value ?? form);
       } catch (e) {
         error = e;
         busy = false;
         draw();
+        if (!dialog.open) dialog.showModal();
       }
+    };
+    // What is under way cannot be unasked: it is stopped, if it can be, and says how far it came.
+    const onCancel = () => {
+      if (over) return;
+      if (!busy) {
+        close(null);
+      } else if (stoppable) {
+        stop.abort();
+        draw();
+      }
+    };
+    const cancelButton = () => {
+      const isStopping = busy && stop.signal.aborted;
+      return html`<button type="button" class="secondary outline" ?disabled=${busy && (!stoppable || isStopping)} @click=${onCancel}>
+        ${busy && stoppable ? (isStopping ? 'Stopping …' : 'Stop') : 'Cancel'}
+      </button>`;
     };
     const draw = () =>
       render(
@@ -66,9 +89,7 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
                 : nothing}
               ${problem(error)}
               <footer>
-                ${cancel
-                  ? html`<button type="button" class="secondary outline" @click=${() => close(null)}>Cancel</button>`
-                  : nothing}
+                ${cancel ? cancelButton() : nothing}
                 <button type="submit" class=${danger ? 'danger' : ''} aria-busy=${busy} ?disabled=${busy || (typed && text !== typed)}>
                   ${action}
                 </button>
@@ -81,8 +102,9 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
     dialog.setAttribute('aria-labelledby', 'dialog-title');
     dialog.addEventListener('cancel', (event) => {
       event.preventDefault();
-      if (!busy) close(null);
+      onCancel();
     });
+    dialog.addEventListener('close', onCancel); // a browser closes it at a second Escape, whatever is said
     draw();
     document.body.append(dialog);
     dialog.showModal();

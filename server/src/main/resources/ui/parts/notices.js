@@ -1,4 +1,4 @@
-// What is shown in place of what was asked for.
+// What is shown in place of what was asked for, and numbers.
 
 import { html, nothing } from 'lit';
 import { visible } from '../format.js';
@@ -31,6 +31,13 @@ export const empty = ({ title, text, curl }) => html`
     ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
   </div>
 `;
+
+/** A number with its name above and a note beneath, in a <dl class="tiles">. */
+export const tile = (name, value, note, link) => html`<div class="tile">
+  <dt>${name}</dt>
+  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+  <dd>${note}</dd>
+</div>`;
 
 /** While the first answer is on its way. */
 export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

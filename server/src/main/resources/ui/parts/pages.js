@@ -51,43 +51,48 @@ export class Pages {
   /** From the start: another filter. */
   first() {
     this.#starts = [null];
+    this.#next = null;
     this.items = [];
     this.ready = false;
-    return this.#show(null);
+    return this.#show(this.#starts);
   }
 
   /** This page again. */
   reload() {
-    return this.#show(this.#starts.at(-1));
+    return this.#show(this.#starts);
+  }
+
+  /** What this page has now, without showing it. */
+  async peek() {
+    return (await this.#load(this.#starts.at(-1))).items;
   }
 
   next() {
     if (this.#next === null) return undefined;
-    this.#starts.push(this.#next);
-    return this.#show(this.#next);
+    return this.#show([...this.#starts, this.#next]);
   }
 
   back() {
     if (!this.hasBack) return undefined;
-    this.#starts.pop();
-    return this.#show(this.#starts.at(-1));
+    return this.#show(this.#starts.slice(0, -1));
   }
 
   /** Goes on from where ten empty pages ended. */
   goOn() {
-    return this.#show(this.#next);
+    return this.#show([...this.#starts.slice(0, -1), this.#next], this.skipped);
   }
 
-  async #show(start) {
+  /** @param starts where the pages begin, the one to show last; ours only once it is there */
+  async #show(starts, skipped = 0) {
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;
     this.busy = true;
     this.error = null;
-    this.skipped = start === this.#next ? this.skipped : 0;
+    this.skipped = skipped;
     this.#host.requestUpdate();
     try {
-      let from = start;
+      let from = starts.at(-1);
       let page = await this.#load(from, abort.signal);
       for (let i = 0; i < MOST_EMPTY && page.items.length === 0 && page.nextCursor && !abort.signal.aborted; i++) {
         this.skipped++;
@@ -97,7 +102,7 @@ export class Pages {
       }
       if (abort.signal.aborted) return;
       this.items = page.items;
-      this.#starts[this.#starts.length - 1] = from; // not through the empty ones again
+      this.#starts = [...starts.slice(0, -1), from]; // not through the empty ones again
       this.#next = page.nextCursor ?? null;
       this.ready = true;
       if (page.items.length > 0) this.skipped = 0;

@@ -26,6 +26,9 @@ const KINDS = {
   },
 };
 
+const DONE = { cancel: 'cancelled', run: 'due now' };
+const STOPPED = '; stopped before the others';
+
 const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
 
 /**
@@ -41,28 +44,29 @@ export const bulk = async (kind, body) => {
     toast(kind === 'run' ? 'Nothing that matches waits for a later time' : 'Nothing matches that could be cancelled');
     return false;
   }
+  let all = 0; // over all tries
+  let requested = 0;
+  let more = true;
+  let next = {};
   const done = await asked({
     title: data.matched === 0 ? `${verb} all that match?` : `${verb} ${some(data.matched, data.atLeast)}?`,
     body: text,
     action: `${verb} them`,
     danger,
-    submit: async () => {
-      let all = 0;
-      let requested = 0;
-      let next = {};
-      for (let round = 0; round < MOST_ROUNDS; round++) {
+    stoppable: true,
+    submit: async (_form, signal) => {
+      for (let round = 0; round < MOST_ROUNDS && more && !signal.aborted; round++) {
         const { data: answer } = await api.post(at, { ...body, ...next });
         all += answer[past];
         requested += answer.requested ?? 0;
-        if (!answer.more) break;
+        more = answer.more === true;
         next = answer.nextCursor ? { cursor: answer.nextCursor } : {};
       }
-      return { all, requested };
     },
   });
-  if (done === null) return false;
-  const rest = done.requested > 0 ? `; ${count(done.requested)} that run were asked to end` : '';
-  toast(kind === 'run' ? `${plural(done.all, 'task')} due now` : `${plural(done.all, 'task')} cancelled${rest}`);
+  if (done === null && all === 0 && requested === 0) return false;
+  const running = requested > 0 ? `; ${count(requested)} that run were asked to end` : '';
+  toast(`${plural(all, 'task')} ${DONE[kind]}${running}${more ? STOPPED : ''}`);
   return true;
 };
 
@@ -77,33 +81,40 @@ const CALLS = {
 /** Cancels or runs those that were picked, a few at a time. @returns {Promise<boolean>} */
 export const each = async (kind, ids) => {
   const { verb, danger, text } = KINDS[kind];
+  const left = [...ids];
+  let made = 0;
+  let refused = 0;
   const done = await asked({
     title: `${verb} ${plural(ids.length, 'task')}?`,
     body: text,
     action: `${verb} them`,
     danger,
-    submit: async () => {
-      const left = [...ids];
-      const refused = [];
-      let made = 0;
+    stoppable: true,
+    submit: async (_form, signal) => {
+      let failed = null;
       const work = async () => {
-        for (let id = left.shift(); id !== undefined; id = left.shift()) {
+        while (left.length > 0 && !failed && !signal.aborted) {
+          const id = left.shift();
           try {
             await CALLS[kind](id);
             made++;
           } catch (e) {
-            if (!e.status || e.status >= 500) throw e;
-            refused.push(id);
+            if (e.status && e.status < 500) {
+              refused++;
+            } else {
+              left.push(id); // for another try
+              failed = e;
+            }
           }
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
-      return { made, refused };
+      if (failed) throw failed;
     },
   });
-  if (done === null) return false;
-  const rest = done.refused.length > 0 ? `; ${count(done.refused.length)} had changed meanwhile` : '';
-  toast(`${plural(done.made, 'task')} ${kind === 'run' ? 'due now' : 'cancelled'}${rest}`);
+  if (done === null && made === 0) return false;
+  const rest = refused > 0 ? `; ${count(refused)} had changed meanwhile` : '';
+  toast(`${plural(made, 'task')} ${DONE[kind]}${rest}${left.length > 0 ? STOPPED : ''}`);
   return true;
 };
 

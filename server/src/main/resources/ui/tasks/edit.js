@@ -1,26 +1,10 @@
 // What a person does to one task: edit, run, cancel, redrive; and the same as commands.
 
 import { html, nothing } from 'lit';
-import { Problem, api, curl, path } from '../api.js';
+import { Problem, api, curl, path, stale } from '../api.js';
 import { getExact, parseExact } from '../exact.js';
-import { visible } from '../format.js';
+import { instant, localTime, visible } from '../format.js';
 import { asked, confirmed, toast } from '../parts.js';
-
-const two = (n) => String(n).padStart(2, '0');
-
-/** An instant as a field of type datetime-local wants it, in the viewer's zone. */
-export const localTime = (iso) => {
-  const at = new Date(iso ?? NaN);
-  if (Number.isNaN(at.getTime())) return '';
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-};
-
-/** And back; empty if it is none. */
-export const instant = (local) => {
-  const at = new Date(local || NaN);
-  return Number.isNaN(at.getTime()) ? '' : at.toISOString();
-};
 
 const pretty = (value) => (value === null || value === undefined ? '' : JSON.stringify(value, null, 2));
 
@@ -32,19 +16,29 @@ const json = (name, text) => {
   }
 };
 
+const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+
+/** What was set and is now empty, which a task's payload can be and these cannot. */
+const refuseEmptied = (task, text) => {
+  const errors = ['dueAt', 'priority', 'target', 'retry']
+    .filter((name) => text(name).trim() === '' && (task[name] ?? null) !== null)
+    .map((name) => ({ pointer: `/${name}`, detail: 'is set and can be changed, but not taken away' }));
+  if (errors.length > 0) throw new Problem(422, { title: 'Not sent', errors });
+};
+
 /** What the form says that the task does not. */
 const changes = (task, form) => {
   const patch = {};
   const text = (name) => String(form.get(name) ?? '');
-  if (text('dueAt') !== localTime(task.dueAt)) patch.dueAt = instant(text('dueAt')) || undefined;
+  refuseEmptied(task, text);
+  // The field gives whole minutes back without their seconds.
+  const dueAt = instant(text('dueAt'));
+  if (dueAt !== instant(localTime(task.dueAt))) patch.dueAt = dueAt;
   if (text('priority') !== String(task.priority)) patch.priority = Number(text('priority'));
   if (text('key') !== (task.key ?? '')) patch.key = text('key');
   for (const name of ['payload', 'retry', 'target']) {
-    // A textarea gives back its line breaks as it likes.
-    const given = text(name).replaceAll('\r\n', '\n');
-    if (given === pretty(task[name])) continue;
-    const value = json(name, given);
-    if (value !== null || name === 'payload') patch[name] = value;
+    const value = json(name, text(name));
+    if (!same(value, task[name])) patch[name] = value;
   }
   return patch;
 };
@@ -62,6 +56,11 @@ const area = (name, label, value, help) => html`<label
   </label>
   ${help ? html`<small id="help-${name}">${help}</small>` : nothing}`;
 
+const ownHelp = (value, example) =>
+  value
+    ? `Its own. It can be changed, but not taken away. For example ${example}`
+    : `Empty: as its type says. Once it has its own, it keeps that. For example ${example}`;
+
 const fields = (task) => html`
   <div class="fields">
     <label>Due at <input type="datetime-local" step="1" name="dueAt" .value=${localTime(task.dueAt)} /></label>
@@ -71,18 +70,10 @@ const fields = (task) => html`
   ${area('payload', 'Payload', pretty(task.payload))}
   <details ?open=${Boolean(task.target || task.retry)}>
     <summary>Target and retries</summary>
-    ${area('target', 'Target', pretty(task.target), 'Its own; empty follows the type. For example {"http": {"url": "https://…"}}')}
-    ${area('retry', 'Retry', pretty(task.retry), 'Its own; empty follows the type. For example {"maxAttempts": 3}')}
+    ${area('target', 'Target', pretty(task.target), ownHelp(task.target, '{"http": {"url": "https://…"}}'))}
+    ${area('retry', 'Retry', pretty(task.retry), ownHelp(task.retry, '{"maxAttempts": 3}'))}
   </details>
 `;
-
-const stale = (e) =>
-  e.status === 412
-    ? new Problem(412, {
-        title: 'Somebody else changed this task meanwhile',
-        detail: 'Nothing was saved. Close this, look at what it is now, and edit it again.',
-      })
-    : e;
 
 /**
  * Edits a task in a dialog.
@@ -91,24 +82,30 @@ const stale = (e) =>
  * @returns {Promise<boolean>} whether anything was done
  */
 export const edit = async (task, etag, { redrive = false } = {}) => {
+  // Saved and redriven are two calls: after the first, another try has only the second to do.
+  let now = task;
+  let version = etag;
+  const saved = new Set();
   const done = await asked({
     title: redrive ? 'Edit and redrive' : 'Edit the task',
     body: fields(task),
     action: redrive ? 'Save and redrive' : 'Save',
     submit: async (form) => {
-      const patch = changes(task, form);
+      const patch = changes(now, form);
       if (Object.keys(patch).length > 0) {
-        await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: etag }).catch((e) => {
-          throw stale(e);
+        const answer = await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: version }).catch((e) => {
+          throw stale(e, 'Close this, look at what it is now, and edit it again.');
         });
+        version = answer.etag;
+        now = { ...now, ...patch }; // as it was typed: the answer has it in the server's words
+        for (const name of Object.keys(patch)) saved.add(name);
       }
       if (redrive) await api.post(path`/v1/tasks/${task.id}/redrive`);
-      return { changed: Object.keys(patch) };
     },
   });
-  if (done === null) return false;
-  if (redrive) toast('Redriven: it waits with a fresh budget of attempts');
-  else toast(done.changed.length > 0 ? `Saved: ${done.changed.join(', ')}` : 'Nothing was changed');
+  if (done === null && saved.size === 0) return false;
+  if (redrive && done !== null) toast('Redriven: it waits with a fresh budget of attempts');
+  else toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'Nothing was changed');
   return true;
 };
 

@@ -2,7 +2,7 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api } from '../api.js';
-import { instant, localTime } from './edit.js';
+import { instant, localTime } from '../format.js';
 
 class Filters extends LitElement {
   static properties = { filter: { attribute: false }, types: { state: true } };

@@ -57,24 +57,25 @@ export const purgeDialog = async (body) => {
     toast('No dead letter matches any more');
     return false;
   }
+  let purged = 0; // over all tries
+  let more = true;
   const done = await asked({
     title: `Remove ${letters(dry.matched, dry.atLeast)} for good?`,
     body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
     action: 'Remove them',
     danger: true,
     typed: 'purge',
-    submit: async () => {
-      let purged = 0;
-      for (let more = true; more; ) {
+    stoppable: true,
+    submit: async (_form, signal) => {
+      while (more && !signal.aborted) {
         const { data } = await api.post('/v1/dead-letters/purge', body);
         purged += data.purged;
         more = data.more === true && data.purged > 0;
       }
-      return { purged };
     },
   });
-  if (done === null) return false;
-  toast(`${plural(done.purged, 'dead letter')} removed`);
+  if (done === null && purged === 0) return false;
+  toast(`${plural(purged, 'dead letter')} removed${more ? '; stopped before the others' : ''}`);
   return true;
 };
 

@@ -69,18 +69,6 @@ export const errorLine = (task) => {
 export const kind = (failure, status) =>
   failure === 'status' && status ? `status ${status}` : visible(failure ?? 'unknown').replaceAll('_', ' ');
 
-/** Where it goes, in one line. */
-export const targetText = (target) => {
-  if (!target) return 'workers that pull';
-  const [name, value] = Object.entries(target)[0] ?? [];
-  if (name === 'http') return `${value.method ?? 'POST'} ${visible(value.url)}`;
-  if (name === 'kafka') return `Kafka topic ${visible(value.topic)}`;
-  if (name === 'rabbitmq') {
-    return `RabbitMQ exchange ${visible(value.exchange || '(default)')}, key ${visible(value.routingKey)}`;
-  }
-  return name === 'discard' ? 'nowhere: it completes at once' : 'workers that pull';
-};
-
 const attempts = (task) => `attempt ${task.attempt} of ${task.maxAttempts}`;
 
 const pending = (task, type) => {
