@@ -8,7 +8,8 @@ import { outcomeOf } from './fires.js';
 
 const HOUR = 3_600;
 const OLD_DUE = 60;
-const OLD_SNAPSHOT = 900;
+/** Seconds that a transaction may be open before it is worth a word. */
+export const OLD_SNAPSHOT = 300;
 const MOST_SCHEDULES = 500;
 const MOST_OF_A_KIND = 5;
 
@@ -164,28 +165,39 @@ const few = (items, more, place) => {
   return [...items.slice(0, MOST_OF_A_KIND), last];
 };
 
-/** All that is looked at once in a while. @returns {Promise<{items: Item[], note: string, tenants: object[]}>} */
+/** What died of late: one cheap call, for when the stream says that more did. @returns {Promise<Item[]>} */
+export const lookAtDeaths = async (signal) => {
+  if (!api.may('TASKS_READ')) return [];
+  const groups = await seen('/v1/dead-letters/groups', { limit: 20 }, signal);
+  const items = fromGroups(groups?.items ?? [], new Date().toISOString());
+  return few(items, (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters');
+};
+
+/**
+ * All that the stream does not bring. `at` is when, by this machine's clock.
+ *
+ * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: object[]}}>}
+ */
 export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
-  const now = new Date().toISOString();
-  const [groups, planned, cluster, storage, tenants, measured] = await Promise.all([
-    api.may('TASKS_READ') ? seen('/v1/dead-letters/groups', { limit: 20 }, signal) : null,
+  const at = new Date().toISOString();
+  const [deaths, planned, cluster, storage, tenants, measured] = await Promise.all([
+    lookAtDeaths(signal),
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
     isAdmin ? seen('/v1/cluster', {}, signal) : null,
     isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
     isAdmin ? seen('/v1/stats/tenants', {}, signal) : null,
     isAdmin ? metrics(signal) : '',
   ]);
-  const items = [
+  const others = [
     ...(cluster ? fromCluster(cluster) : []),
     ...fromBrokers(brokers(measured)),
-    ...few(fromGroups(groups?.items ?? [], now), (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters'),
     ...few(planned?.items ?? [], (n) => plural(n, 'more schedule'), 'schedules'),
     ...(storage ? fromStorage(storage) : []),
     ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
   ];
   const note = planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '';
-  return { items, note, tenants: tenants?.items ?? [] };
+  return { at, deaths, others, note, tenants: tenants ?? { at, items: [] } };
 };
 
 const RANK = { bad: 0, warn: 1, info: 2 };
