@@ -4,9 +4,11 @@ import { LitElement, html, nothing } from 'lit';
 import { api } from './api.js';
 import { live } from './live.js';
 import { PLACES, load, read } from './router.js';
-import { confirmed, problem, toast } from './parts.js';
+import { choices, confirmed, problem, toast } from './parts.js';
 import { shortcuts } from './keys.js';
 import './sign-in.js';
+
+const AGAIN = 5_000;
 
 const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
@@ -35,6 +37,7 @@ class App extends LitElement {
   };
 
   #turn = 0;
+  #again = null;
 
   constructor() {
     super();
@@ -67,6 +70,7 @@ class App extends LitElement {
   /** Somebody signed in or out, or looks at another tenant: everything anew. */
   async #begin() {
     const turn = ++this.#turn;
+    clearTimeout(this.#again);
     this.page = null;
     this.error = null;
     live.stop();
@@ -78,20 +82,35 @@ class App extends LitElement {
     }
     try {
       await api.me();
-      await this.#loadTenants();
     } catch (e) {
-      if (turn === this.#turn) this.error = e;
+      if (turn === this.#turn) this.#wait(e);
       return;
     }
     if (turn !== this.#turn) return; // changed again meanwhile
     live.start();
+    this.#loadTenants();
     await this.#navigate();
   }
 
+  /** Says why nothing is shown, and begins again by itself where that may help. */
+  #wait(e) {
+    this.error = e;
+    if (!e.status || e.status === 429 || e.status >= 500) {
+      this.#again = setTimeout(() => this.#begin(), AGAIN);
+    }
+  }
+
+  /** For the select in the header only: no page waits for it, or fails with it. */
   async #loadTenants() {
     if (!api.may('TENANTS')) return;
-    const { data } = await api.get('/v1/tenants');
-    this.tenants = data.items.map((tenant) => tenant.name);
+    const turn = this.#turn;
+    const isOver = () => turn !== this.#turn;
+    try {
+      const { data } = await api.get('/v1/tenants');
+      if (!isOver()) this.tenants = data.items.map((tenant) => tenant.name);
+    } catch {
+      setTimeout(() => isOver() || this.#loadTenants(), AGAIN);
+    }
   }
 
   async #navigate() {
@@ -144,8 +163,13 @@ class App extends LitElement {
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>Skip to the page</a>
       ${this.#header()}
-      <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? nothing}</main>
+      <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? this.#tryAgain()}</main>
     `;
+  }
+
+  #tryAgain() {
+    if (!this.error) return nothing;
+    return html`<button type="button" class="small" @click=${() => this.#begin()}>Try again</button>`;
   }
 
   // The hash is the router's, so the link cannot have one.
@@ -191,6 +215,8 @@ class App extends LitElement {
 
   #tenant() {
     if (this.tenants.length < 2) return html`<span class="tenant" title="Tenant">${api.tenant}</span>`;
+    // One that is not (or no longer) listed is acted on all the same, so it is named.
+    const names = this.tenants.includes(api.tenant) ? this.tenants : [api.tenant, ...this.tenants];
     return html`<select
       class="small"
       aria-label="Tenant"
@@ -199,15 +225,13 @@ class App extends LitElement {
         api.tenant = e.target.value;
       }}
     >
-      ${this.tenants.map((name) => html`<option value=${name} ?selected=${name === api.tenant}>${name}</option>`)}
+      ${choices(names.map((name) => [name, name]), api.tenant)}
     </select>`;
   }
 
   #themes() {
     return html`<select class="small" aria-label="Theme" title="Theme" @change=${(e) => this.#setTheme(e.target.value)}>
-      ${Object.entries(THEMES).map(
-        ([value, label]) => html`<option value=${value} ?selected=${value === this.theme}>${label}</option>`,
-      )}
+      ${choices(Object.entries(THEMES), this.theme)}
     </select>`;
   }
 }

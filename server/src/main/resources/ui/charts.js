@@ -8,6 +8,9 @@ const { Chart } = globalThis;
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
+/** A line has at least two points: one between gaps is a dot. */
+const isAlone = (values, at) => (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
+
 const isTime = (label) => /^\d{4}-\d\d-\d\dT/.test(label);
 
 const tick = (label) => (isTime(label) ? timeText(label).replace(/:\d\d$/, '') : label);

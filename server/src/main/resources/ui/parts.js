@@ -1,5 +1,6 @@
 // Parts that every page uses.
 
+export { choices } from './parts/choices.js';
 export { problem, empty, loading, tile } from './parts/notices.js';
 export { asked, confirmed, toast } from './parts/dialogs.js';
 export { Pages } from './parts/pages.js';

@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterAll;
@@ -89,6 +90,7 @@ class HostileTextTest {
             () ->
                 carillon.get("/v1/dead-letters?limit=100").get("items").size()
                     == 2 * TEXTS.size() + 1);
+    carillon.post("/v1/dead-letters/redrive", Map.of("key", "nobody's " + IMAGE));
   }
 
   private static NewTask hostile(String type, String text) {
@@ -171,20 +173,51 @@ class HostileTextTest {
                 "/tasks?error=" + encoded(SCRIPT) + "&type=" + encoded(IMAGE),
                 "/tasks?metadata.x=" + encoded(SCRIPT),
                 "/dead-letters",
+                "/dead-letters?view=letters",
+                "/dead-letters?view=letters&error=" + encoded(IMAGE) + "&key=" + encoded(SCRIPT),
+                "/dead-letters?view=redrives",
                 "/schedules",
                 "/types",
                 "/types/answered",
+                "/types/answered?edit=1",
                 "/types/" + encoded(IMAGE),
                 "/schedules/" + encoded(SCRIPT),
                 "/tasks/" + encoded(SCRIPT),
                 "/settings",
+                "/settings?tab=about",
                 "/tasks/" + tasks.get("long")));
+    groups("worked").forEach(group -> routes.add(letters("worked", group)));
+    groups("answered").forEach(group -> routes.add(letters("answered", group)));
     for (int i = 0; i < TEXTS.size(); i++) {
       routes.add("/tasks/" + tasks.get("answered" + i));
       routes.add("/tasks/" + tasks.get("worked" + i));
       routes.add("/schedules/hostile-" + i);
+      routes.add("/schedules/hostile-" + i + "?edit=1");
     }
     return routes.stream();
+  }
+
+  private static List<String> groups(String type) {
+    List<String> groups = new ArrayList<>();
+    for (JsonNode group :
+        dashboard.carillon().get("/v1/dead-letters/groups?type=" + type).get("items")) {
+      groups.add(group.get("group").asString());
+    }
+    Assertions.assertThat(groups).isNotEmpty();
+    return groups;
+  }
+
+  private static String groupOf(String task) {
+    for (JsonNode letter : dashboard.carillon().get("/v1/dead-letters?limit=100").get("items")) {
+      if (letter.get("id").asString().equals(String.valueOf(tasks.get(task)))) {
+        return letter.get("group").asString();
+      }
+    }
+    throw new AssertionError(task + " is not dead");
+  }
+
+  private static String letters(String type, String group) {
+    return "/dead-letters?view=letters&type=" + type + "&group=" + encoded(group);
   }
 
   private static String encoded(String text) {
@@ -196,7 +229,7 @@ class HostileTextTest {
     dashboard.expect(400);
     dashboard.expect(404);
     dashboard.expect(422);
-    Page page = dashboard.open("/settings");
+    Page page = dashboard.open("/settings", Look.LIGHT, dashboard.newKey("owner", SCRIPT + IMAGE));
     for (String route : routes().toList()) {
       Dashboard.go(page, route);
       unfold(page);
@@ -223,9 +256,31 @@ class HostileTextTest {
   private static final String INTRUDERS =
       """
       () => [...document.querySelectorAll(
-          'body script, main style, [onload], [onerror], img[src="x"], main [style*="fixed"], [href^="javascript" i]')]
+          'body script, body style, [onload], [onerror], img[src="x"], body [style*="fixed"], [href^="javascript" i]')]
           .map(each => each.outerHTML.slice(0, 200))
       """;
+
+  @Test
+  void a_dialog_about_hostile_text_runs_nothing_either() {
+    Page page = dashboard.open("/tasks/" + tasks.get("answered0"));
+
+    Parts.button(page, "Edit and redrive").click();
+
+    assertThat(Parts.dialog(page).getByLabel("Key")).hasValue(TEXTS.getFirst());
+    Assertions.assertThat(page.evaluate(INTRUDERS)).isEqualTo(List.of());
+    page.keyboard().press("Escape");
+    assertThat(Parts.dialog(page)).hasCount(0);
+  }
+
+  @Test
+  void a_form_has_it_as_its_value() {
+    Page page = dashboard.open("/schedules/hostile-0?edit=1");
+
+    assertThat(page.getByLabel("Key", new Page.GetByLabelOptions().setExact(true)))
+        .hasValue(TEXTS.getFirst());
+    Dashboard.go(page, "/types/answered?edit=1");
+    assertThat(page.getByLabel("Headers").first()).hasValue(Pattern.compile("X-Hostile: <script>"));
+  }
 
   record Shown(String route, String text) {}
 
@@ -235,6 +290,9 @@ class HostileTextTest {
         new Shown("/tasks/" + tasks.get("worked0"), IMAGE),
         new Shown("/tasks/" + tasks.get("answered0"), SCRIPT),
         new Shown("/dead-letters", "<svg onload"),
+        new Shown("/dead-letters?view=letters", SCRIPT),
+        new Shown(letters("worked", groupOf("worked0")), SCRIPT),
+        new Shown("/dead-letters?view=redrives", IMAGE),
         new Shown("/schedules/hostile-0", SCRIPT),
         new Shown("/settings", IMAGE));
   }

@@ -5,7 +5,9 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
+import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -96,6 +98,53 @@ class OverviewPageTest {
 
     assertThat(page.getByLabel("Tenant")).hasValue(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
+  }
+
+  @Test
+  void the_header_names_the_tenant_that_is_looked_at_whichever_way_it_was_chosen() {
+    Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
+    Locator named = page.getByLabel("Tenant");
+
+    named.selectOption(dashboard.tenant());
+    assertThat(tile(page, "In flight")).containsText("2");
+    Parts.button(page, "default").click();
+    assertThat(named).hasValue("default");
+    named.selectOption(dashboard.tenant());
+
+    assertThat(named).hasValue(dashboard.tenant());
+    assertThat(tile(page, "In flight")).containsText("2");
+  }
+
+  @Test
+  void what_dies_while_one_looks_needs_attention_at_once() {
+    receiver.answers("/hopeless", 422, "{}");
+    dashboard.carillon().put("/v1/types/hopeless", Map.of("target", receiver.target("/hopeless")));
+    Page page = dashboard.open("/overview");
+    Locator attention = page.locator("section[aria-labelledby=attention]");
+    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).not().containsText("hopeless");
+
+    dashboard.carillon().enqueue(NewTask.of("hopeless"));
+
+    assertThat(attention).containsText("hopeless dies");
+  }
+
+  @Test
+  void a_look_that_fails_is_not_taken_for_a_good_one() {
+    dashboard.expect(503);
+    Page page =
+        dashboard.open("/overview", Look.LIGHT, dashboard.newKey("viewer", "Calm", "welcome-mail"));
+    assertThat(Parts.main(page)).containsText("All is well");
+    page.route("**/v1/dead-letters/groups*", route -> route.fulfill(unavailable()));
+
+    Parts.button(page, "Look again").click();
+
+    assertThat(Parts.alert(page)).isVisible();
+    assertThat(Parts.main(page)).not().containsText("All is well");
+  }
+
+  private static Route.FulfillOptions unavailable() {
+    return new Route.FulfillOptions().setStatus(503).setBody("{}");
   }
 
   @Test

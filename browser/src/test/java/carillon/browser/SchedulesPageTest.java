@@ -81,6 +81,36 @@ class SchedulesPageTest {
   }
 
   @Test
+  void next_runs_are_those_of_the_rule_as_it_is_now() {
+    put("ruled", "0 5 * * *");
+    Page page = dashboard.open("/schedules/ruled");
+    Locator runs = page.locator("section[aria-labelledby=next] li");
+    Parts.button(page, "Show 20").click();
+    assertThat(runs).hasCount(20);
+    assertThat(runs.first()).containsText("05:00");
+
+    Dashboard.go(page, "/schedules/ruled?edit=1");
+    page.getByLabel("Expression").fill("0 6 * * *");
+    Parts.button(page, "Save").click();
+
+    assertThat(runs).hasCount(5);
+    assertThat(runs.first()).containsText("06:00");
+  }
+
+  @Test
+  void fires_are_shown_as_the_address_says() {
+    put("filtered", "0 5 * * *");
+    Page page = dashboard.open("/schedules/filtered");
+    Locator shown = page.locator("section[aria-labelledby=fires] select");
+
+    shown.selectOption("skipped");
+    assertThat(page).hasURL(Pattern.compile("outcome=skipped"));
+    Dashboard.go(page, "/schedules/filtered");
+
+    assertThat(shown).hasValue("");
+  }
+
+  @Test
   void a_schedule_is_paused_for_a_reason_and_resumed() {
     put("paused", "0 5 * * *");
     Page page = dashboard.open("/schedules/paused");

@@ -8,6 +8,7 @@ import java.util.Map;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
 
 /** Keys and tenants. */
 class SettingsPageTest {
@@ -68,6 +69,7 @@ class SettingsPageTest {
 
   @Test
   void an_admin_makes_and_changes_tenants() {
+    dashboard.expect(404); // whether there is one already
     String name = dashboard.tenant() + "-new";
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
     Parts.button(page, "New tenant").click();
@@ -85,6 +87,45 @@ class SettingsPageTest {
     Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
         .isEqualTo(3);
     dashboard.admin().put("/v1/tenants/" + name, Map.of());
+  }
+
+  @Test
+  void a_tenant_that_somebody_else_has_changed_is_not_overwritten() {
+    String name = dashboard.tenant() + "-shared";
+    weigh(name, 2);
+    Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
+    assertThat(Parts.rows(page, name)).containsText("2");
+
+    weigh(name, 4);
+    Parts.button(Parts.rows(page, name), "Edit").click();
+    assertThat(Parts.dialog(page).getByLabel("Weight")).hasValue("4");
+    weigh(name, 5);
+    Parts.dialog(page).getByLabel("Strict").check();
+    Parts.confirm(page, "Save");
+
+    assertThat(Parts.alert(page)).containsText("Somebody else has changed it");
+    JsonNode kept = dashboard.admin().get("/v1/tenants/" + name);
+    Assertions.assertThat(kept.get("weight").asInt()).isEqualTo(5);
+    Assertions.assertThat(kept.get("strict").asBoolean()).isFalse();
+  }
+
+  @Test
+  void a_new_tenant_replaces_none() {
+    String name = dashboard.tenant() + "-there";
+    weigh(name, 7);
+    Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
+
+    Parts.button(page, "New tenant").click();
+    Parts.dialog(page).getByLabel("Name").fill(name);
+    Parts.confirm(page, "Make it");
+
+    assertThat(Parts.alert(page)).containsText("There is a tenant of this name");
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+        .isEqualTo(7);
+  }
+
+  private static void weigh(String tenant, int weight) {
+    dashboard.admin().put("/v1/tenants/" + tenant, Map.of("weight", weight));
   }
 
   @Test

@@ -3,6 +3,7 @@ package carillon.browser;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import java.util.Map;
 import org.assertj.core.api.Assertions;
@@ -94,6 +95,35 @@ class SignInTest {
     Page own = dashboard.open("/types");
     assertThat(own.getByLabel("Tenant")).hasCount(0);
     assertThat(Parts.link(own, "Cluster")).hasCount(0);
+  }
+
+  @Test
+  void a_start_that_fails_is_tried_again() {
+    dashboard.expect(503);
+    Page page = dashboard.open("/types");
+    page.route("**/v1/me", SignInTest::refuse, new Page.RouteOptions().setTimes(1));
+    page.reload();
+
+    assertThat(Parts.button(page, "Try again")).isVisible();
+    assertThat(page).hasTitle("Types · Carillon"); // by itself
+    assertThat(Parts.alert(page)).hasCount(0);
+  }
+
+  @Test
+  void a_list_of_tenants_that_does_not_come_holds_up_no_page() {
+    dashboard.expect(503);
+    Page page = dashboard.open("/types", Look.LIGHT, dashboard.adminKey());
+    page.route("**/v1/tenants", SignInTest::refuse);
+    page.reload();
+
+    Dashboard.settle(page);
+
+    assertThat(page).hasTitle("Types · Carillon");
+    assertThat(page.locator("header .tenant")).containsText("default");
+  }
+
+  private static void refuse(Route route) {
+    route.fulfill(new Route.FulfillOptions().setStatus(503).setBody("{}"));
   }
 
   private static String stored(Page page) {

@@ -1,12 +1,14 @@
 package carillon.browser;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.Objects.requireNonNullElse;
 
 import carillon.client.Carillon;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
 import com.microsoft.playwright.assertions.PlaywrightAssertions;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -26,9 +28,6 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * of them: a tenant for each class keeps these apart.
  */
 final class Site implements AutoCloseable {
-
-  private static final List<Path> PLACES =
-      List.of(Path.of("/usr/bin/chromium"), Path.of("/usr/bin/chromium-browser"));
 
   /** For a machine that is busy: what is there is seen at once. */
   static final int PATIENCE_MILLIS = 15_000;
@@ -71,7 +70,7 @@ final class Site implements AutoCloseable {
   }
 
   private static Site start() {
-    Path chromium = PLACES.stream().filter(Files::isExecutable).findFirst().orElse(null);
+    Path chromium = chromium();
     if (chromium == null) {
       String message = "NOT RUN, no chromium is installed: the dashboard is not tested";
       System.err.println("\n*** " + message + " ***\n");
@@ -85,6 +84,15 @@ final class Site implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Found as tools/packages finds it, which says after all tests what could not be tested. */
+  private static @Nullable Path chromium() {
+    return Stream.of(requireNonNullElse(System.getenv("PATH"), "").split(File.pathSeparator, -1))
+        .map(directory -> Path.of(directory, "chromium"))
+        .filter(Files::isExecutable)
+        .findFirst()
+        .orElse(null);
   }
 
   String url() {

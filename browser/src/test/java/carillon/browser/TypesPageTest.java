@@ -3,7 +3,9 @@ package carillon.browser;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 
 import carillon.client.NewTask;
+import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import java.util.List;
 import java.util.Map;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
@@ -112,14 +114,30 @@ class TypesPageTest {
   void the_list_has_live_numbers_and_a_filter() {
     put("counted");
     put("silent");
+    dashboard.carillon().post("/v1/types/counted/pause", Map.of());
     Page page = dashboard.open("/types");
-    dashboard
-        .carillon()
-        .enqueue(NewTask.of("counted").delay(java.time.Duration.ofHours(1)).key("one"));
+    Locator due = Parts.rows(page, "counted").locator("[data-label=Due]");
+    assertThat(due).hasText("0");
+    dashboard.carillon().enqueueAll(List.of(NewTask.of("counted"), NewTask.of("counted")));
 
     page.getByLabel("Filter this page").fill("count");
 
     assertThat(Parts.rows(page, "silent")).hasCount(0);
-    assertThat(Parts.rows(page, "counted")).isVisible();
+    assertThat(due).hasText("2");
+  }
+
+  @Test
+  void a_pause_by_somebody_else_is_seen() {
+    put("elsewhere");
+    dashboard.carillon().enqueue(NewTask.of("elsewhere"));
+    Page one = dashboard.open("/types/elsewhere");
+    Page list = dashboard.open("/types");
+    assertThat(Parts.rows(list, "elsewhere")).not().containsText("Paused");
+
+    dashboard.carillon().post("/v1/types/elsewhere/pause", Map.of());
+
+    assertThat(Parts.rows(list, "elsewhere")).containsText("Paused");
+    assertThat(Parts.heading(one)).containsText("Paused");
+    assertThat(Parts.button(one, "Resume")).isVisible();
   }
 }

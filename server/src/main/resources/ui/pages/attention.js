@@ -8,7 +8,8 @@ import { outcomeOf } from './fires.js';
 
 const HOUR = 3_600;
 const OLD_DUE = 60;
-const OLD_SNAPSHOT = 900;
+/** Seconds that a transaction may be open before it is worth a word. */
+export const OLD_SNAPSHOT = 300;
 const MOST_SCHEDULES = 500;
 const MOST_OF_A_KIND = 5;
 const MOST_TYPES = 20;
@@ -137,14 +138,11 @@ const seen = async (path, query, signal) => {
 };
 
 /** What tasks died of. A key for some types must say which, so it is asked for each. */
-const deaths = async (signal) => {
+const groups = async (signal) => {
   const own = api.caller?.types ?? [];
   const types = own.length > 1 ? own.slice(0, MOST_TYPES) : [''];
   const pages = await Promise.all(types.map((type) => seen('/v1/dead-letters/groups', { type, limit: 20 }, signal)));
-  return {
-    items: pages.flatMap((page) => page?.items ?? []),
-    note: own.length > types.length ? `Only dead letters of the first ${plural(types.length, 'type')} of this key were looked at.` : '',
-  };
+  return pages.flatMap((page) => page?.items ?? []);
 };
 
 const metrics = async (signal) => {
@@ -176,31 +174,41 @@ const few = (items, more, place) => {
   return [...items.slice(0, MOST_OF_A_KIND), last];
 };
 
-/** All that is looked at once in a while. @returns {Promise<{items: Item[], note: string, tenants: object[]}>} */
+/** What died of late: one cheap call, for when the stream says that more did. @returns {Promise<Item[]>} */
+export const lookAtDeaths = async (signal) => {
+  if (!api.may('TASKS_READ')) return [];
+  const items = fromGroups(await groups(signal), new Date().toISOString());
+  return few(items, (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters');
+};
+
+/**
+ * All that the stream does not bring. `at` is when, by this machine's clock.
+ *
+ * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: object[]}}>}
+ */
 export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
-  const now = new Date().toISOString();
-  const [groups, planned, cluster, storage, tenants, measured] = await Promise.all([
-    api.may('TASKS_READ') ? deaths(signal) : null,
+  const at = new Date().toISOString();
+  const [deaths, planned, cluster, storage, tenants, measured] = await Promise.all([
+    lookAtDeaths(signal),
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
     isAdmin ? seen('/v1/cluster', {}, signal) : null,
     isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
     isAdmin ? seen('/v1/stats/tenants', {}, signal) : null,
     isAdmin ? metrics(signal) : '',
   ]);
-  const items = [
+  const others = [
     ...(cluster ? fromCluster(cluster) : []),
     ...fromBrokers(brokers(measured)),
-    ...few(fromGroups(groups?.items ?? [], now), (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters'),
     ...few(planned?.items ?? [], (n) => plural(n, 'more schedule'), 'schedules'),
     ...(storage ? fromStorage(storage) : []),
     ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
   ];
   const notes = [
-    groups?.note ?? '',
+    (api.caller?.types ?? []).length <= MOST_TYPES ? '' : `Only dead letters of the first ${plural(MOST_TYPES, 'type')} of this key were looked at.`,
     planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '',
   ];
-  return { items, note: notes.join(' ').trim(), tenants: tenants?.items ?? [] };
+  return { at, deaths, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };
 };
 
 const RANK = { bad: 0, warn: 1, info: 2 };

@@ -6,8 +6,8 @@ import { ago, badge, bytes, compact, count, duration, plural, seconds, time, vis
 import { Page } from '../page.js';
 import { loading, problem, tile } from '../parts.js';
 import { brokers } from '../broker-metrics.js';
+import { OLD_SNAPSHOT } from './attention.js';
 
-const OLD_SNAPSHOT = 300;
 const WRONG_CLOCK = 1;
 
 const STATUS = {
@@ -36,7 +36,7 @@ class ClusterPage extends Page {
     this.cluster = null;
     this.storage = null;
     this.brokers = [];
-    /** Claims per second by node, from the last two looks. */
+    /** Attempts that ended, per second, by node: from the last two looks. */
     this.rates = new Map();
   }
 

@@ -47,8 +47,9 @@ const wrongOf = (errors, name) =>
 
 const idOf = (name) => `field${name.replaceAll('/', '-')}`;
 
+// Not live: what somebody has chosen stays until the value itself is another.
 const options = (choices, value) =>
-  choices.map(([each, text]) => html`<option value=${each} ?selected=${each === value}>${text}</option>`);
+  choices.map(([each, text]) => html`<option value=${each} .selected=${each === value}>${text}</option>`);
 
 const control = (f, shown, wrong) => {
   const id = idOf(f.name);

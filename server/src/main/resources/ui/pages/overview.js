@@ -2,15 +2,17 @@
 
 import { html, nothing } from 'lit';
 import { api, curl } from '../api.js';
-import { ago, agoText, badge, compact, count, duration, plural, seconds, span } from '../format.js';
+import { ago, badge, compact, count, duration, plural, seconds, span } from '../format.js';
 import { empty, loading, problem, tile } from '../parts.js';
 import { Page } from '../page.js';
 import { href } from '../router.js';
-import { fromStats, look, ranked } from './attention.js';
+import { fromStats, look, lookAtDeaths, ranked } from './attention.js';
 import { sortHead, sorted } from './sorting.js';
 import './activity.js';
 
-const LOOK_AGAIN = 300_000;
+const LOOK_AGAIN = 30_000;
+const LOOK_AT_DEATHS_AGAIN = 5_000;
+const PAUSE_PER_LOOK = 20; // so looks take a twentieth of the time at most, however slow they are
 const MOST_TENANTS = 50;
 
 const FIRST_TASK = {
@@ -68,16 +70,18 @@ class OverviewPage extends Page {
   static properties = {
     stats: { state: true },
     found: { state: true },
-    tenants: { state: true },
     sort: { state: true },
     statsMissing: { state: true },
   };
+
+  #hasDied = false;
+  #nextLook = Infinity;
+  #nextDeaths = 0;
 
   constructor() {
     super();
     this.stats = null;
     this.found = null;
-    this.tenants = [];
     this.sort = ['due', true];
     this.statsMissing = false;
   }
@@ -88,18 +92,41 @@ class OverviewPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => (this.stats = stats));
-    this.every(LOOK_AGAIN, () => this.reload());
+    this.listen('stats', (stats) => this.#hear(stats));
+    this.every(1_000, () => this.#lookAgain());
+  }
+
+  #hear(stats) {
+    if (stats.last.hour.dead > (this.stats?.last.hour.dead ?? Infinity)) this.#hasDied = true;
+    this.stats = stats;
   }
 
   async load(signal) {
-    // The stream brings them too, but a moment later, and not where it is refused.
-    const first = this.stats ? null : this.#first(signal);
-    const found = await look(signal);
-    if (signal.aborted) return;
-    this.found = found;
-    this.tenants = found.tenants;
-    await first;
+    const start = Date.now();
+    this.#hasDied = false;
+    try {
+      // The stream brings them too, but a moment later, and not where it is refused.
+      const first = this.stats ? null : this.#first(signal);
+      const [found] = await Promise.all([look(signal), first]);
+      if (!signal.aborted) this.found = found;
+    } finally {
+      const end = Date.now();
+      this.#nextLook = end + Math.max(LOOK_AGAIN, (end - start) * PAUSE_PER_LOOK);
+    }
+  }
+
+  /** All of it from time to time; what died soon after the stream said so. */
+  #lookAgain() {
+    if (this.busy) return;
+    if (Date.now() >= this.#nextLook) this.reload();
+    else if (this.#hasDied && this.found && Date.now() >= this.#nextDeaths) this.#lookAtDeaths();
+  }
+
+  async #lookAtDeaths() {
+    this.#hasDied = false;
+    this.#nextDeaths = Date.now() + LOOK_AT_DEATHS_AGAIN;
+    const deaths = await lookAtDeaths().catch(() => null); // the next whole look says why
+    if (deaths) this.found = { ...this.found, deaths };
   }
 
   async #first(signal) {
@@ -118,19 +145,27 @@ class OverviewPage extends Page {
   }
 
   #attention() {
-    const items = ranked([...(this.stats ? fromStats(this.stats) : []), ...(this.found?.items ?? [])]);
+    const { found } = this;
+    const items = ranked([...(this.stats ? fromStats(this.stats) : []), ...(found?.deaths ?? []), ...(found?.others ?? [])]);
     return html`<section aria-labelledby="attention">
       <div class="row spread">
         <h2 id="attention">Needs attention</h2>
-        <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>Look again</button>
+        <div class="row">
+          ${found ? html`<small class="muted">looked ${ago(found.at)}</small>` : nothing}
+          <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>Look again</button>
+        </div>
       </div>
       ${items.length > 0
         ? html`<ul class="attentions">${items.map(attentionRow)}</ul>`
-        : this.found
-          ? html`<p class="calm">${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span></p>`
-          : loading('Looking')}
-      ${this.found?.note ? html`<p class="muted"><small>${this.found.note}</small></p>` : nothing}
+        : this.#calm()}
+      ${found?.note ? html`<p class="muted"><small>${found.note}</small></p>` : nothing}
     </section>`;
+  }
+
+  #calm() {
+    if (this.error) return html`<p class="calm">${badge('warn', '?', 'Not known')} <span class="muted">the last look failed</span></p>`;
+    if (!this.found) return loading('Looking');
+    return html`<p class="calm">${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span></p>`;
   }
 
   #types() {
@@ -174,7 +209,8 @@ class OverviewPage extends Page {
   }
 
   #tenantTable() {
-    if (this.tenants.length < 2) return nothing;
+    const { at, items = [] } = this.found?.tenants ?? {};
+    if (items.length < 2) return nothing;
     const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
     return html`<section aria-labelledby="tenants">
       <h2 id="tenants">Tenants</h2>
@@ -187,7 +223,7 @@ class OverviewPage extends Page {
             </tr>
           </thead>
           <tbody>
-            ${this.tenants.slice(0, MOST_TENANTS).map(
+            ${items.slice(0, MOST_TENANTS).map(
               (tenant) => html`<tr>
                 <th scope="row">
                   <div>
@@ -196,7 +232,7 @@ class OverviewPage extends Page {
                     ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
                   </div>
                 </th>
-                ${num('Due', count(tenant.due))} ${num('Oldest due', tenant.oldestDue ? agoText(tenant.oldestDue) : '–')}
+                ${num('Due', count(tenant.due))} ${num('Oldest due', wait(at, tenant.oldestDue) ?? '–')}
                 ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))} ${num('Dead', count(tenant.dead))}
                 ${num('Completed, hour', count(tenant.hour?.completed))} ${num('Died', count(tenant.hour?.dead))}
               </tr>`,
@@ -204,8 +240,8 @@ class OverviewPage extends Page {
           </tbody>
         </table>
       </div>
-      ${this.tenants.length > MOST_TENANTS
-        ? html`<p class="muted"><small>The ${MOST_TENANTS} with the most going on of ${count(this.tenants.length)}.</small></p>`
+      ${items.length > MOST_TENANTS
+        ? html`<p class="muted"><small>The ${MOST_TENANTS} with the most going on of ${count(items.length)}.</small></p>`
         : nothing}
     </section>`;
   }

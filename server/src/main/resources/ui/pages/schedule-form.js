@@ -168,7 +168,7 @@ class ScheduleForm extends LitElement {
 
   #when(s, errors) {
     const which = (isEvery, text) => html`<label>
-      <input type="radio" name="rule" ?checked=${this.isEvery === isEvery} @change=${() => (this.isEvery = isEvery)} /> ${text}
+      <input type="radio" name="rule" .checked=${this.isEvery === isEvery} @change=${() => (this.isEvery = isEvery)} /> ${text}
     </label>`;
     return html`<fieldset>
       <legend>When</legend>

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, curl, path } from '../api.js';
 import { ago, count, duration, localTime, plural, time, visible } from '../format.js';
-import { Pages, asked, confirmed, loading, problem, toast } from '../parts.js';
+import { Pages, asked, choices, confirmed, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { startBackfill } from './backfills.js';
@@ -83,6 +83,7 @@ class SchedulePage extends Page {
       api.get(`${this.#at}/fires`, { query: { limit: IN_STRIP }, signal }),
     ]);
     if (signal?.aborted || !this.isConnected) return;
+    if (this.schedule?.version !== shown.data.version) this.moreRuns = null; // by a rule that may be gone
     const isNews = this.fires[0]?.at !== fires.data.items[0]?.at;
     this.schedule = shown.data;
     this.etag = shown.etag;
@@ -173,12 +174,13 @@ class SchedulePage extends Page {
   }
 
   async #showMore() {
-    const { cron, timezone, dst, startAt, endAt, name } = this.schedule;
+    const { cron, timezone, dst, startAt, endAt, name, version } = this.schedule;
     const rule = { cron, timezone, dst, name, count: MORE_RUNS };
     if (startAt) rule.startAt = startAt;
     if (endAt) rule.endAt = endAt;
     try {
-      this.moreRuns = (await api.post('/v1/schedules/preview', rule)).data.nextRuns;
+      const { data } = await api.post('/v1/schedules/preview', rule);
+      if (this.schedule.version === version) this.moreRuns = data.nextRuns;
     } catch (e) {
       this.error = e;
     }
@@ -234,8 +236,15 @@ class SchedulePage extends Page {
     </section>`;
   }
 
+  /** What is left of those that were asked for; the schedule itself knows which have passed. */
+  #runs(s) {
+    const next = Date.parse(s.nextRuns[0]?.at ?? '');
+    const left = (this.moreRuns ?? []).filter((run) => Date.parse(run.at) >= next);
+    return left.length > s.nextRuns.length ? left : s.nextRuns;
+  }
+
   #next(s) {
-    const runs = this.moreRuns ?? s.nextRuns;
+    const runs = this.#runs(s);
     return html`<section class="card" aria-labelledby="next">
       <h2 id="next">Next runs</h2>
       ${runs.length === 0 ? html`<p class="muted">None: it is finished.</p>` : nothing}
@@ -250,7 +259,7 @@ class SchedulePage extends Page {
           </li>`,
         )}
       </ol>
-      ${s.cron && !this.moreRuns && runs.length > 0
+      ${s.cron && runs === s.nextRuns && runs.length > 0
         ? html`<button type="button" class="small quiet" @click=${() => this.#showMore()}>Show ${MORE_RUNS}</button>`
         : nothing}
     </section>`;
@@ -302,7 +311,7 @@ class SchedulePage extends Page {
       <div class="row filters">
         <label>Show
           <select class="small" @change=${(e) => set('outcome', e.target.value)}>
-            ${OUTCOMES.map(([value, text]) => html`<option value=${value} ?selected=${value === (filter.outcome ?? '')}>${text}</option>`)}
+            ${choices(OUTCOMES, filter.outcome ?? '')}
           </select>
         </label>
         ${moment('from', 'From')} ${moment('to', 'To')}

@@ -38,7 +38,7 @@ class TypePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#numbers());
+    this.every(LOOK_AGAIN, () => this.#lookAgain());
   }
 
   async load(signal) {
@@ -47,6 +47,13 @@ class TypePage extends Page {
     this.type = data;
     this.etag = etag;
     this.limits = limits.data;
+  }
+
+  /** The numbers, and the rest if somebody else has paused or resumed it; never under a form. */
+  async #lookAgain() {
+    await this.#numbers();
+    const isOther = this.type && this.stats && this.stats.paused !== this.type.paused;
+    if (isOther && !this.query.has('edit') && this.isConnected) await this.reload();
   }
 
   async #numbers(signal) {

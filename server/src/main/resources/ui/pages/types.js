@@ -10,6 +10,8 @@ import { retryText, targetText } from './target.js';
 import './type-form.js';
 
 const PER_PAGE = 100;
+const LOOK_AGAIN = 30_000;
+const SOON = 5_000;
 
 const FIRST = { target: { http: { url: 'https://example.com/hook' } }, retry: { maxAttempts: 5 } };
 
@@ -17,6 +19,8 @@ const none = html`<span class="muted">–</span>`;
 
 class TypesPage extends Page {
   static properties = { stats: { state: true }, filter: { state: true } };
+
+  #lookedAt = 0;
 
   constructor() {
     super();
@@ -37,7 +41,22 @@ class TypesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => (this.stats = stats));
+    this.listen('stats', (stats) => this.#hear(stats));
+    this.every(LOOK_AGAIN, () => this.#lookAgain());
+  }
+
+  /** The numbers say who is paused, too: the list may be from before that. */
+  #hear(stats) {
+    this.stats = stats;
+    const paused = new Map(stats.types.map((each) => [each.type, each.paused]));
+    const isOld = this.pages.items.some(({ name, paused: was }) => (paused.get(name) ?? was) !== was);
+    if (isOld && Date.now() - this.#lookedAt > SOON) this.#lookAgain();
+  }
+
+  #lookAgain() {
+    if (this.#isNew || this.pages.busy || document.hidden) return;
+    this.#lookedAt = Date.now();
+    this.pages.reload();
   }
 
   async load() {

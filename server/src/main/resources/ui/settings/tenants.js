@@ -12,8 +12,34 @@ const alertKind = (tenant) => {
 
 const lines = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
 
+const find = async (name) => (await api.get(path`/v1/tenants/${name}`)).data;
+
+/** @returns null if there is none */
+const findAny = async (name) => {
+  try {
+    return await find(name);
+  } catch (e) {
+    if (e.status === 404) return null;
+    throw e;
+  }
+};
+
+/** A PUT replaces all of a tenant's settings, and the API has no If-Match for them: look once more. */
+const refuseIfChanged = async (name, before) => {
+  const now = await findAny(name);
+  if (JSON.stringify(now) === JSON.stringify(before)) return;
+  throw before
+    ? Object.assign(new Error(), {
+        title: 'Somebody else has changed it meanwhile',
+        detail: 'Nothing was saved. Cancel and edit it again to see what it is now.',
+      })
+    : Object.assign(new Error(), { title: 'There is a tenant of this name', detail: 'Choose another name, or edit that one.' });
+};
+
 class Tenants extends LitElement {
   static properties = { items: { state: true }, error: { state: true } };
+
+  #asking = false;
 
   constructor() {
     super();
@@ -39,8 +65,21 @@ class Tenants extends LitElement {
     }
   }
 
-  /** @param tenant null for a new one */
-  async #edit(tenant) {
+  /** @param name null for a new one */
+  async #edit(name) {
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      const tenant = name === null ? null : await find(name); // the list may be old
+      this.error = null;
+      await this.#ask(tenant);
+    } catch (e) {
+      this.error = e;
+    }
+    this.#asking = false;
+  }
+
+  async #ask(tenant) {
     const saved = await asked({
       title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
       action: tenant ? 'Save' : 'Make it',
@@ -55,7 +94,7 @@ class Tenants extends LitElement {
 
   #form(tenant, isNew) {
     const alert = tenant.alert ?? {};
-    const option = (value, text, selected) => html`<option value=${value} ?selected=${value === selected}>${text}</option>`;
+    const option = (value, text, selected) => html`<option value=${value} .selected=${value === selected}>${text}</option>`;
     return html`
       ${isNew
         ? html`<label
@@ -68,7 +107,7 @@ class Tenants extends LitElement {
         <label
           >Weight
           <input name="weight" type="number" min="1" max="1000" required .value=${String(tenant.weight)} />
-          <small>Its share when all are busy.</small>
+          <small>Kept for later: it has no effect yet.</small>
         </label>
         <fieldset>
           <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: nothing of it starts</label>
@@ -114,7 +153,9 @@ class Tenants extends LitElement {
       body.alert = { target: { http }, deaths: Number(form.get('deaths')), within: form.get('within') };
     }
     if (form.get('publishes') === 'these') body.publish = lines(form.get('publish'));
-    return (await api.put(path`/v1/tenants/${tenant?.name ?? form.get('name')}`, body)).data;
+    const name = tenant?.name ?? form.get('name');
+    await refuseIfChanged(name, tenant);
+    return (await api.put(path`/v1/tenants/${name}`, body)).data;
   }
 
   render() {
@@ -167,7 +208,7 @@ class Tenants extends LitElement {
         ${tenant.publish ? (tenant.publish.length === 0 ? 'nowhere' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'anywhere' : 'nowhere'}
       </td>
       <td>
-        <div class="row"><button type="button" class="small outline" @click=${() => this.#edit(tenant)}>Edit</button></div>
+        <div class="row"><button type="button" class="small outline" @click=${() => this.#edit(tenant.name)}>Edit</button></div>
       </td>
     </tr>`;
   }
