@@ -61,11 +61,14 @@ final class Auth {
     }
     KeyText text = KeyText.parse(token).orElseThrow(Auth::unauthorized);
     byte[] hash = text.hash();
-    ApiKey key = database.use(() -> keys.findLive(text.id(), hash)).orElseThrow(Auth::unauthorized);
+    ApiKey key =
+        keys.findRemembered(text.id(), hash)
+            .or(() -> database.use(() -> keys.findLive(text.id(), hash)))
+            .orElseThrow(Auth::unauthorized);
     Role role = Role.labelled(key.role()).orElseThrow(Auth::unauthorized);
     // The key is remembered longer than the settings of its tenant.
     Tenant tenant = tenants.find(key.tenant().name()).orElse(key.tenant());
-    return new Caller("key:" + key.id(), key.name(), role, key.types(), tenant);
+    return new Caller(Caller.KEY + key.id(), key.name(), role, key.types(), tenant);
   }
 
   private Caller onTenant(Caller caller, List<String> header) {
@@ -87,9 +90,7 @@ final class Auth {
   }
 
   private Optional<Tenant> tenant(String name) {
-    return TENANT_NAME.matcher(name).matches()
-        ? database.use(() -> tenants.find(name))
-        : Optional.empty();
+    return TENANT_NAME.matcher(name).matches() ? tenants.find(name) : Optional.empty();
   }
 
   /** The same for every reason, so that nothing can be learnt from it. */

@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.TenantId;
+import carillon.store.ApiKeys;
 import carillon.store.Events;
 import carillon.store.Json;
 import carillon.store.StoreException;
@@ -13,11 +14,11 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,7 +42,6 @@ final class Broadcast implements AutoCloseable {
   private static final Duration STATS = Duration.ofSeconds(2);
   private static final Duration RENEWAL = Duration.ofSeconds(10);
   private static final Duration WATCHED = Duration.ofSeconds(30);
-  private static final Duration BREATH = Duration.ofSeconds(10);
 
   /** With the time that a key is remembered and that a pass may take, less than 10 s. */
   private static final Duration CHECK = Duration.ofSeconds(6);
@@ -51,9 +51,9 @@ final class Broadcast implements AutoCloseable {
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
-  private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
 
   private final Events events;
+  private final ApiKeys keys;
   private final StatsLook stats;
   private final DatabaseGate database;
   private final InstantSource clock;
@@ -67,9 +67,8 @@ final class Broadcast implements AutoCloseable {
   private final Turn looking = new Turn(STATS);
   private final Turn watching = new Turn(RENEWAL);
   private final Turn checking = new Turn(CHECK);
-  private final Turn breathing = new Turn(BREATH);
   private final Set<TenantId> watched = new HashSet<>();
-  private final Map<TenantId, Function<List<String>, String>> looked = new HashMap<>();
+  private final Map<Viewer, byte[]> looked = new HashMap<>();
   private Set<Long> read = Set.of();
   private @Nullable Instant readUntil; // null: nobody has watched
   private boolean isFailing;
@@ -92,8 +91,10 @@ final class Broadcast implements AutoCloseable {
     }
   }
 
-  Broadcast(Events events, StatsLook stats, DatabaseGate database, InstantSource clock) {
+  Broadcast(
+      Events events, ApiKeys keys, StatsLook stats, DatabaseGate database, InstantSource clock) {
     this.events = events;
+    this.keys = keys;
     this.stats = stats;
     this.database = database;
     this.clock = clock;
@@ -165,10 +166,6 @@ final class Broadcast implements AutoCloseable {
     Set<TenantId> tenants = new HashSet<>();
     open.forEach(stream -> tenants.add(stream.tenant()));
     try {
-      if (breathing.has(now)) {
-        breathing.done(now);
-        open.forEach(stream -> stream.add(COMMENT));
-      }
       check(open, now);
       tell(open, tenants, now); // first, so that nothing is old that was written for us
       watch(tenants, now);
@@ -185,11 +182,31 @@ final class Broadcast implements AutoCloseable {
     return EVERY;
   }
 
+  /** Reads all keys by one statement; while there is no time for that, the others go on. */
   private void check(List<EventStream> open, long now) {
-    if (checking.has(now)) {
-      open.forEach(EventStream::check);
-      checking.done(now);
+    if (!checking.has(now)) {
+      return;
     }
+    Set<String> ids = new HashSet<>();
+    open.forEach(stream -> stream.keyId().ifPresent(ids::add));
+    Set<String> live = Set.of();
+    try {
+      if (!ids.isEmpty()) {
+        live = database.use(() -> keys.remember(ids));
+      }
+    } catch (ApiException e) {
+      LOG.debug("keys are looked at by the next pass", e);
+      return;
+    }
+    for (EventStream stream : open) {
+      Optional<String> id = stream.keyId();
+      if (id.isPresent() && !live.contains(id.get())) {
+        stream.end();
+      } else if (!stream.check()) {
+        return; // who has to wait for one would have to wait for each
+      }
+    }
+    checking.done(now);
   }
 
   private void watch(Set<TenantId> tenants, long now) {
@@ -287,8 +304,6 @@ final class Broadcast implements AutoCloseable {
     }
   }
 
-  private record Viewer(TenantId tenant, List<String> types) {}
-
   /** The figures for everybody every two seconds, and for who is new at once. */
   private void show(List<EventStream> open, long now) {
     boolean forAll = looking.has(now);
@@ -296,25 +311,20 @@ final class Broadcast implements AutoCloseable {
         open.stream()
             .filter(stream -> stream.wantsStats() && (forAll || !stream.hasStats()))
             .toList();
-    Set<TenantId> missing = new HashSet<>();
-    viewers.forEach(stream -> missing.add(stream.tenant()));
     if (forAll) {
       looked.clear();
       looking.done(now);
-    } else {
-      missing.removeAll(looked.keySet());
     }
+    Set<Viewer> missing = new HashSet<>();
+    viewers.forEach(stream -> missing.add(stream.viewer()));
+    missing.removeAll(looked.keySet());
     if (!missing.isEmpty()) {
-      looked.putAll(stats.of(missing));
+      stats.of(missing).forEach((viewer, json) -> looked.put(viewer, message("stats", json)));
     }
-    Map<Viewer, byte[]> messages = new HashMap<>();
     for (EventStream stream : viewers) {
-      Function<List<String>, String> json = looked.get(stream.tenant());
-      if (json != null) {
-        stream.addStats(
-            messages.computeIfAbsent(
-                new Viewer(stream.tenant(), stream.types()),
-                viewer -> message("stats", json.apply(viewer.types()))));
+      byte[] message = looked.get(stream.viewer());
+      if (message != null) {
+        stream.addStats(message);
       }
     }
   }

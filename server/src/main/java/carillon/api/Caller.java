@@ -5,6 +5,7 @@ import carillon.model.Grants;
 import carillon.model.TenantId;
 import carillon.store.Tenant;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Who sends a request, and on which tenant it acts.
@@ -15,8 +16,16 @@ import java.util.List;
  */
 record Caller(String who, String name, Role role, List<String> types, Tenant tenant) {
 
+  /** Before the id of the key, where who calls is a row of keys. */
+  static final String KEY = "key:";
+
   Caller {
     types = List.copyOf(types);
+  }
+
+  /** Empty for the key that the installation began with: it is no row. */
+  Optional<String> keyId() {
+    return who.startsWith(KEY) ? Optional.of(who.substring(KEY.length())) : Optional.empty();
   }
 
   TenantId tenantId() {

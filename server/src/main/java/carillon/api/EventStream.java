@@ -6,10 +6,13 @@ import carillon.store.Events;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +27,9 @@ final class EventStream implements Answer.Live {
   static final int MOST_WAITING = 256;
 
   private static final byte[] START = "retry: 2000\n\n".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] END = {};
+  private static final Duration BREATH = Duration.ofSeconds(10);
 
   private final Caller caller;
   private final Supplier<Caller> callerNow;
@@ -67,6 +72,15 @@ final class EventStream implements Answer.Live {
     return caller.types();
   }
 
+  Viewer viewer() {
+    return new Viewer(tenant(), types());
+  }
+
+  /** With which it was opened; empty for one that is no row. */
+  Optional<String> keyId() {
+    return caller.keyId();
+  }
+
   boolean wantsStats() {
     return filter.stats();
   }
@@ -86,18 +100,20 @@ final class EventStream implements Answer.Live {
         && caller.mayTouch(change.type());
   }
 
-  /** Ends it unless the caller may still see what it sees. */
-  void check() {
+  /** Ends it unless the caller may still see what it sees; false if nobody can say now. */
+  boolean check() {
     try {
       Caller now = callerNow.get();
       if (!now.tenantId().equals(tenant()) || !now.types().equals(types())) {
         end();
       }
     } catch (ApiException e) {
-      if (e.code() != ErrorCode.OVERLOADED) {
-        end();
+      if (e.code() == ErrorCode.OVERLOADED) {
+        return false;
       }
+      end();
     }
+    return true;
   }
 
   /** To be read next; never waits. */
@@ -120,14 +136,22 @@ final class EventStream implements Answer.Live {
 
   @Override
   public void writeTo(OutputStream out) throws IOException, InterruptedException {
+    writeTo(out, BREATH);
+  }
+
+  /**
+   * @param breath after so long a silence a comment is written, whatever keeps the messages away:
+   *     proxies cut off what is silent, and who is gone is only found by writing
+   */
+  void writeTo(OutputStream out, Duration breath) throws IOException, InterruptedException {
     out.write(START);
     out.flush();
     while (true) {
-      byte[] next = waiting.take();
+      byte[] next = waiting.poll(breath.toNanos(), TimeUnit.NANOSECONDS);
       if (ended) {
         return;
       }
-      out.write(next);
+      out.write(next == null ? COMMENT : next);
       if (waiting.isEmpty()) {
         out.flush();
       }

@@ -43,7 +43,7 @@ public final class HttpApi implements AutoCloseable {
       return new Shared(
           database,
           stats,
-          new Broadcast(stores.events(), StatsLook.by(stats), database, clock),
+          new Broadcast(stores.events(), stores.keys(), stats::json, database, clock),
           new AtomicBoolean());
     }
   }

@@ -1,15 +1,12 @@
 package carillon.api;
 
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Says whose key this is and what it may do. */
 final class MeRoute {
-
-  private static final String KEY = "key:";
 
   private final String version;
 
@@ -28,7 +25,7 @@ final class MeRoute {
             .objectNode()
             .put("tenant", caller.tenant().name())
             .put("role", caller.role().label())
-            .put("key", key(caller))
+            .put("key", caller.keyId().orElse(null))
             .put("name", caller.name());
     ArrayNode types = me.putArray("types");
     caller.types().forEach(types::add);
@@ -41,10 +38,5 @@ final class MeRoute {
       }
     }
     return Answer.json(200, me.put("version", version));
-  }
-
-  /** Null for the key that the installation began with: it is no row. */
-  private static @Nullable String key(Caller caller) {
-    return caller.who().startsWith(KEY) ? caller.who().substring(KEY.length()) : null;
   }
 }

@@ -11,17 +11,19 @@ import carillon.store.StatsReader.PerType;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,38 +32,63 @@ import org.jspecify.annotations.Nullable;
  */
 final class Stats {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  /** So long what was seen last is told to who cannot look now. */
+  private static final Duration KEPT = Paced.STALEST;
+
+  /** Tenants that are looked at in one turn: others need not wait for all. */
+  private static final int SLICE = 200;
 
   private final StatsReader reader;
   private final ActivityReader activity;
   private final DatabaseGate database;
   private final LongSupplier nanoTime;
+  private final OneAtATime turns;
 
-  /** Held by the one who looks. */
-  private final ReentrantLock looking = new ReentrantLock();
+  // All only by whose turn it is.
+  private final Paced<TenantId, PerType<Due>> due;
+  private final Paced<TenantId, PerType<Long>> running;
+  private final Paced<TenantId, PerType<Long>> dead;
+  private final Paced<TenantId, Waiting> waiting;
+  private final Paced<Of, Lately> lately;
+  private final Paced<TenantId, Map<String, Since>> hours;
+  private final Paced<TenantId, Since> tenantHours;
 
-  private final Paced<PerType<Due>> due;
-  private final Paced<PerType<Long>> running;
-  private final Paced<PerType<Long>> dead;
-  private final Paced<Waiting> waiting;
-  private final Paced<Lately> lately;
-  private final Paced<Map<String, Since>> hours;
-  private final Paced<Since> tenantHours;
-
-  private final Map<TenantId, Seen> seen = new ConcurrentHashMap<>();
+  private final Map<Viewer, Seen> seen = new ConcurrentHashMap<>();
+  private final Map<TenantId, OfTenant> seenBeside = new ConcurrentHashMap<>();
 
   Stats(StatsReader reader, ActivityReader activity, DatabaseGate database, LongSupplier nanoTime) {
     this.reader = reader;
     this.activity = activity;
     this.database = database;
     this.nanoTime = nanoTime;
-    this.due = new Paced<>(reader::due, nanoTime);
-    this.running = new Paced<>(reader::running, nanoTime);
-    this.dead = new Paced<>(reader::dead, nanoTime);
-    this.waiting = new Paced<>(this::lookWaiting, nanoTime);
-    this.lately = new Paced<>(this::lookLately, nanoTime);
-    this.hours = new Paced<>(this::lookHours, nanoTime);
-    this.tenantHours = new Paced<>(this::lookTenantHours, nanoTime);
+    this.turns = new OneAtATime(database);
+    this.due = paced(reader::due, Stats::atLeast);
+    this.running = paced(reader::running, Stats::atLeast);
+    this.dead = paced(reader::dead, Stats::atLeast);
+    this.waiting = paced(this::lookWaiting, Stats::waitingAtLeast);
+    this.lately =
+        paced(
+            all -> activity.lately(all, reader.now()),
+            last -> last.orElseGet(() -> Lately.none(reader.now())));
+    this.hours = paced(this::lookHours, last -> last.orElse(Map.of()));
+    this.tenantHours = paced(this::lookTenantHours, last -> last.orElseGet(this::nothing));
+  }
+
+  private <K, T> Paced<K, T> paced(
+      Function<Set<K>, Map<K, T>> look, Function<Optional<T>, T> otherwise) {
+    return new Paced<>(look, otherwise, reader::now, nanoTime);
+  }
+
+  private static <T> PerType<T> atLeast(Optional<PerType<T>> last) {
+    return new PerType<>(last.map(PerType::types).orElse(Map.of()), true);
+  }
+
+  private static Waiting waitingAtLeast(Optional<Waiting> last) {
+    return last.orElse(new Waiting(new PerType<>(Map.of(), true), null));
+  }
+
+  private Since nothing() {
+    return Lately.none(reader.now()).hour();
   }
 
   /** What waits, and whatever had changed by when is in it. */
@@ -70,6 +97,7 @@ final class Stats {
   /**
    * All that is known of a tenant.
    *
+   * @param at nothing of it, but what waits, was seen earlier
    * @param hours of each type in which anything happened
    */
   record Overview(
@@ -87,115 +115,129 @@ final class Stats {
     }
   }
 
+  /** By {@link #nanoTime}. */
   private record Seen(long at, Overview overview, String json) {}
 
-  /**
-   * The answer of {@code GET /v1/stats} for each tenant, as a caller sees it who may see all types.
-   */
-  Map<TenantId, String> json(Set<TenantId> tenants) {
-    Map<TenantId, String> json = new HashMap<>();
-    see(tenants).forEach((tenant, one) -> json.put(tenant, one.json()));
+  /** The answer of {@code GET /v1/stats} for each of whom anything can be said now. */
+  Map<Viewer, String> json(Set<Viewer> viewers) {
+    Map<Viewer, String> json = new HashMap<>();
+    see(viewers).forEach((viewer, one) -> json.put(viewer, one.json()));
     return json;
   }
 
-  /**
-   * The same for one tenant.
-   *
-   * @param types that the caller may see; empty means all
-   */
-  String json(TenantId tenant, List<String> types) {
-    Seen one = one(tenant);
-    return types.isEmpty() ? one.json() : StatsJson.of(only(tenant, one.overview(), types));
+  String json(Viewer viewer) {
+    return one(viewer).json();
   }
 
   Overview overview(TenantId tenant) {
-    return one(tenant).overview();
+    return one(Viewer.ofAll(tenant)).overview();
   }
 
-  private Seen one(TenantId tenant) {
-    return Objects.requireNonNull(see(Set.of(tenant)).get(tenant));
+  private Seen one(Viewer viewer) {
+    return Objects.requireNonNull(see(Set.of(viewer)).get(viewer));
   }
 
-  private Map<TenantId, Seen> see(Set<TenantId> tenants) {
-    Map<TenantId, Seen> fresh = fresh(tenants);
-    return fresh.size() == tenants.size() ? fresh : alone(() -> look(tenants));
+  private Map<Viewer, Seen> see(Set<Viewer> viewers) {
+    Map<Viewer, Seen> fresh = seen(viewers, Paced.FRESH);
+    return fresh.size() == viewers.size()
+        ? fresh
+        : turns.look(() -> look(viewers), () -> last(viewers));
   }
 
-  private Map<TenantId, Seen> fresh(Set<TenantId> tenants) {
+  private Optional<Map<Viewer, Seen>> last(Set<Viewer> viewers) {
+    return Optional.of(seen(viewers, KEPT)).filter(some -> !some.isEmpty());
+  }
+
+  private Map<Viewer, Seen> seen(Set<Viewer> viewers, Duration ago) {
     long now = nanoTime.getAsLong();
-    Map<TenantId, Seen> fresh = new HashMap<>();
-    for (TenantId tenant : tenants) {
-      Seen known = seen.get(tenant);
-      if (known != null && now - known.at() < Paced.FRESH.toNanos()) {
-        fresh.put(tenant, known);
+    Map<Viewer, Seen> found = new HashMap<>();
+    for (Viewer viewer : viewers) {
+      Seen known = seen.get(viewer);
+      if (known != null && now - known.at() < ago.toNanos()) {
+        found.put(viewer, known);
       }
     }
-    return fresh;
+    return found;
   }
 
-  /** Others wait for whoever looks, and find what it saw; but not for a database that is gone. */
-  private <T> T alone(Supplier<T> work) {
-    try {
-      if (!looking.tryLock(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
-        throw DatabaseGate.overloaded();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw DatabaseGate.overloaded();
-    }
-    try {
-      return database.use(work);
-    } finally {
-      looking.unlock();
-    }
-  }
-
-  private Map<TenantId, Seen> look(Set<TenantId> tenants) {
-    Map<TenantId, Seen> all = fresh(tenants); // somebody may have looked while we waited
-    Set<TenantId> stale = new HashSet<>(tenants);
+  private Map<Viewer, Seen> look(Set<Viewer> viewers) {
+    Map<Viewer, Seen> all = seen(viewers, Paced.FRESH); // somebody may have looked while we waited
+    Set<Viewer> stale = new HashSet<>(viewers);
     stale.removeAll(all.keySet());
     if (stale.isEmpty()) {
       return all;
     }
-    Instant at = reader.now();
-    Map<TenantId, PerType<Due>> dueNow = due.of(stale);
-    Map<TenantId, PerType<Long>> runningNow = running.of(stale);
-    Map<TenantId, PerType<Long>> deadNow = dead.of(stale);
-    Map<TenantId, Waiting> waitingNow = waiting.of(stale);
-    Map<TenantId, Lately> latelyNow = lately.of(stale);
-    Map<TenantId, Map<String, Since>> hoursNow = hours.of(stale);
+    Set<Viewer> whole = new HashSet<>();
+    stale.forEach(viewer -> whole.add(Viewer.ofAll(viewer.tenant())));
+    Set<TenantId> tenants = new HashSet<>();
+    Map<Viewer, Seen> known = seen(whole, Paced.FRESH);
+    whole.forEach(viewer -> tenants.add(viewer.tenant()));
+    known.keySet().forEach(viewer -> tenants.remove(viewer.tenant()));
+    if (!tenants.isEmpty()) {
+      known.putAll(lookAt(tenants));
+    }
+    Set<Of> types = new HashSet<>();
+    stale.forEach(viewer -> types.addAll(types(viewer)));
+    Map<Of, Lately> latelyOf = lately.of(types); // of all who are limited together
+    for (Viewer viewer : stale) {
+      Seen one = Objects.requireNonNull(known.get(Viewer.ofAll(viewer.tenant())));
+      if (viewer.isLimited()) {
+        Overview some = only(viewer, one.overview(), latelyOf);
+        one = new Seen(one.at(), some, StatsJson.of(some));
+        seen.put(viewer, one);
+      }
+      all.put(viewer, one);
+    }
+    return all;
+  }
+
+  private static List<Of> types(Viewer viewer) {
+    return viewer.types().stream().distinct().map(type -> Of.type(viewer.tenant(), type)).toList();
+  }
+
+  private Map<Viewer, Seen> lookAt(Set<TenantId> tenants) {
+    Set<Of> whole = new HashSet<>();
+    tenants.forEach(tenant -> whole.add(Of.tenant(tenant)));
+    Map<TenantId, PerType<Due>> dueNow = due.of(tenants);
+    Map<TenantId, PerType<Long>> runningNow = running.of(tenants);
+    Map<TenantId, PerType<Long>> deadNow = dead.of(tenants);
+    Map<TenantId, Waiting> waitingNow = waiting.of(tenants);
+    Map<Of, Lately> latelyNow = lately.of(whole);
+    Map<TenantId, Map<String, Since>> hoursNow = hours.of(tenants);
     long now = nanoTime.getAsLong();
-    seen.values().removeIf(each -> now - each.at() > Paced.FRESH.toNanos());
-    for (TenantId tenant : stale) {
+    seen.values().removeIf(each -> now - each.at() > KEPT.toNanos());
+    Map<Viewer, Seen> all = new HashMap<>();
+    for (TenantId tenant : tenants) {
       Overview overview =
           new Overview(
-              at,
+              first(
+                  due.at(tenant),
+                  running.at(tenant),
+                  dead.at(tenant),
+                  hours.at(tenant),
+                  lately.at(Of.tenant(tenant))),
               Objects.requireNonNull(dueNow.get(tenant)),
               Objects.requireNonNull(runningNow.get(tenant)),
               Objects.requireNonNull(deadNow.get(tenant)),
               Objects.requireNonNull(waitingNow.get(tenant)),
-              Objects.requireNonNull(latelyNow.get(tenant)),
+              Objects.requireNonNull(latelyNow.get(Of.tenant(tenant))),
               Objects.requireNonNull(hoursNow.get(tenant)),
               reader.pausedTypes(tenant));
       Seen one = new Seen(now, overview, StatsJson.of(overview));
-      seen.put(tenant, one);
-      all.put(tenant, one);
+      seen.put(Viewer.ofAll(tenant), one);
+      all.put(Viewer.ofAll(tenant), one);
     }
     return all;
+  }
+
+  private static Instant first(Instant... times) {
+    return Collections.min(Arrays.asList(times));
   }
 
   private Map<TenantId, Waiting> lookWaiting(Set<TenantId> tenants) {
     Instant countedAt = reader.waitingCountedAt();
     Map<TenantId, Waiting> all = new HashMap<>();
     reader.waiting(tenants).forEach((tenant, n) -> all.put(tenant, new Waiting(n, countedAt)));
-    return all;
-  }
-
-  private Map<TenantId, Lately> lookLately(Set<TenantId> tenants) {
-    Map<Of, Lately> found =
-        activity.lately(tenants.stream().map(Of::tenant).toList(), reader.now());
-    Map<TenantId, Lately> all = new HashMap<>();
-    found.forEach((of, numbers) -> all.put(new TenantId(of.tenant()), numbers));
     return all;
   }
 
@@ -225,17 +267,24 @@ final class Stats {
     return all;
   }
 
-  /** What is left of it for who may see these types only. */
-  private Overview only(TenantId tenant, Overview all, List<String> types) {
+  /** What is left of it for who may see some types only. */
+  private Overview only(Viewer viewer, Overview all, Map<Of, Lately> latelyOf) {
+    List<String> types = viewer.types();
     Set<String> paused = new HashSet<>(all.paused());
     paused.retainAll(types);
+    Instant at = all.at();
+    List<Lately> each = new ArrayList<>();
+    for (Of of : types(viewer)) {
+      at = first(at, lately.at(of));
+      each.add(Objects.requireNonNull(latelyOf.get(of)));
+    }
     return new Overview(
-        all.at(),
+        at,
         only(all.due(), types),
         only(all.running(), types),
         only(all.dead(), types),
         new Waiting(only(all.waiting().tasks(), types), all.waiting().countedAt()),
-        lately(tenant, types),
+        each.stream().reduce(Lately::and).orElseThrow(),
         only(all.hours(), types),
         paused);
   }
@@ -250,47 +299,53 @@ final class Stats {
     return some;
   }
 
-  /** Of some types of a tenant together, at least one. */
-  Lately lately(TenantId tenant, List<String> types) {
-    List<Of> each = types.stream().distinct().map(type -> Of.type(tenant, type)).toList();
-    return database.use(
-        () ->
-            activity.lately(each, reader.now()).values().stream()
-                .reduce(Lately::and)
-                .orElseThrow());
-  }
-
-  /** A tenant beside the others. */
-  record OfTenant(long pending, long running, long dead, Due due, Since hour) {}
-
-  /** Of all of these tenants; what is told of types is left out. */
-  Map<TenantId, OfTenant> tenants(Set<TenantId> tenants) {
-    return alone(
-        () -> {
-          Map<TenantId, PerType<Due>> dueNow = due.of(tenants);
-          Map<TenantId, PerType<Long>> runningNow = running.of(tenants);
-          Map<TenantId, PerType<Long>> deadNow = dead.of(tenants);
-          Map<TenantId, Waiting> waitingNow = waiting.of(tenants);
-          Map<TenantId, Since> hoursNow = tenantHours.of(tenants);
-          Map<TenantId, OfTenant> all = new HashMap<>();
-          for (TenantId tenant : tenants) {
-            all.put(
-                tenant,
-                new OfTenant(
-                    sum(Objects.requireNonNull(waitingNow.get(tenant)).tasks()),
-                    sum(Objects.requireNonNull(runningNow.get(tenant))),
-                    sum(Objects.requireNonNull(deadNow.get(tenant))),
-                    all(Objects.requireNonNull(dueNow.get(tenant))),
-                    Objects.requireNonNull(hoursNow.get(tenant))));
-          }
-          return all;
-        });
-  }
-
-  /** Of the whole installation. */
-  Lately everybody() {
+  Lately lately(Of of) {
     return Objects.requireNonNull(
-        database.use(() -> activity.lately(List.of(Of.ALL), reader.now())).get(Of.ALL));
+        database.use(() -> activity.lately(List.of(of), reader.now())).get(of));
+  }
+
+  /** A tenant beside the others; nothing of it, but what waits, was seen earlier than then. */
+  record OfTenant(Instant at, long pending, long running, long dead, Due due, Since hour) {}
+
+  /** Of all tenants that there are; what is told of types is left out. */
+  Map<TenantId, OfTenant> tenants(Set<TenantId> tenants) {
+    List<TenantId> order =
+        tenants.stream().sorted(Comparator.comparingInt(TenantId::value)).toList();
+    Map<TenantId, OfTenant> all = new HashMap<>();
+    for (int from = 0; from < order.size(); from += SLICE) {
+      Set<TenantId> slice = Set.copyOf(order.subList(from, Math.min(from + SLICE, order.size())));
+      all.putAll(turns.look(() -> lookBeside(slice), () -> lastBeside(slice)));
+    }
+    seenBeside.keySet().retainAll(tenants);
+    return all;
+  }
+
+  private Map<TenantId, OfTenant> lookBeside(Set<TenantId> tenants) {
+    Map<TenantId, PerType<Due>> dueNow = due.of(tenants);
+    Map<TenantId, PerType<Long>> runningNow = running.of(tenants);
+    Map<TenantId, PerType<Long>> deadNow = dead.of(tenants);
+    Map<TenantId, Waiting> waitingNow = waiting.of(tenants);
+    Map<TenantId, Since> hoursNow = tenantHours.of(tenants);
+    Map<TenantId, OfTenant> all = new HashMap<>();
+    for (TenantId tenant : tenants) {
+      all.put(
+          tenant,
+          new OfTenant(
+              first(due.at(tenant), running.at(tenant), dead.at(tenant), tenantHours.at(tenant)),
+              sum(Objects.requireNonNull(waitingNow.get(tenant)).tasks()),
+              sum(Objects.requireNonNull(runningNow.get(tenant))),
+              sum(Objects.requireNonNull(deadNow.get(tenant))),
+              all(Objects.requireNonNull(dueNow.get(tenant))),
+              Objects.requireNonNull(hoursNow.get(tenant))));
+    }
+    seenBeside.putAll(all);
+    return all;
+  }
+
+  private Optional<Map<TenantId, OfTenant>> lastBeside(Set<TenantId> tenants) {
+    Map<TenantId, OfTenant> known = new HashMap<>(seenBeside);
+    known.keySet().retainAll(tenants);
+    return Optional.of(known).filter(all -> all.size() == tenants.size());
   }
 
   static long sum(PerType<Long> numbers) {

@@ -1,11 +1,11 @@
 package carillon.api;
 
 import carillon.model.Counts;
+import carillon.store.ActivityReader.Lately;
 import carillon.store.ActivityReader.Since;
 import carillon.store.Json;
 import carillon.store.StatsReader.Due;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -32,16 +32,17 @@ final class StatsJson {
         .put("RUNNING", Stats.sum(all.running()))
         .put("DEAD", Stats.sum(all.dead()));
     json.put("pendingCountedAt", Times.formatOrNull(all.waiting().countedAt()))
-        .put("runningIsAtLeast", all.running().atLeast());
+        .put("runningIsAtLeast", all.running().atLeast())
+        .put("deadIsAtLeast", all.dead().atLeast());
     Due due = Stats.all(all.due());
     json.putObject("due")
         .put("tasks", due.tasks())
         .put("atLeast", due.atLeast())
         .put("oldest", Times.formatOrNull(due.oldest()));
     ObjectNode last = json.putObject("last");
-    last.set("minute", activity(all.lately().minute(), all.at()));
-    last.set("hour", activity(all.lately().hour(), all.at()));
-    last.set("day", activity(all.lately().day(), all.at()));
+    last.set("minute", activity(all.lately().minute()));
+    last.set("hour", activity(all.lately().hour()));
+    last.set("day", activity(all.lately().day()));
     json.set("now", point(all.lately().now()));
     List<String> types = byGoings(all);
     ArrayNode shown = json.putArray("types");
@@ -88,7 +89,7 @@ final class StatsJson {
             .put("due", due.tasks())
             .put("dueAtLeast", due.atLeast() || all.due().atLeast())
             .put("oldestDue", Times.formatOrNull(due.oldest()));
-    json.set("hour", activity(hour == null ? new Since(all.at(), new Counts()) : hour, all.at()));
+    json.set("hour", activity(hour == null ? Lately.none(all.at()).hour() : hour));
     return json;
   }
 
@@ -96,15 +97,16 @@ final class StatsJson {
     return number == null ? 0 : number;
   }
 
-  /** What happened in a time that reaches until now. */
-  static ObjectNode activity(Since since, Instant now) {
+  /** What happened in some time. */
+  static ObjectNode activity(Since since) {
     ObjectNode json = counts(JSON.objectNode(), since.counts());
-    json.put("perSecond", perSecond(since, now));
+    json.put("perSecond", perSecond(since));
     return lateness(json, since.counts());
   }
 
-  private static double perSecond(Since since, Instant now) {
-    long millis = Math.max(1, Duration.between(since.from(), now).toMillis());
+  /** Of the time that was looked at, which may have ended a while ago. */
+  private static double perSecond(Since since) {
+    long millis = Math.max(1, Duration.between(since.from(), since.until()).toMillis());
     return Math.round(since.counts().ended() * 1_000_000.0 / millis) / 1_000.0;
   }
 

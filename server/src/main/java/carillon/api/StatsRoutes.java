@@ -5,6 +5,7 @@ import carillon.model.TenantId;
 import carillon.store.Activity;
 import carillon.store.ActivityReader;
 import carillon.store.ActivityReader.Lately;
+import carillon.store.ActivityReader.Of;
 import carillon.store.StatsReader;
 import carillon.store.Tenant;
 import carillon.store.Tenants;
@@ -55,7 +56,7 @@ final class StatsRoutes {
   }
 
   private Answer show(Call call) {
-    return Answer.json(200, stats.json(call.tenant(), call.caller().types()));
+    return Answer.json(200, stats.json(new Viewer(call.tenant(), call.caller().types())));
   }
 
   /** How far back a chart reaches, and how wide its steps are. */
@@ -124,11 +125,10 @@ final class StatsRoutes {
       throw new ApiException(ErrorCode.NOT_FOUND, "there is no such type");
     }
     Stats.Overview all = stats.overview(call.tenant());
-    Lately lately = stats.lately(call.tenant(), List.of(name));
-    Instant now = reader.now();
+    Lately lately = stats.lately(Of.type(call.tenant(), name));
     ObjectNode json = StatsJson.type(all, name);
-    json.set("hour", StatsJson.activity(lately.hour(), now));
-    json.set("day", StatsJson.activity(lately.day(), now));
+    json.set("hour", StatsJson.activity(lately.hour()));
+    json.set("day", StatsJson.activity(lately.day()));
     return Answer.json(200, json);
   }
 
@@ -136,13 +136,16 @@ final class StatsRoutes {
     Map<TenantId, Tenant> all = new HashMap<>();
     tenants.list().forEach(tenant -> all.put(tenant.id(), tenant));
     Map<TenantId, Stats.OfTenant> numbers = stats.tenants(all.keySet());
-    Lately everybody = stats.everybody();
-    Instant now = reader.now();
-    ObjectNode json = JSON.objectNode().put("at", Times.format(now));
+    Lately everybody = stats.lately(Of.ALL);
+    Instant at = everybody.minute().until();
+    for (Stats.OfTenant each : numbers.values()) {
+      at = each.at().isBefore(at) ? each.at() : at;
+    }
+    ObjectNode json = JSON.objectNode().put("at", Times.format(at));
     ObjectNode last = json.putObject("last");
-    last.set("minute", StatsJson.activity(everybody.minute(), now));
-    last.set("hour", StatsJson.activity(everybody.hour(), now));
-    last.set("day", StatsJson.activity(everybody.day(), now));
+    last.set("minute", StatsJson.activity(everybody.minute()));
+    last.set("hour", StatsJson.activity(everybody.hour()));
+    last.set("day", StatsJson.activity(everybody.day()));
     ArrayNode items = json.putArray("items");
     Comparator<Map.Entry<TenantId, Stats.OfTenant>> mostFirst =
         Comparator.comparingLong(
@@ -153,8 +156,7 @@ final class StatsRoutes {
         .limit(MOST_TENANTS)
         .forEach(
             each ->
-                items.add(
-                    json(Objects.requireNonNull(all.get(each.getKey())), each.getValue(), now)));
+                items.add(json(Objects.requireNonNull(all.get(each.getKey())), each.getValue())));
     return Answer.json(200, json.put("moreTenants", Math.max(0, all.size() - MOST_TENANTS)));
   }
 
@@ -162,7 +164,7 @@ final class StatsRoutes {
     return of.running() + of.due().tasks() + of.hour().counts().ended() + of.pending();
   }
 
-  private static ObjectNode json(Tenant tenant, Stats.OfTenant of, Instant now) {
+  private static ObjectNode json(Tenant tenant, Stats.OfTenant of) {
     ObjectNode json =
         JSON.objectNode()
             .put("tenant", tenant.name())
@@ -173,7 +175,7 @@ final class StatsRoutes {
             .put("due", of.due().tasks())
             .put("dueAtLeast", of.due().atLeast())
             .put("oldestDue", Times.formatOrNull(of.due().oldest()));
-    json.set("hour", StatsJson.activity(of.hour(), now));
+    json.set("hour", StatsJson.activity(of.hour()));
     return json;
   }
 }

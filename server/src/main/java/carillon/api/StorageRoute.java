@@ -5,7 +5,7 @@ import carillon.store.StorageReader.Part;
 import carillon.store.StorageReader.Storage;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Optional;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
@@ -19,16 +19,19 @@ final class StorageRoute {
   private static final Duration KEPT = Duration.ofSeconds(10);
 
   private final StorageReader reader;
-  private final DatabaseGate database;
-  private final ReentrantLock looking = new ReentrantLock();
+  private final OneAtATime turns;
+  private volatile @Nullable Seen last;
 
-  // Both only by who holds the lock.
-  private @Nullable Storage last;
-  private long lookedAt;
+  private record Seen(Storage storage, long at) {
+
+    boolean isFresh() {
+      return System.nanoTime() - at <= KEPT.toNanos();
+    }
+  }
 
   StorageRoute(StorageReader reader, DatabaseGate database) {
     this.reader = reader;
-    this.database = database;
+    this.turns = new OneAtATime(database);
   }
 
   List<Endpoint> endpoints() {
@@ -57,19 +60,24 @@ final class StorageRoute {
   }
 
   private Storage look() {
-    looking.lock();
-    try {
+    Seen known = last;
+    return known != null && known.isFresh()
+        ? known.storage()
+        : turns.look(this::lookAgain, this::lookedLast);
+  }
+
+  private Storage lookAgain() {
+    Seen known = last; // somebody may have looked while we waited
+    if (known == null || !known.isFresh()) {
       long now = System.nanoTime();
-      Storage known = last;
-      if (known == null || now - lookedAt > KEPT.toNanos()) {
-        known = database.use(reader::read);
-        last = known;
-        lookedAt = now;
-      }
-      return known;
-    } finally {
-      looking.unlock();
+      known = new Seen(reader.read(), now);
+      last = known;
     }
+    return known.storage();
+  }
+
+  private Optional<Storage> lookedLast() {
+    return Optional.ofNullable(last).map(Seen::storage);
   }
 
   private static ObjectNode json(ObjectNode node, Part part) {

@@ -97,8 +97,9 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /**
-   * Seven loops of the engine, seven of the upkeep that others wait for, and who asks; one more for
-   * each broker. The tally and the census find one free: hardly any loop uses its own all the time.
+   * Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. The
+   * tally, the feed and the census have none of their own: hardly any loop uses its own all the
+   * time, and nobody waits for these three.
    */
   private static final int ENGINE_CONNECTIONS = 15;
 

@@ -15,6 +15,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -112,7 +113,13 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
 
   private void add(
       Instant at, int laneId, TaskId id, @Nullable TaskState from, TaskState to, int attempt) {
-    Lane lane = catalog.lane(laneId);
+    // Who has just committed must not wait for the database on our behalf, nor fail.
+    Optional<Lane> known = catalog.knownLane(laneId);
+    if (known.isEmpty()) {
+      watched.forEach(this::skipOne); // whose it is we cannot say
+      return;
+    }
+    Lane lane = known.get();
     if (!watched.contains(lane.tenant())) {
       return;
     }
@@ -126,6 +133,10 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
         all++;
       }
     }
+  }
+
+  private synchronized void skipOne(TenantId tenant) {
+    of(tenant).skipped++;
   }
 
   private Gathered of(TenantId tenant) {

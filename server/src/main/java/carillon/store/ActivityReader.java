@@ -18,6 +18,7 @@ public final class ActivityReader {
 
   private static final int MINUTES = 1;
   private static final int HOURS = 60;
+  private static final int MOST_RANGES = 1_000;
 
   private final Db db;
 
@@ -43,15 +44,18 @@ public final class ActivityReader {
     }
   }
 
-  /** From when on something is counted. */
-  public record Since(Instant from, Counts counts) {
+  /** What happened in some time; what is asked for later than it ended is not in it. */
+  public record Since(Instant from, Instant until, Counts counts) {
 
-    /** As many as there were in both, since the earlier of them. */
+    /** As many as there were in both, from the earlier beginning until the later end. */
     public Since and(Since other) {
       Counts sum = new Counts();
       sum.add(counts);
       sum.add(other.counts);
-      return new Since(from.isBefore(other.from) ? from : other.from, sum);
+      return new Since(
+          from.isBefore(other.from) ? from : other.from,
+          until.isAfter(other.until) ? until : other.until,
+          sum);
     }
   }
 
@@ -63,6 +67,12 @@ public final class ActivityReader {
    *     current one, the share that is not longer ago
    */
   public record Lately(Since now, Since minute, Since hour, Since day) {
+
+    /** Nothing, as of then. */
+    public static Lately none(Instant at) {
+      Since none = new Since(at, at, new Counts());
+      return new Lately(none, none, none, none);
+    }
 
     public Lately and(Lately other) {
       return new Lately(
@@ -104,7 +114,16 @@ public final class ActivityReader {
       """
           .formatted(SUMS);
 
+  /** So many at once that a statement is far from its time limit, however many types there are. */
   private List<Counts> addUp(List<Range> ranges) {
+    List<Counts> sums = new ArrayList<>();
+    for (int from = 0; from < ranges.size(); from += MOST_RANGES) {
+      sums.addAll(addUpOnce(ranges.subList(from, Math.min(from + MOST_RANGES, ranges.size()))));
+    }
+    return sums;
+  }
+
+  private List<Counts> addUpOnce(List<Range> ranges) {
     return db.ask(
         tx ->
             tx.query(
@@ -139,15 +158,15 @@ public final class ActivityReader {
     Map<Of, Lately> lately = new HashMap<>();
     for (int i = 0; i < order.size(); i++) {
       List<Counts> sum = sums.subList(5 * i, 5 * i + 5);
-      Since current = new Since(minute, sum.get(0));
-      Since last = new Since(now.minusSeconds(60), sum.get(1).share(1 - gone)).and(current);
+      Since current = new Since(minute, now, sum.get(0));
+      Since last = new Since(now.minusSeconds(60), now, sum.get(1).share(1 - gone)).and(current);
       lately.put(
           order.get(i),
           new Lately(
               current,
               last,
-              new Since(hour, sum.get(2)),
-              new Since(day, sum.get(3)).and(new Since(firstHour, sum.get(4)))));
+              new Since(hour, now, sum.get(2)),
+              new Since(day, now, sum.get(3)).and(new Since(firstHour, now, sum.get(4)))));
     }
     return lately;
   }
@@ -160,7 +179,7 @@ public final class ActivityReader {
     List<Counts> sums = addUp(order.stream().map(of -> new Range(of, MINUTES, hour, end)).toList());
     Map<Of, Since> hours = new HashMap<>();
     for (int i = 0; i < order.size(); i++) {
-      hours.put(order.get(i), new Since(hour, sums.get(i)));
+      hours.put(order.get(i), new Since(hour, now, sums.get(i)));
     }
     return hours;
   }
@@ -208,7 +227,8 @@ public final class ActivityReader {
                 from));
     List<Since> series = new ArrayList<>();
     for (Instant at = from; !at.isAfter(now); at = at.plus(step)) {
-      series.add(new Since(at, found.getOrDefault(at, new Counts())));
+      Instant end = at.plus(step);
+      series.add(new Since(at, end.isAfter(now) ? now : end, found.getOrDefault(at, new Counts())));
     }
     return series;
   }

@@ -7,10 +7,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -89,15 +92,59 @@ public final class ApiKeys {
   public Optional<ApiKey> findLive(String id, byte[] hash) {
     Instant now = clock.instant();
     Remembered known = remembered.get(id);
-    if (known == null || known.readAt().plus(REMEMBERED).isBefore(now)) {
+    if (known == null || isOld(known, now)) {
       known =
           db.inTransaction(tx -> tx.queryOne(FIND, row -> remembered(row, now), id)).orElse(null);
       remember(id, known);
     }
-    return Optional.ofNullable(known)
-        .filter(k -> MessageDigest.isEqual(HexFormat.of().parseHex(k.hash()), hash))
-        .map(Remembered::key)
-        .filter(key -> key.expiresAt() == null || key.expiresAt().isAfter(now));
+    return Optional.ofNullable(known).flatMap(key -> live(key, hash, now));
+  }
+
+  /** The same if it is in memory. Never asks the database. */
+  public Optional<ApiKey> findRemembered(String id, byte[] hash) {
+    Instant now = clock.instant();
+    Remembered known = remembered.get(id);
+    return known == null || isOld(known, now) ? Optional.empty() : live(known, hash, now);
+  }
+
+  private static boolean isOld(Remembered known, Instant now) {
+    return known.readAt().plus(REMEMBERED).isBefore(now);
+  }
+
+  private static Optional<ApiKey> live(Remembered known, byte[] hash, Instant now) {
+    ApiKey key = known.key();
+    return MessageDigest.isEqual(HexFormat.of().parseHex(known.hash()), hash)
+            && (key.expiresAt() == null || key.expiresAt().isAfter(now))
+        ? Optional.of(key)
+        : Optional.empty();
+  }
+
+  private static final String FIND_ALL =
+      """
+      /* ApiKeys.remember */
+      SELECT %s
+      FROM carillon.api_key
+      WHERE id = ANY (?)
+        AND revoked_at IS NULL
+      """
+          .formatted(COLUMNS);
+
+  /**
+   * Reads all of these again by one statement, for who is going to ask for each of them.
+   *
+   * @return those that are neither unknown nor revoked
+   */
+  public Set<String> remember(Collection<String> ids) {
+    Instant now = clock.instant();
+    Set<String> found = new HashSet<>();
+    db.ask(tx -> tx.query(FIND_ALL, row -> remembered(row, now), Column.texts(ids, id -> id)))
+        .forEach(
+            each -> {
+              found.add(each.key().id());
+              remember(each.key().id(), each);
+            });
+    ids.stream().filter(id -> !found.contains(id)).forEach(remembered::remove);
+    return found;
   }
 
   private void remember(String id, @Nullable Remembered key) {

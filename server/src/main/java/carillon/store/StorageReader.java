@@ -21,8 +21,9 @@ public final class StorageReader {
   /**
    * All of it.
    *
-   * @param oldestSnapshot how long the oldest transaction has kept dead rows from being removed;
-   *     null if we may not look at all sessions
+   * @param oldestSnapshot how long the oldest transaction of this database has kept dead rows from
+   *     being removed; null if we may not look at all sessions. What standbys and replication slots
+   *     keep has no time, and is not in it.
    * @param slots by day: each with its tasks, attempts and transitions
    * @param tables all others, the largest first
    */
@@ -71,10 +72,12 @@ public final class StorageReader {
                          FROM pg_stat_activity
                          WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
                            AND backend_type = 'client backend'
+                           AND datname = current_database() -- others keep nothing of ours
                            AND pid <> pg_backend_pid()
                          UNION ALL
                          SELECT prepared
                          FROM pg_prepared_xacts
+                         WHERE database = current_database()
                      ) AS held
                  )
              END AS oldest_us

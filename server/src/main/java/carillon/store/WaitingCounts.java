@@ -66,24 +66,31 @@ public final class WaitingCounts {
     return counts;
   }
 
+  // Not "lane <> ALL (?)", which compares every lane with every other.
   private static final String EMPTIED =
       """
       /* WaitingCounts.keepOnly */
       DELETE FROM carillon.waiting
       WHERE slot = ?
-        AND lane <> ALL (?)
+        AND lane = ANY (ARRAY(
+            SELECT lane
+            FROM carillon.waiting
+            WHERE slot = ?
+            EXCEPT
+            SELECT unnest(?::int[])
+        ))
       """;
 
   private static final String KEEP =
       """
       /* WaitingCounts.keep */
-      INSERT INTO carillon.waiting AS w (lane, slot, tasks, counted_at)
-      SELECT n.lane, ?, n.tasks, clock_timestamp()
+      INSERT INTO carillon.waiting AS w (lane, slot, tasks)
+      SELECT n.lane, ?, n.tasks
       FROM unnest(?::int[], ?::bigint[]) AS n (lane, tasks)
       ORDER BY n.lane
       ON CONFLICT (lane, slot) DO UPDATE
-      SET tasks = excluded.tasks,
-          counted_at = excluded.counted_at
+      SET tasks = excluded.tasks
+      WHERE w.tasks <> excluded.tasks
       """;
 
   /** Replaces what is kept of a slot. */
@@ -92,7 +99,7 @@ public final class WaitingCounts {
     db.inTransaction(
         tx -> {
           Column lanes = Column.ints(rows, Map.Entry::getKey);
-          tx.update(EMPTIED, slot, lanes);
+          tx.update(EMPTIED, slot, slot, lanes);
           return tx.update(KEEP, slot, lanes, Column.longs(rows, Map.Entry::getValue));
         });
   }

@@ -26,10 +26,9 @@ CREATE INDEX activity_hours ON carillon.activity (at) WHERE span = 60;
 
 -- How many tasks wait in a lane, whenever they are due. Written by the leader alone; nothing there means none.
 CREATE TABLE carillon.waiting (
-    lane       int NOT NULL,
-    slot       date NOT NULL,
-    tasks      bigint NOT NULL,
-    counted_at timestamptz NOT NULL,
+    lane  int NOT NULL,
+    slot  date NOT NULL,
+    tasks bigint NOT NULL,
     PRIMARY KEY (lane, slot)
 );
 

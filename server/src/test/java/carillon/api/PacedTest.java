@@ -3,7 +3,9 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.TenantId;
+import carillon.store.TooMuch;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,11 +21,19 @@ class PacedTest {
   private long nanos;
   private Duration takes = Duration.ZERO;
   private final List<Set<TenantId>> looks = new ArrayList<>();
-  private final Paced<Integer> paced = new Paced<>(this::look, () -> nanos);
+  private boolean isTooMuch;
+
+  /** Of each, how many looks there were by then, and -1 or the negative of it if that is old. */
+  private final Paced<TenantId, Integer> paced =
+      new Paced<>(
+          this::look, last -> -last.orElse(1), () -> Instant.EPOCH.plusNanos(nanos), () -> nanos);
 
   private Map<TenantId, Integer> look(Set<TenantId> tenants) {
     looks.add(tenants);
     nanos += takes.toNanos();
+    if (isTooMuch) {
+      throw TooMuch.failure();
+    }
     Map<TenantId, Integer> all = new HashMap<>();
     tenants.forEach(tenant -> all.put(tenant, looks.size()));
     return all;
@@ -52,6 +62,26 @@ class PacedTest {
 
     assertThat(paced.of(Set.of(ONE, TWO))).containsEntry(ONE, 1).containsEntry(TWO, 2);
     assertThat(looks).containsExactly(Set.of(ONE), Set.of(TWO));
+  }
+
+  @Test
+  void what_takes_too_long_is_not_tried_again_for_a_minute_and_what_was_known_is_kept() {
+    paced.of(Set.of(ONE));
+    pass(Duration.ofSeconds(10));
+    takes = Duration.ofSeconds(5);
+    isTooMuch = true;
+
+    assertThat(paced.of(Set.of(ONE, TWO))).containsEntry(ONE, -1).containsEntry(TWO, -1);
+    assertThat(paced.at(ONE)).as("what is said was so then").isEqualTo(Instant.EPOCH);
+    assertThat(paced.at(TWO)).isEqualTo(Instant.EPOCH.plusSeconds(10));
+    pass(Duration.ofSeconds(59));
+    paced.of(Set.of(ONE, TWO));
+    assertThat(looks).hasSize(2);
+
+    isTooMuch = false;
+    pass(Duration.ofSeconds(1));
+    assertThat(paced.of(Set.of(ONE, TWO))).containsEntry(ONE, 3).containsEntry(TWO, 3);
+    assertThat(paced.at(ONE)).isEqualTo(Instant.EPOCH.plusSeconds(75));
   }
 
   @Test

@@ -1,10 +1,12 @@
 package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Counts;
 import carillon.model.TenantId;
 import carillon.store.Activity;
+import carillon.store.ActivityReader.Since;
 import carillon.store.WaitingCounts;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -12,10 +14,16 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -99,6 +107,7 @@ class StatsApiTest {
             "status",
             "pendingCountedAt",
             "runningIsAtLeast",
+            "deadIsAtLeast",
             "due",
             "last",
             "now",
@@ -274,21 +283,94 @@ class StatsApiTest {
         .isLessThan(10); // two for a look, and a busy machine may need more than one
   }
 
+  private static Stats stats(LongSupplier nanoTime) {
+    return new Stats(
+        TestApi.stores(api.world).stats(),
+        TestApi.stores(api.world).activity(),
+        new DatabaseGate(api.world.db, 1),
+        nanoTime);
+  }
+
   @Test
   void one_look_serves_several_tenants() {
-    var stats =
-        new Stats(
-            TestApi.stores(api.world).stats(),
-            TestApi.stores(api.world).activity(),
-            new DatabaseGate(api.world.db, 1),
-            System::nanoTime);
-    Set<TenantId> both = Set.of(World.TENANT, api.world.tenants.find("stats").orElseThrow().id());
+    Stats stats = stats(System::nanoTime);
+    TenantId other = api.world.tenants.find("stats").orElseThrow().id();
+    Viewer one = Viewer.ofAll(World.TENANT);
+    Viewer two = Viewer.ofAll(other);
+    Viewer limited = new Viewer(other, List.of("mail"));
 
-    Map<TenantId, String> json = stats.json(both);
+    Map<Viewer, String> json = stats.json(Set.of(one, two, limited));
 
-    assertThat(json.keySet()).isEqualTo(both);
-    assertThat(json.get(World.TENANT)).contains("\"PENDING\":0");
-    assertThat(json.get(api.world.tenants.find("stats").orElseThrow().id()))
-        .contains("\"PENDING\":4");
+    assertThat(json).containsOnlyKeys(one, two, limited);
+    assertThat(json.get(one)).contains("\"PENDING\":0");
+    assertThat(json.get(two)).contains("\"PENDING\":4");
+    assertThat(json.get(limited)).contains("\"PENDING\":3");
+  }
+
+  @Test
+  void tenants_beside_one_another_are_looked_at_slice_by_slice() {
+    Set<TenantId> many =
+        IntStream.rangeClosed(1, 450).mapToObj(TenantId::new).collect(Collectors.toSet());
+
+    Map<TenantId, Stats.OfTenant> all = stats(System::nanoTime).tenants(many);
+
+    assertThat(all).containsOnlyKeys(many);
+    TenantId stats = api.world.tenants.find("stats").orElseThrow().id();
+    assertThat(all.get(stats)).extracting(Stats.OfTenant::pending).isEqualTo(4L);
+  }
+
+  @Test
+  void while_another_looks_one_is_told_what_was_seen_last() throws Exception {
+    AtomicLong nanos = new AtomicLong();
+    CountDownLatch looking = new CountDownLatch(1);
+    CountDownLatch seen = new CountDownLatch(1);
+    AtomicReference<@Nullable Thread> slow = new AtomicReference<>();
+    Stats stats =
+        stats(
+            () -> {
+              if (Thread.currentThread().equals(slow.get()) && nanos.get() > 0) {
+                looking.countDown();
+                awaitQuietly(seen); // in the midst of its look
+              }
+              return nanos.get();
+            });
+    Viewer viewer = Viewer.ofAll(World.TENANT);
+    String first = stats.json(viewer);
+    nanos.addAndGet(Duration.ofSeconds(10).toNanos());
+    Thread other = Thread.ofPlatform().unstarted(() -> stats.tenants(Set.of(World.TENANT)));
+    slow.set(other);
+    other.start();
+    looking.await();
+    try {
+      assertThat(stats.json(viewer)).isEqualTo(first);
+      assertThatThrownBy(() -> stats.json(new Viewer(new TenantId(99), List.of())))
+          .isInstanceOfSatisfying(
+              ApiException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.OVERLOADED));
+    } finally {
+      seen.countDown();
+      other.join();
+    }
+    assertThat(stats.json(viewer)).isNotEqualTo(first);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void a_rate_is_that_of_the_time_that_was_looked_at() {
+    Counts counts = new Counts();
+    for (int i = 0; i < 120; i++) {
+      counts.add(Counts.Kind.COMPLETED);
+    }
+    Instant until = Instant.parse("2027-01-31T12:00:00Z"); // however long ago that is
+
+    JsonNode json = StatsJson.activity(new Since(until.minusSeconds(60), until, counts));
+
+    assertThat(json.get("perSecond").asDouble()).isEqualTo(2.0);
   }
 }

@@ -14,12 +14,14 @@ import carillon.model.TenantId;
 import carillon.store.DeadLetterFilter;
 import carillon.store.Events;
 import carillon.store.StoreException;
+import carillon.store.Transitions;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -171,6 +173,18 @@ class FeedTest {
 
     assertThat(world.value("SELECT count(*) FROM carillon.event")).isEqualTo("0");
   }
+
+  @Test
+  void who_has_committed_never_waits_for_a_lane_that_is_not_known_here() {
+    watch();
+
+    feed.created(List.of(new Unknown(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
+    feed.feedOnce();
+
+    assertThat(told()).containsExactly("skipped 1");
+  }
+
+  private record Unknown(TaskId id, int lane) implements Transitions.Created {}
 
   @Test
   void what_nobody_could_read_is_only_counted() {

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -125,7 +126,28 @@ class ActivityTest {
     assertThat(completed(lately.day())).isEqualTo(111_141);
     assertThat(lately.hour().from()).isEqualTo(Instant.parse("2027-01-31T11:35:00Z"));
     assertThat(lately.day().from()).isEqualTo(Instant.parse("2027-01-30T12:35:00Z"));
+    assertThat(lately.minute().from()).isEqualTo(NOW.minusSeconds(60));
+    assertThat(List.of(lately.now(), lately.minute(), lately.hour(), lately.day()))
+        .extracting(Since::until)
+        .containsOnly(NOW);
     assertThat(lately.hour().counts().late(0.5)).isEqualTo(Duration.ofMillis(1));
+  }
+
+  @Test
+  void more_than_one_statement_should_add_up_are_added_up_by_several() {
+    row(1, "2027-01-31T12:34:00Z", 3);
+    List<Of> many = new ArrayList<>();
+    for (int i = 0; i < 1_001; i++) {
+      many.add(Of.type(World.TENANT, "t" + i));
+    }
+    many.add(Of.type(World.TENANT, "t"));
+
+    Map<Of, Lately> found = reader.lately(many, NOW);
+
+    assertThat(found).hasSize(1_002);
+    assertThat(found.values()).extracting(each -> completed(each.hour())).contains(0L, 3L);
+    assertThat(completed(Objects.requireNonNull(found.get(many.getLast())).hour())).isEqualTo(3);
+    assertThat(reader.hours(List.of(), NOW)).isEmpty();
   }
 
   @Test

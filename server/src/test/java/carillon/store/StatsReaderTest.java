@@ -249,6 +249,16 @@ class StatsReaderTest {
         .contains("Index");
   }
 
+  @Test
+  void lanes_that_have_emptied_are_compared_with_none_of_the_others() throws Exception {
+    String sql = Explained.text(WaitingCounts.class.getDeclaredField("EMPTIED"));
+
+    assertThat(Explained.generic(world, sql))
+        .contains("Index Scan using waiting_pkey on waiting ")
+        .containsPattern("Index Cond: .*lane = ANY .*slot = ")
+        .doesNotContainPattern("Filter: .*(ANY|ALL)");
+  }
+
   @ParameterizedTest
   @CsvSource({
     "ADD_UP, span = n.span.*tenant = n.tenant.*type = n.type.*at >= n.since.*at < n.until",

@@ -1,0 +1,11 @@
+package carillon.store;
+
+/** What a statement ends with that takes too long, for tests outside of the store. */
+public final class TooMuch {
+
+  private TooMuch() {}
+
+  public static StoreException failure() {
+    return new StoreException("canceling statement due to statement timeout", "57014", null);
+  }
+}
