@@ -132,8 +132,8 @@ class OverviewPageTest {
   @Test
   void a_look_that_fails_is_not_taken_for_a_good_one() {
     dashboard.expect(503);
-    Page page =
-        dashboard.open("/overview", Look.LIGHT, dashboard.newKey("producer", "Calm", "welcome-mail"));
+    String key = dashboard.newKey("producer", "Calm", "welcome-mail");
+    Page page = dashboard.open("/overview", Look.LIGHT, key);
     page.route("**/v1/dead-letters/groups*", route -> route.fulfill(unavailable()));
 
     Parts.button(page, "Look again").click();
