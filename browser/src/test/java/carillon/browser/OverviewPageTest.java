@@ -96,14 +96,14 @@ class OverviewPageTest {
 
     Parts.button(page, dashboard.tenant()).click();
 
-    assertThat(page.getByLabel("Tenant")).hasValue(dashboard.tenant());
+    assertThat(named(page)).hasValue(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
   }
 
   @Test
   void the_header_names_the_tenant_that_is_looked_at_whichever_way_it_was_chosen() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
-    Locator named = page.getByLabel("Tenant");
+    Locator named = named(page);
 
     named.selectOption(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
@@ -132,15 +132,19 @@ class OverviewPageTest {
   @Test
   void a_look_that_fails_is_not_taken_for_a_good_one() {
     dashboard.expect(503);
-    Page page =
-        dashboard.open("/overview", Look.LIGHT, dashboard.newKey("viewer", "Calm", "welcome-mail"));
-    assertThat(Parts.main(page)).containsText("All is well");
+    String key = dashboard.newKey("producer", "Calm", "welcome-mail");
+    Page page = dashboard.open("/overview", Look.LIGHT, key);
     page.route("**/v1/dead-letters/groups*", route -> route.fulfill(unavailable()));
 
     Parts.button(page, "Look again").click();
 
     assertThat(Parts.alert(page)).isVisible();
     assertThat(Parts.main(page)).not().containsText("All is well");
+  }
+
+  /** The select in the header; the table of tenants has a similar name. */
+  private static Locator named(Page page) {
+    return page.getByLabel("Tenant", new Page.GetByLabelOptions().setExact(true));
   }
 
   private static Route.FulfillOptions unavailable() {

@@ -112,18 +112,22 @@ class TypesPageTest {
 
   @Test
   void the_list_has_live_numbers_and_a_filter() {
-    put("counted");
+    dashboard.carillon().put("/v1/types/counted", Map.of("leaseTimeout", "1h"));
     put("silent");
-    dashboard.carillon().post("/v1/types/counted/pause", Map.of());
     Page page = dashboard.open("/types");
-    Locator due = Parts.rows(page, "counted").locator("[data-label=Due]");
-    assertThat(due).hasText("0");
+    Locator running = Parts.rows(page, "counted").locator("[data-label='In flight']");
+    assertThat(running).hasText("0");
     dashboard.carillon().enqueueAll(List.of(NewTask.of("counted"), NewTask.of("counted")));
+    dashboard
+        .carillon()
+        .post(
+            "/v1/work/claim",
+            Map.of("types", List.of("counted"), "max", 2, "wait", "10s", "worker", "counting"));
 
     page.getByLabel("Filter this page").fill("count");
 
     assertThat(Parts.rows(page, "silent")).hasCount(0);
-    assertThat(due).hasText("2");
+    assertThat(running).hasText("2");
   }
 
   @Test
