@@ -59,7 +59,7 @@ class ReadmeTest {
           .contains("/hello attempt 1 {\"to\": \"you\"}\n")
           .contains("/broken attempt 3 \n")
           .contains("the target answered 503")
-          .contains("{\"cancelled\":1}\n")
+          .contains("{\"cancelled\":1,")
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
           .contains("/invoice attempt 1 {\"number\": 1}\n")
           .contains("/told attempt 1 {\"event\":\"task.completed\",")
