@@ -31,10 +31,10 @@ test: fmt-check ## check the formatting, install what the tests need and run all
 	@tools/mvn -T 2 verify
 	@tools/packages --say
 
-bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results
+bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results; see bench/README.md
 	@exec bench/run
 
-bench-quick: build ## the same with less of everything, under 3 minutes
+bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, under 3 minutes; results in bench/target/results
 	@exec bench/run --quick
 
 chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results

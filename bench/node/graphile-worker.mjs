@@ -2,6 +2,7 @@
 // - Two processes, each with 50 jobs at a time: one Node process alone does not use both cores.
 // - localQueue of 2000 and batches of completions and failures: one statement for many jobs instead of two for each.
 // - Polls every 10 ms, not 2 s: a job added ahead is announced when it is added, not when it is due.
+// - 32 connections for adding jobs, not 10: of the 64 who add them one by one half can be on their way at once.
 // - Its log of every job is off; warnings and errors go to stderr.
 // It deletes a job that is done, as is its default.
 
@@ -10,6 +11,7 @@ import pg from 'pg';
 import { payload, ran, serve } from './protocol.mjs';
 
 const TASK = 'bench';
+const CONNECTIONS = 32;
 const connectionString = process.env.BENCH_DATABASE_URL;
 const logger = new Logger(() => (level, message) => {
   if (level === 'error' || level === 'warning') console.error(message);
@@ -42,13 +44,13 @@ async function insert(count, runAt) {
 
 await serve({
   name: 'graphile-worker',
-  settings: '2 processes x 50 jobs, local queue 2000, completions batched, poll 10 ms',
+  settings: `2 processes x 50 jobs, local queue 2000, completions batched, poll 10 ms; adds on ${CONNECTIONS} connections`,
   processes: 2,
   batch: 2000,
   lanes: 3,
 
   async open() {
-    utils = await makeWorkerUtils({ preset: { worker: { connectionString, logger } } });
+    utils = await makeWorkerUtils({ preset: { worker: { connectionString, logger, maxPoolSize: CONNECTIONS } } });
     await utils.migrate();
   },
 

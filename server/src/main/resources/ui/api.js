@@ -2,6 +2,7 @@
 
 const KEY = 'carillon.key';
 const TENANT = 'carillon.tenant';
+const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const PATIENCE = 30_000;
 
 /** What the server (or the network) answered instead of what was asked for. */
@@ -17,6 +18,12 @@ export class Problem extends Error {
     this.requestId = body.requestId ?? '';
   }
 }
+
+/** Whether it may be otherwise in a moment: the server was away, or had too much to do. */
+export const mayPass = (e) => e?.status === 0 || e?.status === 429 || e?.status >= 500;
+
+/** Whether the answer stays the same, however often one asks: not there, or not for this key. */
+export const isFinal = (e) => e?.status === 403 || e?.status === 404;
 
 /** What a 412 means to somebody with a form, and what to do; other mistakes are as they were. */
 export const stale = (e, next) =>
@@ -67,6 +74,12 @@ class Api extends EventTarget {
   /** The tenant that was chosen, if it was: what the header Carillon-Tenant says. */
   get actsOn() {
     return this.#tenant;
+  }
+
+  /** Throws a Problem unless there is a tenant of that name and the key may see it. */
+  async mustSee(name) {
+    if (!TENANT_NAME.test(name)) throw new Problem(404);
+    await this.#call('GET', '/v1/me', undefined, { headers: { 'Carillon-Tenant': name } });
   }
 
   /** Tries the key and keeps it, in this tab only, if the server knows it. */
@@ -139,8 +152,8 @@ class Api extends EventTarget {
 
   /** The answer itself, for streams; throws a Problem unless it is a success. */
   async open(path, { method = 'GET', body, headers = {}, signal } = {}) {
-    const all = { Authorization: `Bearer ${this.#key}`, ...headers };
-    if (this.#tenant) all['Carillon-Tenant'] = this.#tenant;
+    const chosen = this.#tenant ? { 'Carillon-Tenant': this.#tenant } : {};
+    const all = { Authorization: `Bearer ${this.#key}`, ...chosen, ...headers };
     if (body !== undefined) all['Content-Type'] = 'application/json';
     let answer;
     try {
@@ -164,7 +177,7 @@ class Api extends EventTarget {
     if (answer.ok) return answer;
     const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
     if (answer.status === 401) {
-      this.signOut('The server does not know this key, or it was revoked. Sign in again.');
+      this.signOut('The server does not know this key: it has expired, was revoked, or never was. Sign in again.');
     }
     throw problem;
   }
@@ -205,3 +218,9 @@ export const curl = (method, path, body) => {
   lines.push(quoted(location.origin + path));
   return lines.join(' \\\n  ');
 };
+
+/** The same if the key may do it: nobody is taught a command that is refused. */
+export const curlIf = (permission, ...call) => (api.may(permission) ? curl(...call) : null);
+
+/** A type for an example: one of those that the key is limited to, if it is. */
+export const ownType = (name) => (api.caller?.types?.length > 0 ? api.caller.types[0] : name);

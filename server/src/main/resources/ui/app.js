@@ -1,14 +1,15 @@
 // The frame around every page: navigation, tenant, theme, keys, sign-in.
 
 import { LitElement, html, nothing } from 'lit';
-import { api } from './api.js';
+import { Problem, api, isFinal, mayPass } from './api.js';
 import { live } from './live.js';
-import { PLACES, load, read } from './router.js';
+import { PLACES, href, load, ofTenant, read } from './router.js';
 import { choices, confirmed, problem, toast } from './parts.js';
 import { shortcuts } from './keys.js';
 import './sign-in.js';
 
 const AGAIN = 5_000;
+const TENANTS = 30_000;
 
 const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
@@ -36,8 +37,11 @@ class App extends LitElement {
     menu: { state: true },
   };
 
+  /** The tenant that an address named last and the key may not see. */
+  #refused = '';
   #turn = 0;
   #again = null;
+  #tenantsAgain = null;
 
   constructor() {
     super();
@@ -56,11 +60,56 @@ class App extends LitElement {
   connectedCallback() {
     super.connectedCallback();
     addEventListener('hashchange', () => this.#navigate());
-    api.addEventListener('changed', () => this.#begin());
+    api.addEventListener('changed', () => {
+      this.#address();
+      this.#begin();
+    });
     api.addEventListener('tenants', () => this.#loadTenants());
     live.on('state', () => this.requestUpdate());
+    live.onReturn(() => this.error && !this.page && this.#navigate());
+    // Others make tenants, too: who has just done so elsewhere comes back to this window.
+    addEventListener('focus', () => this.#loadTenants());
+    setInterval(() => document.hidden || this.#loadTenants(), TENANTS);
     shortcuts({ places: () => this.#places() });
     this.#begin();
+  }
+
+  willUpdate(changed) {
+    if (changed.has('tenants') || changed.has('route')) this.#nameTenant();
+  }
+
+  /** Who chose another tenant looks at it under another address. */
+  #address() {
+    if (api.actsOn && read(location.hash).tenant !== api.actsOn) {
+      history.pushState(null, '', ofTenant(location.hash, api.actsOn));
+    }
+  }
+
+  /** Puts the tenant into the address, where there is another that could be meant. */
+  #nameTenant() {
+    if (this.tenants.length > 1 && api.tenant && !read(location.hash).tenant) {
+      history.replaceState(null, '', ofTenant(location.hash, api.tenant));
+    }
+  }
+
+  /** Looks at the tenant that the address names, or says why not. */
+  async #follow(tenant) {
+    this.page = null;
+    this.error = null;
+    const isOver = () => !api.signedIn || this.route.tenant !== tenant; // not asked for any more
+    try {
+      await api.mustSee(tenant);
+      if (!isOver()) api.tenant = tenant; // begins anew
+    } catch (e) {
+      if (isOver()) return;
+      if (isFinal(e)) {
+        this.#refused = tenant;
+        const detail = `The address names it. It was removed, or it takes another key; you look at ${api.tenant}.`;
+        this.error = new Problem(e.status, { title: `This key sees no tenant “${tenant}”`, detail });
+      } else {
+        this.#wait(e);
+      }
+    }
   }
 
   #places() {
@@ -73,6 +122,7 @@ class App extends LitElement {
     clearTimeout(this.#again);
     this.page = null;
     this.error = null;
+    this.#refused = '';
     live.stop();
     this.requestUpdate();
     if (!api.signedIn) {
@@ -95,21 +145,22 @@ class App extends LitElement {
   /** Says why nothing is shown, and begins again by itself where that may help. */
   #wait(e) {
     this.error = e;
-    if (!e.status || e.status === 429 || e.status >= 500) {
-      this.#again = setTimeout(() => this.#begin(), AGAIN);
-    }
+    clearTimeout(this.#again);
+    if (mayPass(e)) this.#again = setTimeout(() => this.#begin(), AGAIN);
   }
 
   /** For the select in the header only: no page waits for it, or fails with it. */
   async #loadTenants() {
     if (!api.may('TENANTS')) return;
+    clearTimeout(this.#tenantsAgain);
     const turn = this.#turn;
     const isOver = () => turn !== this.#turn;
     try {
       const { data } = await api.get('/v1/tenants');
       if (!isOver()) this.tenants = data.items.map((tenant) => tenant.name);
     } catch {
-      setTimeout(() => isOver() || this.#loadTenants(), AGAIN);
+      clearTimeout(this.#tenantsAgain);
+      this.#tenantsAgain = setTimeout(() => isOver() || this.#loadTenants(), AGAIN);
     }
   }
 
@@ -118,7 +169,12 @@ class App extends LitElement {
     this.route = read(location.hash);
     this.menu = false;
     if (!api.signedIn || !api.caller) return;
-    const { page, tag, path, params, query } = this.route;
+    clearTimeout(this.#again); // who goes elsewhere is not called back
+    const { page, tag, path, params, query, tenant } = this.route;
+    if (tenant && tenant !== api.tenant) {
+      if (tenant !== this.#refused || !this.error) await this.#follow(tenant);
+      return;
+    }
     // The same page with another query is not made anew: it keeps what it knows.
     if (this.page && before.path === path) {
       this.page.query = query;
@@ -128,7 +184,9 @@ class App extends LitElement {
       await load(page);
     } catch {
       this.page = null;
-      this.error = new Error('This page could not be loaded. Is the server running? Reload to try again.');
+      this.error = Object.assign(new Error('Is the server running? As soon as it answers, this is tried again.'), {
+        title: 'This page could not be loaded',
+      });
       return;
     }
     if (this.route.path !== path) return; // somebody was faster
@@ -140,9 +198,7 @@ class App extends LitElement {
     await this.updateComplete;
     await element.updateComplete;
     scrollTo(0, 0);
-    const heading = element.querySelector('h1');
-    heading?.setAttribute('tabindex', '-1');
-    heading?.focus({ preventScroll: true });
+    element.focusHeading();
   }
 
   #setTheme(theme) {
@@ -153,6 +209,7 @@ class App extends LitElement {
 
   async #signOut() {
     if (await confirmed({ title: 'Sign out?', body: 'The key is forgotten by this tab.', action: 'Sign out' })) {
+      history.replaceState(null, '', ofTenant(location.hash, '')); // whoever comes next may have another
       api.signOut();
       toast('Signed out');
     }
@@ -181,7 +238,7 @@ class App extends LitElement {
   #header() {
     const [tone, label, title] = LIVE[live.state];
     return html`<header class="top">
-      <a class="brand" href="#/overview" aria-label="Carillon, overview">
+      <a class="brand" href=${href('overview')} aria-label="Carillon, overview">
         <img src="/ui/icon.svg" alt="" width="22" height="22" /><span>Carillon</span>
       </a>
       <button
@@ -196,7 +253,7 @@ class App extends LitElement {
       <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
         ${this.#places().map(
           (place) => html`<a
-            href="#/${place.name}"
+            href=${href(place.name)}
             aria-current=${place === this.route.place ? 'page' : nothing}
             @click=${() => (this.menu = false)}
             >${place.label}</a

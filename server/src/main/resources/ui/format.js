@@ -28,13 +28,16 @@ export const timeText = (iso) => {
   return at.toDateString() === new Date().toDateString() ? clock(at) : `${day(at)} ${clock(at)}`;
 };
 
-/** The same as an element, with UTC on hover. */
-export const time = (iso) => {
+const element = (iso, text) => {
   const at = parse(iso);
-  return at
-    ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${timeText(iso)}</time>`
-    : NONE;
+  return at ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${text(at)}</time>` : NONE;
 };
+
+/** The same as an element, with UTC on hover. */
+export const time = (iso) => element(iso, () => timeText(iso));
+
+/** With the day even if that is today: for the ends of a range, which may be of different days. */
+export const datedTime = (iso) => element(iso, (at) => `${day(at)} ${clock(at)}`);
 
 /** An instant as a field of type datetime-local wants it, in the viewer's zone. */
 export const localTime = (iso) => {

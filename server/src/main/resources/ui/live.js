@@ -67,6 +67,12 @@ class Live {
     return () => this.#listeners.get(name).delete(fn);
   }
 
+  /** Calls when there may be an answer where there was none. @returns a function that ends it */
+  onReturn(fn) {
+    const ends = [this.on('state', (state) => state === 'live' && fn()), this.on('gap', fn)];
+    return () => ends.forEach((end) => end());
+  }
+
   /** (Again) from nothing: another key or tenant. */
   start() {
     this.stop();

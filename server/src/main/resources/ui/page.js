@@ -1,14 +1,16 @@
 // What every page is.
 
 import { LitElement } from 'lit';
+import { isFinal, mayPass } from './api.js';
 import { live } from './live.js';
 
 /**
  * A page: in the light DOM, with what stands in the address, and things that end when it goes.
  *
  * Set reactive properties in the constructor: a class field would hide the accessor. Override
- * `load()`: it is called when the page is shown and when its address changes; what it throws is in
- * `this.error`. Who overrides a callback of lit calls super's. The first <h1> gets the focus.
+ * `load()`: it is called when the page is shown, when its address changes, and when the server is back
+ * that could not be reached; what it throws is in `this.error`. Who overrides a callback of lit calls
+ * super's. The first <h1> gets the focus, also when what had it is gone.
  */
 export class Page extends LitElement {
   static properties = {
@@ -32,6 +34,11 @@ export class Page extends LitElement {
 
   createRenderRoot() {
     return this;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#ends.push(live.onReturn(() => mayPass(this.error) && this.reload()));
   }
 
   /** What the window's title says; may change with what was loaded. */
@@ -62,10 +69,38 @@ export class Page extends LitElement {
     this.#ends.push(live.on(name, fn));
   }
 
-  /** Calls again and again while the page is shown and seen. */
+  /** Calls again and again while the page is shown and seen, and there is something to see. */
   every(ms, fn) {
-    const timer = setInterval(() => document.hidden || fn(), ms);
+    const timer = setInterval(() => document.hidden || isFinal(this.error) || fn(), ms);
     this.#ends.push(() => clearInterval(timer));
+  }
+
+  /**
+   * Does something that may disable or take away what has the focus; after it, what had it has it
+   * again, or the heading.
+   */
+  async keepFocus(action) {
+    const before = document.activeElement;
+    const label = before?.textContent.trim();
+    await action();
+    await this.updateComplete;
+    if (!this.isConnected) return;
+    const isSame = before?.isConnected && before.textContent.trim() === label;
+    const isLost = document.activeElement === document.body;
+    if (isLost && isSame) before.focus();
+    else if (isLost || (document.activeElement === before && !isSame)) this.focusHeading();
+  }
+
+  focusHeading() {
+    const heading = this.querySelector('h1');
+    heading?.setAttribute('tabindex', '-1');
+    heading?.focus({ preventScroll: true });
+  }
+
+  update(changed) {
+    const focused = this.contains(document.activeElement) ? document.activeElement : null;
+    super.update(changed);
+    if (focused && !focused.isConnected) this.focusHeading();
   }
 
   willUpdate(changed) {

@@ -1,6 +1,7 @@
-// Addresses: '#/tasks?status=DEAD' is the page 'tasks' with a query.
+// Addresses: '#/tasks?status=DEAD' is the page 'tasks' with a query. Where there is a choice of tenants, the query
+// also names the one that is looked at: whoever is sent the address sees the same.
 
-import { search } from './api.js';
+import { api, search } from './api.js';
 
 /** The name in the address, what stands in the navigation, the key after 'g'. */
 export const PLACES = [
@@ -13,8 +14,12 @@ export const PLACES = [
   { name: 'settings', label: 'Settings', key: 'e' },
 ];
 
+/** Where an address leads that means nothing. */
+const NOWHERE = { name: 'nowhere', label: 'Pages' };
+
 // Written out: no text from an address ever becomes the address of a script.
 const LOADERS = {
+  nowhere: () => import('./pages/nowhere.js'),
   overview: () => import('./pages/overview.js'),
   tasks: () => import('./pages/tasks.js'),
   task: () => import('./pages/task.js'),
@@ -26,6 +31,8 @@ const LOADERS = {
   cluster: () => import('./pages/cluster.js'),
   settings: () => import('./pages/settings.js'),
 };
+
+const TENANT = 'tenant'; // no page's own
 
 const decoded = (part) => {
   try {
@@ -39,19 +46,30 @@ const decoded = (part) => {
 export const read = (hash) => {
   const [path, query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const [name, ...rest] = path.split('/').filter((part) => part !== '');
-  const place = PLACES.find((each) => each.name === name) ?? PLACES[0];
+  const place = name === undefined ? PLACES[0] : (PLACES.find((each) => each.name === name) ?? NOWHERE);
   const params = rest.map(decoded);
   const page = params.length > 0 && place.one ? place.one : place.name;
-  return { place, page, tag: `page-${page}`, path, params, query: new URLSearchParams(query) };
+  const asked = new URLSearchParams(query);
+  const tenant = asked.get(TENANT) ?? '';
+  asked.delete(TENANT);
+  return { place, page, tag: `page-${page}`, path, params, query: asked, tenant };
+};
+
+/** The same address, of this tenant; of none if that is empty. */
+export const ofTenant = (hash, tenant) => {
+  const { path, query } = read(hash);
+  if (tenant) query.set(TENANT, tenant);
+  return `#/${path || PLACES[0].name}${search(query)}`;
 };
 
 export const load = (page) => LOADERS[page]();
 
-/** The address of a page: href('tasks', id), href('tasks', {status: 'DEAD'}). */
+/** The address of a page, of the tenant that is looked at: href('tasks', id), href('tasks', {status: 'DEAD'}). */
 export const href = (name, ...rest) => {
   const last = rest.at(-1);
   const query = typeof last === 'object' && last !== null ? rest.pop() : {};
-  return `#/${[name, ...rest].map(encodeURIComponent).join('/')}${search(query)}`;
+  const hash = `#/${[name, ...rest].map(encodeURIComponent).join('/')}${search(query)}`;
+  return read(location.hash).tenant ? ofTenant(hash, api.tenant) : hash;
 };
 
 /** Goes there. */
@@ -61,7 +79,8 @@ export const go = (name, ...rest) => {
 
 /** Puts another query in the address, without a step in the history if `quietly`. */
 export const setQuery = (query, { quietly = false } = {}) => {
-  const hash = `${location.hash.split('?', 1)[0] || '#/overview'}${search(query)}`;
+  const { tenant } = read(location.hash);
+  const hash = ofTenant(`${location.hash.split('?', 1)[0]}${search(query)}`, tenant);
   if (quietly) {
     history.replaceState(null, '', hash);
     dispatchEvent(new HashChangeEvent('hashchange'));

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 final class CarillonServer implements Scheduler {
 
   private static final int BATCH = 5_000;
-  private static final int CALLERS = 64;
   private static final int BULK_CALLERS = 2;
   private static final int SLICES = 2; // so that both claimers of what is only kept have some
   private static final long SELDOM_NANOS = 1_000_000_000;
@@ -78,9 +77,18 @@ final class CarillonServer implements Scheduler {
 
   /** A connection of its own for load. */
   Wire wire(@Nullable String tenant) throws IOException {
-    String headers = "Authorization: Bearer " + KEY + "\r\n";
+    String headers = authorization(KEY);
     return new Wire(
         node.url(), tenant == null ? headers : headers + "Carillon-Tenant: " + tenant + "\r\n");
+  }
+
+  /** The same for somebody else than the administrator. */
+  Wire wireOf(String key) throws IOException {
+    return new Wire(node.url(), authorization(key));
+  }
+
+  private static String authorization(String key) {
+    return "Authorization: Bearer " + key + "\r\n";
   }
 
   @Override

@@ -7,6 +7,11 @@ import java.util.List;
 /** A system under measurement, running on a store of its own. */
 interface Contender extends AutoCloseable {
 
+  /** Starts a system on a store of its own. */
+  interface Start<C extends Contender> {
+    C start() throws IOException, SQLException;
+  }
+
   Store store();
 
   /**

@@ -47,6 +47,11 @@ final class DashboardData {
     return "customer-%02d".formatted(number);
   }
 
+  /** Some of those that the tenant with most tasks has. */
+  static List<String> types(int number) {
+    return List.of("push-%02d".formatted(number % PUSHED), "pull-%02d".formatted(number % PULLED));
+  }
+
   /** Makes all of it; returns what the names in {@link PageRequests} stand for. */
   static Map<String, String> load(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {

@@ -12,24 +12,33 @@ import java.util.List;
 /**
  * Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it? The
  * round in the middle counts: one alone differs by a tenth from the next. What is disturbed is
- * compared with the same system's drain right before, because machines get faster and slower.
+ * compared with the same system's drain without that, round by round in turns, because machines get
+ * faster and slower, and programs too.
  */
 enum Drain implements Scenario<Worker> {
-  ALONE,
-
-  /** Beside many tasks that are due in the next weeks. */
-  GROWTH {
+  ALONE {
     @Override
-    void prepare(Worker worker, Stage stage) throws IOException, SQLException {
-      stage.progress().step("loading the future");
-      worker.loadFuture(stage.sizes().future());
-      // Long ago, as it were: who drains must not pay for writing out what was loaded.
-      worker.store().checkpoint();
+    public Figures run(Worker worker, Stage stage)
+        throws IOException, SQLException, InterruptedException {
+      stage.warmUp(worker);
+      List<Figures> rounds = new ArrayList<>();
+      long began = System.nanoTime();
+      do {
+        rounds.add(round(worker, stage));
+      } while (isToGoOn(stage, rounds.size(), began, AGAIN));
+      return middle(rounds);
     }
   },
 
   /** While somebody holds a snapshot, so that nothing dead can be cleared away. */
   SNAPSHOT {
+    @Override
+    public Figures run(Worker worker, Stage stage)
+        throws IOException, SQLException, InterruptedException {
+      stage.warmUp(worker);
+      return inTurns(() -> ALONE.round(worker, stage), () -> round(worker, stage), stage);
+    }
+
     @Override
     Figures measure(Worker worker, Stage stage)
         throws IOException, SQLException, InterruptedException {
@@ -42,38 +51,52 @@ enum Drain implements Scenario<Worker> {
   /** Who has taken so long is slow enough to be measured by what was done. */
   private static final Duration AGAIN = Duration.ofSeconds(30);
 
-  void prepare(Worker worker, Stage stage) throws IOException, SQLException {}
-
-  @Override
-  public Figures run(Worker worker, Stage stage)
-      throws IOException, SQLException, InterruptedException {
-    stage.warmUp(worker);
-    if (this == ALONE) {
-      return middle(worker, stage);
-    }
-    Figures alone = ALONE.middle(worker, stage);
-    prepare(worker, stage);
-    Figures disturbed = middle(worker, stage);
-    return disturbed.with(Metric.RATIO, rate(disturbed) / rate(alone));
+  /** One drain, from loading on. */
+  interface Round {
+    Figures run() throws IOException, SQLException, InterruptedException;
   }
 
-  private Figures middle(Worker worker, Stage stage)
+  /** Without, with, without, with and so on; says both rates and what of the first is left. */
+  static Figures inTurns(Round without, Round with, Stage stage)
       throws IOException, SQLException, InterruptedException {
+    List<Figures> bases = new ArrayList<>();
     List<Figures> rounds = new ArrayList<>();
     long began = System.nanoTime();
     do {
-      stage.progress().step("loading");
-      worker.load(stage.sizes().drain());
-      worker.store().settle();
-      stage.progress().step("draining");
-      rounds.add(measure(worker, stage));
-    } while (rounds.size() < stage.sizes().rounds() && System.nanoTime() - began < AGAIN.toNanos());
+      bases.add(without.run());
+      rounds.add(with.run());
+    } while (isToGoOn(stage, rounds.size(), began, AGAIN.multipliedBy(2)));
+    Figures base = middle(bases);
+    Figures figures = middle(rounds);
+    return figures
+        .with(Metric.BASE, rate(base))
+        .with(Metric.RATIO, rate(figures) / rate(base))
+        .with(Metric.OTHER, Math.max(other(base), other(figures)));
+  }
+
+  private static boolean isToGoOn(Stage stage, int rounds, long began, Duration most) {
+    return rounds < stage.sizes().rounds() && System.nanoTime() - began < most.toNanos();
+  }
+
+  private static Figures middle(List<Figures> rounds) {
     rounds.sort(comparingDouble(Drain::rate));
     return rounds.get((rounds.size() - 1) / 2);
   }
 
   private static double rate(Figures figures) {
     return requireNonNull(figures.get(Metric.RATE));
+  }
+
+  private static double other(Figures figures) {
+    return requireNonNull(figures.get(Metric.OTHER));
+  }
+
+  Figures round(Worker worker, Stage stage) throws IOException, SQLException, InterruptedException {
+    stage.progress().step("loading");
+    worker.load(stage.sizes().drain());
+    worker.store().settle();
+    stage.progress().step("draining");
+    return measure(worker, stage);
   }
 
   Figures measure(Worker worker, Stage stage)

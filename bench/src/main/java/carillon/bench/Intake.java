@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 /** A system that takes tasks in. None that it is given here is due within the hour. */
 interface Intake extends Contender {
 
+  /** Who hand in one by one at the same time; as many for every system. */
+  int CALLERS = 64;
+
   /**
    * What was taken in.
    *

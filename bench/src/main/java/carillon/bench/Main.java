@@ -26,17 +26,23 @@ public final class Main {
       keep no such record: theirs are from when nothing had run to when their own tables show nothing that is due and
       not done. Enqueue and bulk are by the sender's clock. CPU is in seconds per 10,000 tasks, of the program under
       measurement with all its processes, and of the server, which is PostgreSQL or, for BullMQ, Redis; log and
-      statements (`pg_stat_statements`, top level) are per task. `other cores` is what everything else on the machine
-      used meanwhile: above 0.1 the row is a lower bound. Peers hand tasks in within their own process, so enqueue and
-      bulk count that as the program's; those of Carillon come over HTTP from the benchmark, which counts nowhere.
+      statements (`pg_stat_statements`, top level) are per task. `other cores` is what programs that the benchmark has
+      not started used meanwhile: above 0.1 the row is a lower bound. One by one, 64 callers hand in at once, whatever
+      the system. Peers hand tasks in within their own process, so enqueue and bulk count that as the program's; those
+      of Carillon come over HTTP from the benchmark, which counts nowhere.
+
+      Memory is what is resident, of all processes of the program: `RSS` when the scenario ends, `peak` the most that
+      each of them had since it was started. Every scenario starts the system anew, so a peak is that of one scenario's
+      node with its warm-up; the target takes the highest of them. `sql` has no program: its memory is the benchmark's.
 
       Times are: enqueue and bulk, a call; lateness and burst, due to started, and `last` is when the last task of a
       burst had ended; http, started to finished (`raw`: a request); pull, a claim of up to 500. JobRunr may start a
       task early, by up to its poll interval; such a time is negative.
 
-      `sql` is the limit: the same writes in a loop inside PostgreSQL, no scheduler and no client. `raw` is what one
-      cannot do without: plain INSERTs, a plain COPY, plain requests, a plain
-      producer. Peers that are slow get fewer tasks: %s.
+      `sql` is the limit: what Carillon writes on a drain, written into Carillon's own tables by a loop inside PostgreSQL,
+      no scheduler and no client. `raw` is what one cannot do without: plain INSERTs, a plain COPY, plain requests, a
+      plain producer. Peers that are slow get fewer tasks: %s.
+
       """
           .formatted(Sizes.PEERS);
 
@@ -75,11 +81,6 @@ public final class Main {
   /** Whoever stops a run would leave a PostgreSQL and a peer behind. */
   private static void endAll() {
     ProcessHandle.current().descendants().forEach(ProcessHandle::destroy);
-  }
-
-  /** Starts a system on a store of its own. */
-  private interface Start<C extends Contender> {
-    C start() throws IOException, SQLException;
   }
 
   private void run() throws IOException, InterruptedException, SQLException {
@@ -126,9 +127,9 @@ public final class Main {
 
   /** The systems of a scenario one after the other: what drifts on the machine hits all alike. */
   private void measureAll(Systems systems) throws IOException, InterruptedException {
-    Start<CarillonServer> carillon = systems::carillon;
-    Start<SqlLimit> sql = systems::sql;
-    Start<RawLimit> raw = systems::raw;
+    Contender.Start<CarillonServer> carillon = systems::carillon;
+    Contender.Start<SqlLimit> sql = systems::sql;
+    Contender.Start<RawLimit> raw = systems::raw;
     List<String> peers = peers();
     List<String> few = options.quick() ? List.of() : peers;
 
@@ -138,8 +139,11 @@ public final class Main {
     measure("lanes", new Lanes(), "carillon", carillon);
     measure("pull", new Pull(), "carillon", carillon);
 
-    measure("growth", Drain.GROWTH, "carillon", carillon);
-    measure("growth", Drain.GROWTH, without(few, "growth", TOO_SLOW_TO_GROW), systems);
+    measure("growth", new Growth(carillon), "carillon", carillon);
+    for (String peer : without(few, "growth", TOO_SLOW_TO_GROW)) {
+      Contender.Start<Peer> start = () -> systems.peer(peer);
+      measure("growth", new Growth(start), peer, start);
+    }
     measure("snapshot", Drain.SNAPSHOT, "carillon", carillon);
     if (!options.quick()) {
       measure("snapshot", Drain.SNAPSHOT, "sql", sql);
@@ -197,7 +201,7 @@ public final class Main {
           new Publishing(),
           "carillon",
           () -> systems.carillon(List.of("--kafka", "main=" + kafka.servers())));
-      Start<RawLimit> raw = systems::raw;
+      Contender.Start<RawLimit> raw = systems::raw;
       measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
     }
   }
@@ -270,14 +274,18 @@ public final class Main {
   }
 
   private <C extends Contender> void measure(
-      String scenario, Scenario<? super C> what, String system, Start<C> start)
+      String scenario, Scenario<? super C> what, String system, Contender.Start<C> start)
       throws InterruptedException {
     measure(results, scenario, what, system, start);
   }
 
   /** What goes wrong here is written down and does not end the run. */
   private <C extends Contender> void measure(
-      Results into, String scenario, Scenario<? super C> what, String system, Start<C> start)
+      Results into,
+      String scenario,
+      Scenario<? super C> what,
+      String system,
+      Contender.Start<C> start)
       throws InterruptedException {
     if (!options.wants(scenario, system)) {
       return;

@@ -16,7 +16,7 @@ final class Meter {
       long nanos,
       double program,
       double server,
-      double us,
+      double ours,
       double machine,
       double wal,
       double statements) {
@@ -27,7 +27,7 @@ final class Meter {
           System.nanoTime(),
           contender.pid() == US ? Proc.cpu(US) : cpu(contender.pids()),
           Proc.cpuOfTree(store.pid()),
-          contender.pid() == US ? 0 : Proc.cpu(US),
+          Proc.cpuOfTree(US),
           Proc.busy(),
           store.walBytes(),
           store.statements());
@@ -35,10 +35,6 @@ final class Meter {
 
     private static double cpu(List<Long> pids) {
       return pids.stream().mapToDouble(Proc::cpuOfTree).sum();
-    }
-
-    double cpu() {
-      return program + server + us;
     }
   }
 
@@ -59,7 +55,8 @@ final class Meter {
             ? List.of(US)
             : contender.pids().stream().flatMap(pid -> Proc.tree(pid).stream()).toList();
     double seconds = (now.nanos - began.nanos) / 1e9;
-    double other = now.machine - began.machine - (now.cpu() - began.cpu());
+    // All that the benchmark has started is ours: brokers, and a second one of the same system.
+    double other = now.machine - began.machine - (now.ours - began.ours);
     return new Figures()
         .with(Metric.CPU_CLIENT, (now.program - began.program) * PER / tasks)
         .with(Metric.CPU_SERVER, (now.server - began.server) * PER / tasks)

@@ -11,6 +11,7 @@ enum Metric {
   P999("p999Ms", "p99.9 ms", 1),
   MAX("maxMs", "max ms", 1),
   LAST("lastMs", "last ms", 1),
+  BASE("baseRate", "base tasks/s", 0),
   RATIO("ratio", "ratio", 2),
   LEAST_SHARE("leastShare", "least share", 2),
   CPU_CLIENT("cpuClient", "CPU program", 2),

@@ -10,7 +10,6 @@ import tools.jackson.databind.JsonNode;
 /** A system that takes tasks in, in a process that speaks the protocol of {@link PeerProcess}. */
 abstract class OwnProcess implements Intake {
 
-  private static final int CALLERS = 32;
   private static final Duration LIMIT = Duration.ofMinutes(3);
 
   private final Store store;

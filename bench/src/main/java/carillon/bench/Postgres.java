@@ -138,6 +138,8 @@ final class Postgres implements AutoCloseable {
     for (String name : SETTINGS.keySet()) {
       settings.put(name, maintenance.one("SHOW " + name));
     }
+    // As Carillon makes its cluster.
+    settings.put("wal_compression", maintenance.one("SHOW wal_compression"));
     return settings;
   }
 

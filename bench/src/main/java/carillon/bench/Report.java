@@ -17,9 +17,6 @@ final class Report {
   private static final JsonMapper JSON =
       JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
-  /** Cores that everything else may use before a row is only a lower bound. */
-  private static final double DISTURBED = 0.1;
-
   private Report() {}
 
   /** {@code {scenario: {system: {metric: number}}}}. */
@@ -151,7 +148,9 @@ final class Report {
                     "**%s WAS NOT RUN: %s.**%n%n".formatted(system.toUpperCase(Locale.ROOT), why)));
     facts.forEach((name, value) -> page.append("- %s: %s%n".formatted(name, value)));
     page.append("- PostgreSQL, the same for all: ").append(listed(postgres)).append("\n\n");
-    page.append("## Targets\n\nAll of Carillon, compared with others in this very run.\n\n");
+    page.append(
+        "What each scenario does, who takes part and how to run one alone: [bench](../README.md)."
+            + "\n\n## Targets\n\nAll of Carillon, compared with others in this very run.\n\n");
     page.append(lines(Targets.rows(results, bigBurst), 2)).append('\n');
     page.append(disturbed(results));
     page.append(
@@ -166,15 +165,14 @@ final class Report {
   private static String disturbed(Results results) {
     List<String> rows = new ArrayList<>();
     results.forEach(
-        (row, figures) -> {
-          Double other = figures.get(Metric.OTHER);
-          if (other != null && other > DISTURBED) {
+        (row, _) -> {
+          if (results.isDisturbed(row.scenario(), row.system())) {
             rows.add("%s of %s".formatted(row.scenario(), row.system()));
           }
         });
     return rows.isEmpty()
         ? ""
-        : "**Disturbed by other programs, so not to be compared: %s.**%n%n"
+        : "**Disturbed by other programs, so not to be compared: %s.** A target in brackets rests on one of these.%n%n"
             .formatted(String.join(", ", rows));
   }
 

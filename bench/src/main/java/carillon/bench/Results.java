@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Results {
 
+  /** Cores that everything else may use before a row is only a lower bound. */
+  private static final double DISTURBED = 0.1;
+
   private final Map<String, Map<String, Figures>> all = new LinkedHashMap<>();
   private final Map<Row, String> remarks = new LinkedHashMap<>();
   private final Map<String, String> settings = new LinkedHashMap<>();
@@ -72,6 +75,12 @@ final class Results {
   @Nullable Double get(String scenario, String system, Metric metric) {
     Figures figures = all.getOrDefault(scenario, Map.of()).get(system);
     return figures == null ? null : figures.get(metric);
+  }
+
+  /** Whether other programs had so much of the machine meanwhile that a row proves nothing. */
+  boolean isDisturbed(String scenario, String system) {
+    Double other = get(scenario, system, Metric.OTHER);
+    return other != null && other > DISTURBED;
   }
 
   /** Every row: what was measured, and its figures. */

@@ -5,11 +5,15 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The limit: what any scheduler that keeps its tasks and records each transition has to write,
- * written by the same statements in a loop inside PostgreSQL, and nothing else.
+ * The limit: what Carillon writes for tasks that complete, into Carillon's own tables, by a loop
+ * inside PostgreSQL, and nothing else: no program, no wire, no parsing, and none of what a
+ * scheduler must find out before it writes.
  */
 final class SqlLimit implements Worker {
 
@@ -18,104 +22,90 @@ final class SqlLimit implements Worker {
 
   /** As Carillon's own connections: statistics of a queue are old as soon as they are taken. */
   private static final String PLANS =
-      "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+      "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+          + " SET enable_incremental_sort = off; SET max_parallel_workers_per_gather = 0;"
+          + " SET plan_cache_mode = force_generic_plan";
 
-  /** What a drain touches of Carillon's own tables, with the same indexes on it. */
-  private static final String TABLES =
+  /** The key of a claim's row keeps its node's. */
+  private static final String NODE =
       """
-      CREATE TYPE task_state AS ENUM ('PENDING', 'RUNNING', 'COMPLETED');
-      CREATE TABLE task (
-          tenant      int NOT NULL,
-          id          uuid NOT NULL,
-          lane        int NOT NULL,
-          state       task_state NOT NULL,
-          ready_at    timestamptz,
-          due_at      timestamptz NOT NULL,
-          created_at  timestamptz NOT NULL,
-          version     int NOT NULL DEFAULT 1,
-          attempt     int NOT NULL DEFAULT 0,
-          fence       int NOT NULL DEFAULT 0,
-          claim       uuid,
-          leased_by   text,
-          started_at  timestamptz,
-          finished_at timestamptz,
-          payload     text NOT NULL,
-          PRIMARY KEY (tenant, id)
-      ) WITH (fillfactor = 70);
-      CREATE INDEX task_queue ON task (lane, ready_at) WHERE ready_at IS NOT NULL;
-      CREATE TABLE transition (
-          tenant     int NOT NULL,
-          task       uuid NOT NULL,
-          at         timestamptz NOT NULL,
-          from_state task_state NOT NULL,
-          to_state   task_state NOT NULL,
-          fence      int NOT NULL,
-          who        text NOT NULL
-      );
-      CREATE INDEX transition_task ON transition (tenant, task);
+      INSERT INTO carillon.node (id, label, roles, version, lease_until)
+      VALUES ('sql', 'sql', '{}', '', 'infinity')
       """;
 
   /**
-   * All in the server: no program, no wire, no parsing. Claims and ends are transactions of their
-   * own, because whoever crashes between them must be found out.
+   * Claims and ends are transactions of their own, because whoever crashes between them must be
+   * found out. A claim sets the columns that WorkQueue.claimDue sets and leaves one row in claim;
+   * an end sets those of Endings.complete and removes that row. It goes on where it was in the
+   * index, as a lane's cursor does.
    */
   private static final String DRAIN =
       """
       CREATE PROCEDURE drain(this_lane int, batch int, INOUT drained bigint) LANGUAGE plpgsql AS $$
       DECLARE
           this_claim uuid;
+          from_at    timestamptz := '-infinity';
           ids        uuid[];
       BEGIN
           LOOP
               this_claim := gen_random_uuid();
               WITH due AS MATERIALIZED (
-                  SELECT ctid AS row_id
-                  FROM task
+                  SELECT ctid AS row_id, ready_at
+                  FROM carillon.task_{slot}
                   WHERE lane = this_lane
+                    AND ready_at >= from_at
                     AND ready_at <= (SELECT clock_timestamp())
                   ORDER BY ready_at
                   LIMIT batch
                   FOR UPDATE SKIP LOCKED
               ), taken AS (
-                  UPDATE task t
+                  UPDATE carillon.task_{slot} t
                   SET state = 'RUNNING',
                       ready_at = NULL,
-                      version = version + 1,
-                      attempt = attempt + 1,
-                      fence = fence + 1,
+                      version = t.version + 1,
+                      attempt = t.attempt + 1,
+                      fence = t.fence + 1,
                       claim = this_claim,
-                      leased_by = 'node-1',
-                      started_at = clock_timestamp()
+                      leased_by = 'sql',
+                      lease_until = NULL,
+                      started_at = clock_timestamp(),
+                      status = NULL,
+                      failure = NULL,
+                      error = NULL,
+                      output = NULL,
+                      request = NULL
                   FROM due
                   WHERE t.ctid = due.row_id
-                  RETURNING t.tenant, t.id, t.fence, t.started_at
-              ), trail AS (
-                  INSERT INTO transition (tenant, task, at, from_state, to_state, fence, who)
-                  SELECT tenant, id, started_at, 'PENDING', 'RUNNING', fence, 'node-1'
+                    AND t.state = 'PENDING'
+                  RETURNING t.tenant, t.id, t.slot, due.ready_at
+              ), claimed AS (
+                  INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+                  SELECT this_claim, 'sql', slot, array_agg(tenant), array_agg(id)
                   FROM taken
+                  GROUP BY slot
               )
-              SELECT array_agg(id)
-              INTO ids
+              SELECT array_agg(id), max(ready_at)
+              INTO ids, from_at
               FROM taken;
               COMMIT;
               EXIT WHEN ids IS NULL;
 
-              WITH done AS (
-                  UPDATE task t
-                  SET state = 'COMPLETED',
-                      version = version + 1,
-                      claim = NULL,
-                      finished_at = clock_timestamp()
-                  FROM unnest(ids) AS f (id)
-                  WHERE t.tenant = 1
-                    AND t.id = f.id
-                    AND t.state = 'RUNNING'
-                    AND t.claim = this_claim
-                  RETURNING t.tenant, t.id, t.fence
-              )
-              INSERT INTO transition (tenant, task, at, from_state, to_state, fence, who)
-              SELECT tenant, id, clock_timestamp(), 'RUNNING', 'COMPLETED', fence, 'node-1'
-              FROM done;
+              UPDATE carillon.task_{slot}
+              SET state = 'COMPLETED',
+                  finished_at = clock_timestamp(),
+                  version = version + 1,
+                  claim = NULL,
+                  lease_until = NULL,
+                  status = NULL,
+                  output = NULL,
+                  request = NULL,
+                  progress = NULL
+              WHERE tenant = 1
+                AND id = ANY (ids)
+                AND state = 'RUNNING'
+                AND claim = this_claim;
+              DELETE FROM carillon.claim
+              WHERE id = this_claim;
               COMMIT;
               drained := drained + cardinality(ids);
           END LOOP;
@@ -124,17 +114,28 @@ final class SqlLimit implements Worker {
       """;
 
   private final Database database;
+  private final LocalDate day;
   private final AtomicLong finished = new AtomicLong();
   private int loads;
 
-  private SqlLimit(Database database) {
+  private SqlLimit(Database database, LocalDate day) {
     this.database = database;
+    this.day = day;
   }
 
+  /**
+   * @param database in which a Carillon has been, and left its tables
+   */
   static SqlLimit start(Database database) throws SQLException {
-    database.execute(TABLES);
-    database.execute(DRAIN);
-    return new SqlLimit(database);
+    SqlLimit limit = new SqlLimit(database, LocalDate.now(ZoneOffset.UTC));
+    database.execute("SELECT carillon.make_slot('" + limit.day + "')");
+    database.execute(NODE);
+    database.execute(limit.inSlot(DRAIN));
+    return limit;
+  }
+
+  private String inSlot(String sql) {
+    return sql.replace("{slot}", day.format(DateTimeFormatter.BASIC_ISO_DATE));
   }
 
   @Override
@@ -144,7 +145,9 @@ final class SqlLimit implements Worker {
 
   @Override
   public String settings() {
-    return "a procedure on %d connections; claim, transitions, commit, end, transitions, commit; batches of %,d; %s"
+    return ("Carillon's own tables; a procedure on %d connections with a lane each: claim, one row"
+            + " for the claim, commit, completion by id = ANY, that row removed, commit;"
+            + " batches of %,d; %s")
         .formatted(CONNECTIONS, BATCH, PLANS);
   }
 
@@ -155,39 +158,47 @@ final class SqlLimit implements Worker {
 
   @Override
   public void load(int tasks) throws SQLException {
-    insert(++loads, "n * interval '0 us'", tasks);
+    insert("interval '0'", tasks);
   }
 
   @Override
   public void loadFuture(int tasks) throws SQLException {
-    insert(++loads, "interval '1 hour' + n * interval '30 days' / " + tasks, tasks);
+    insert("interval '1 hour' + n * interval '30 days' / " + tasks, tasks);
   }
 
-  private void insert(int load, String due, int tasks) throws SQLException {
+  /** To each lane in turn, as slices get them. */
+  private void insert(String due, int tasks) throws SQLException {
+    loads++;
     database.execute(
-        """
-        INSERT INTO task (tenant, id, lane, state, ready_at, due_at, created_at, payload)
-        SELECT 1, uuidv7(n * interval '1 us'), %d, 'PENDING', due, due, clock_timestamp(), '%s'
-        FROM generate_series(1, %d) n
-        CROSS JOIN LATERAL (SELECT clock_timestamp() + %s AS due) d
-        """
-            .formatted(load, Tasks.payload(), tasks, due));
+        inSlot(
+            """
+            INSERT INTO carillon.task_{slot} (tenant, id, slot, lane, ready_at, due_at, created_at, payload)
+            SELECT 1, uuidv7(n * interval '1 us'), '%1$s'::date, %2$d + n %% %3$d, due, due, clock_timestamp(),
+                   '%5$s'
+            FROM generate_series(1, %4$d) n
+            CROSS JOIN LATERAL (SELECT clock_timestamp() + %6$s AS due) d
+            """
+                .formatted(day, lane(0), CONNECTIONS, tasks, Tasks.payload(), due)));
+  }
+
+  private int lane(int connection) {
+    return loads * CONNECTIONS + connection;
   }
 
   @Override
   public void release() {
-    int load = loads;
     for (int i = 0; i < CONNECTIONS; i++) {
-      Thread.ofPlatform().daemon().name("sql-", i).start(() -> drain(load));
+      int lane = lane(i);
+      Thread.ofPlatform().daemon().name("sql-", i).start(() -> drain(lane));
     }
   }
 
-  private void drain(int load) {
+  private void drain(int lane) {
     try (Connection connection = database.connect();
         Statement statement = connection.createStatement();
         CallableStatement drain = connection.prepareCall("CALL drain(?, ?, ?)")) {
       statement.execute(PLANS);
-      drain.setInt(1, load);
+      drain.setInt(1, lane);
       drain.setInt(2, BATCH);
       drain.setLong(3, 0);
       drain.registerOutParameter(3, Types.BIGINT);
@@ -206,7 +217,9 @@ final class SqlLimit implements Worker {
 
   @Override
   public double seconds(long tasks) throws SQLException {
-    String completed = " FROM task WHERE state = 'COMPLETED' AND lane = " + loads;
+    String completed =
+        inSlot(" FROM carillon.task_{slot} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND %d")
+            .formatted(lane(0), lane(CONNECTIONS - 1));
     long count = Long.parseLong(database.one("SELECT count(*)" + completed));
     if (count != tasks) {
       throw new IllegalStateException(count + " of " + tasks + " tasks have completed");

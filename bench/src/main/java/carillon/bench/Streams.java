@@ -1,11 +1,13 @@
 package carillon.bench;
 
+import carillon.client.Carillon;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -18,18 +20,38 @@ final class Streams implements AutoCloseable {
   private final LongAdder events = new LongAdder();
   private final AtomicInteger ended = new AtomicInteger();
 
-  /** Half of them of the tenant that has most tasks, the others each of another one. */
+  /**
+   * Half of them of the tenant that has most tasks, every second of these limited to some of its
+   * types; the others each of another tenant. Each has a key of its own, as tabs of people have.
+   */
   static Streams open(CarillonServer carillon, int tabs) throws IOException {
     Streams streams = new Streams();
     try {
       for (int i = 0; i < tabs; i++) {
-        streams.open(carillon.wire(i % 2 == 0 ? null : DashboardData.tenant(i / 2)));
+        streams.open(carillon.wireOf(key(carillon.client(), i)));
       }
       return streams;
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       streams.close();
       throw e;
     }
+  }
+
+  private static String key(Carillon client, int tab) {
+    String name = "tab " + tab;
+    if (tab % 2 == 1) {
+      return key(
+          client.withTenant(DashboardData.tenant(tab / 2)), Map.of("name", name, "role", "viewer"));
+    }
+    return key(
+        client,
+        tab % 4 == 0
+            ? Map.of("name", name, "role", "viewer")
+            : Map.of("name", name, "role", "producer", "types", DashboardData.types(tab)));
+  }
+
+  private static String key(Carillon client, Map<String, ?> asked) {
+    return client.post("/v1/keys", asked).path("key").asString();
   }
 
   private void open(Wire wire) throws IOException {

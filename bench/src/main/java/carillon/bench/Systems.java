@@ -77,8 +77,11 @@ final class Systems {
     return CarillonServer.start(database, directory, serverOptions);
   }
 
-  SqlLimit sql() throws SQLException {
-    return SqlLimit.start(postgres.database());
+  /** A Carillon makes the tables, so they are those of the program beside it. */
+  SqlLimit sql() throws IOException, SQLException {
+    Database database = postgres.database();
+    CarillonServer.start(database, directory, serverOptions).stop();
+    return SqlLimit.start(database);
   }
 
   Peer peer(String name) throws IOException, SQLException {

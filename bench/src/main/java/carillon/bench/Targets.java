@@ -2,13 +2,14 @@ package carillon.bench;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What Carillon wants to reach, and whether a run has shown it. */
 final class Targets {
 
   private static final List<String> HEADINGS =
-      List.of("scenario", "target", "measured", "reached", "stretch", "reached");
+      List.of("scenario", "target", "measured", "reached", "stretch", "reached", "disturbed");
 
   private final Results results;
   private final int bigBurst;
@@ -60,7 +61,18 @@ final class Targets {
     return targets.rows;
   }
 
-  private static final String OWN_DRAIN = "of a drain right before";
+  /**
+   * What a target is about.
+   *
+   * @param restsOn the rows that it was taken from: it is worth no more than these
+   */
+  private record Measured(@Nullable Double value, List<Results.Row> restsOn) {
+    static Measured of(@Nullable Double value, Results.Row... restsOn) {
+      return new Measured(value, List.of(restsOn));
+    }
+  }
+
+  private static final String OWN_DRAIN = "of drains in turns with it";
 
   private void compare() {
     ratio("drain", "drain", "db-scheduler", atLeast(6), null);
@@ -91,37 +103,58 @@ final class Targets {
         new Bound(true, 8_000, "tasks/s"),
         null);
     ratio("pull", "drain", "db-scheduler", atLeast(3), null);
-    add("all of it", "peak memory of the node", peakMemory(), atMost(512, "MB"), 300.0);
+    add(
+        "all of it",
+        "resident memory of a node at its peak, the most of all scenarios",
+        peakMemory(),
+        atMost(512, "MB"),
+        300.0);
   }
 
   private void burst() {
-    Double graphile = results.get("burst", "graphile-worker", Metric.LAST);
+    Results.Row graphile = new Results.Row("burst", "graphile-worker");
     add(
         "burst",
         "last end, of graphile-worker's time",
-        Ratios.of(of("burst", Metric.LAST), graphile),
+        Measured.of(
+            Ratios.of(value(carillon("burst"), Metric.LAST), value(graphile, Metric.LAST)),
+            carillon("burst"),
+            graphile),
         atMost(1.5, "×"),
         null);
-    Double drain = of("drain", Metric.RATE);
+    Double drain = value(carillon("drain"), Metric.RATE);
     add(
         BigBurst.NAME,
         "99.9 %% of %,d started, against what the drain rate allows and 1 s".formatted(bigBurst),
-        drain == null ? null : of(BigBurst.NAME, Metric.P999),
+        Measured.of(
+            drain == null ? null : value(carillon(BigBurst.NAME), Metric.P999),
+            carillon(BigBurst.NAME),
+            carillon("drain")),
         atMost(drain == null ? 0 : bigBurst * 999.0 / drain + 1000, "ms"),
         null);
     add(
         BigBurst.NAME,
         "p99 of another tenant's 200 tasks a second",
-        results.get(BigBurst.NAME, "carillon-others", Metric.P99),
+        Measured.of(
+            results.get(BigBurst.NAME, "carillon-others", Metric.P99), carillon(BigBurst.NAME)),
         atMost(100, "ms"),
         null);
   }
 
-  private @Nullable Double of(String scenario, Metric metric) {
-    return results.get(scenario, "carillon", metric);
+  private static Results.Row carillon(String scenario) {
+    return new Results.Row(scenario, "carillon");
   }
 
-  private @Nullable Double peakMemory() {
+  private @Nullable Double value(Results.Row row, Metric metric) {
+    return results.get(row.scenario(), row.system(), metric);
+  }
+
+  private Measured of(String scenario, Metric metric) {
+    return Measured.of(value(carillon(scenario), metric), carillon(scenario));
+  }
+
+  /** Whatever else runs on the machine: a process has no more memory for that. */
+  private Measured peakMemory() {
     List<Double> peaks = new ArrayList<>();
     results.forEach(
         (row, figures) -> {
@@ -130,43 +163,68 @@ final class Targets {
             peaks.add(peak);
           }
         });
-    return peaks.stream().max(Double::compare).orElse(null);
+    return Measured.of(peaks.stream().max(Double::compare).orElse(null));
   }
 
   /** Carillon's rate as so many times that of another. */
   private void ratio(
       String scenario, String otherScenario, String other, Bound bound, @Nullable Double stretch) {
-    Double reference = results.get(otherScenario, other, Metric.RATE);
+    Results.Row ours = carillon(scenario);
+    Results.Row reference = new Results.Row(otherScenario, other);
     String what = otherScenario.equals(scenario) ? other : other + "'s " + otherScenario;
-    add(scenario, "of " + what, Ratios.of(of(scenario, Metric.RATE), reference), bound, stretch);
+    add(
+        scenario,
+        "of " + what,
+        Measured.of(
+            Ratios.of(value(ours, Metric.RATE), value(reference, Metric.RATE)), ours, reference),
+        bound,
+        stretch);
   }
 
   private void stretchOnly(String scenario, String what, Bound stretch) {
-    Double measured = of(scenario, Metric.RATE);
+    row(scenario, what, of(scenario, Metric.RATE), null, stretch);
+  }
+
+  private void add(
+      String scenario, String what, Measured measured, Bound bound, @Nullable Double stretch) {
+    Bound further = stretch == null ? null : bound.to(stretch);
+    row(scenario, what + " " + bound, measured, bound, further);
+  }
+
+  private void row(
+      String scenario,
+      String what,
+      Measured measured,
+      @Nullable Bound bound,
+      @Nullable Bound stretch) {
+    Double value = measured.value();
+    Bound shown = bound == null ? stretch : bound;
+    String disturbed = value == null ? "" : disturbed(measured);
     rows.add(
         List.of(
             scenario,
             what,
-            measured == null ? "not measured" : stretch.with(measured),
-            "",
-            stretch.toString(),
-            measured == null ? "" : stretch.reached(measured)));
+            value == null || shown == null ? "not measured" : shown.with(value),
+            verdict(bound, value, disturbed),
+            stretch == null ? "" : stretch.toString(),
+            verdict(stretch, value, disturbed),
+            disturbed));
   }
 
-  private void add(
-      String scenario,
-      String what,
-      @Nullable Double measured,
-      Bound bound,
-      @Nullable Double stretch) {
-    Bound further = stretch == null ? null : bound.to(stretch);
-    rows.add(
-        List.of(
-            scenario,
-            what + " " + bound,
-            measured == null ? "not measured" : bound.with(measured),
-            measured == null ? "" : bound.reached(measured),
-            further == null ? "" : further.toString(),
-            further == null || measured == null ? "" : further.reached(measured)));
+  /** In brackets where it is not proven. */
+  private static String verdict(@Nullable Bound bound, @Nullable Double value, String disturbed) {
+    if (bound == null || value == null) {
+      return "";
+    }
+    String reached = bound.reached(value);
+    return disturbed.isEmpty() ? reached : "(" + reached.replace("*", "") + ")";
+  }
+
+  /** Those that it rests on and that had not the whole machine. */
+  private String disturbed(Measured measured) {
+    return measured.restsOn().stream()
+        .filter(row -> results.isDisturbed(row.scenario(), row.system()))
+        .map(row -> row.scenario() + " of " + row.system())
+        .collect(Collectors.joining(", "));
   }
 }

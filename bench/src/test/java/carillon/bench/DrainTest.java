@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DrainTest {
@@ -20,10 +22,29 @@ class DrainTest {
   }
 
   @Test
-  void what_is_disturbed_is_compared_with_a_drain_right_before() throws Exception {
-    Figures figures = Drain.GROWTH.run(new FakeWorker(1, 1, 1, 4, 4, 4), stage);
+  void what_is_disturbed_takes_turns_with_a_drain_that_is_not() throws Exception {
+    FakeWorker worker = new FakeWorker(1, 4, 2, 5, 3, 6);
 
+    Figures figures = Drain.SNAPSHOT.run(worker, stage);
+
+    assertThat(worker.underSnapshot).containsExactly(false, true, false, true, false, true);
+    assertThat(figures.get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 5.0);
+    assertThat(figures.get(Metric.BASE)).isEqualTo(Sizes.FULL.drain() / 2.0);
+    assertThat(figures.get(Metric.RATIO)).isEqualTo(0.4);
+  }
+
+  @Test
+  void a_drain_beside_the_future_takes_turns_with_another_one_without() throws Exception {
+    FakeWorker grown = new FakeWorker(4, 4, 4);
+    FakeWorker alone = new FakeWorker(1, 1, 1);
+
+    Figures figures = new Growth(() -> alone).run(grown, stage);
+
+    assertThat(grown.future).isEqualTo(Sizes.FULL.future());
+    assertThat(alone.future).isZero();
+    assertThat(alone.isClosed).isTrue();
     assertThat(figures.get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 4.0);
+    assertThat(figures.get(Metric.BASE)).isEqualTo((double) Sizes.FULL.drain());
     assertThat(figures.get(Metric.RATIO)).isEqualTo(0.25);
   }
 
@@ -34,6 +55,10 @@ class DrainTest {
     private int drains;
     private long loaded;
     private long finished;
+    private long future;
+    private boolean isHeld;
+    private boolean isClosed;
+    private final List<Boolean> underSnapshot = new ArrayList<>();
 
     FakeWorker(int... seconds) {
       this.seconds = seconds;
@@ -45,7 +70,9 @@ class DrainTest {
     }
 
     @Override
-    public void loadFuture(int tasks) {}
+    public void loadFuture(int tasks) {
+      future += tasks;
+    }
 
     @Override
     public void release() {
@@ -59,6 +86,7 @@ class DrainTest {
 
     @Override
     public double seconds(long tasks) {
+      underSnapshot.add(isHeld);
       return seconds[drains++];
     }
 
@@ -100,10 +128,13 @@ class DrainTest {
 
     @Override
     public Snapshot holdSnapshot() {
-      return () -> {};
+      isHeld = true;
+      return () -> isHeld = false;
     }
 
     @Override
-    public void close() {}
+    public void close() {
+      isClosed = true;
+    }
   }
 }

@@ -91,6 +91,7 @@ class ReportTest {
             "## Targets",
             "of sql ≥ 0.60 ×",
             "not to be compared: pull of carillon.**",
+            "(../README.md)",
             "- sql: a loop\n",
             "How it is done.",
             "rate.svg");

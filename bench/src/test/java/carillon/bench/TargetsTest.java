@@ -28,10 +28,10 @@ class TargetsTest {
     rate("drain", "sql", 140_000);
 
     assertThat(row("drain", "db-scheduler"))
-        .containsExactly("drain", "of db-scheduler ≥ 6.00 ×", "7.00 ×", "yes", "", "");
+        .containsExactly("drain", "of db-scheduler ≥ 6.00 ×", "7.00 ×", "yes", "", "", "");
     assertThat(row("drain", "graphile-worker"))
         .containsExactly(
-            "drain", "of graphile-worker ≥ 0.80 ×", "0.88 ×", "yes", "≥ 1.10 ×", "**no**");
+            "drain", "of graphile-worker ≥ 0.80 ×", "0.88 ×", "yes", "≥ 1.10 ×", "**no**", "");
     assertThat(row("drain", "sql").get(3)).isEqualTo("**no**");
   }
 
@@ -49,7 +49,7 @@ class TargetsTest {
     results.add("lateness", "carillon", new Figures().with(new Times(1, 4, 60)));
 
     assertThat(row("lateness", "p99"))
-        .containsExactly("lateness", "p99 ≤ 5.0 ms", "4.0 ms", "yes", "≤ 3.0 ms", "**no**");
+        .containsExactly("lateness", "p99 ≤ 5.0 ms", "4.0 ms", "yes", "≤ 3.0 ms", "**no**", "");
     assertThat(row("lateness", "max").get(3)).isEqualTo("**no**");
   }
 
@@ -72,6 +72,20 @@ class TargetsTest {
     results.add("drain", "pg-boss", new Figures().with(Metric.RSS_PEAK, 900));
 
     assertThat(row("all of it", "memory")).containsSequence("320 MB", "yes", "≤ 300 MB", "**no**");
+  }
+
+  @Test
+  void what_rests_on_a_disturbed_row_is_in_brackets() {
+    rate("drain", "carillon", 70_000);
+    rate("drain", "db-scheduler", 10_000);
+    results.add(
+        "drain",
+        "graphile-worker",
+        new Figures().with(Metric.RATE, 80_000).with(Metric.OTHER, 0.11));
+
+    assertThat(row("drain", "graphile-worker"))
+        .endsWith("(yes)", "≥ 1.10 ×", "(no)", "drain of graphile-worker");
+    assertThat(row("drain", "db-scheduler")).endsWith("yes", "", "", "");
   }
 
   @Test

@@ -34,6 +34,10 @@ final class Dashboard
   private @Nullable String tenant;
   private @Nullable Carillon carillon;
   private @Nullable BrowserContext context;
+
+  /** A tab that stays open, so that the process of the others does: see {@link Site}. */
+  private @Nullable Page keeper;
+
   private @Nullable Page page;
   private final Complaints complaints = new Complaints();
 
@@ -67,7 +71,7 @@ final class Dashboard
         assertThat(complaints.list()).as("what went wrong unseen").isEmpty();
       }
     } finally {
-      page.context().pages().forEach(Page::close);
+      page.context().pages().stream().filter(each -> !each.equals(keeper)).forEach(Page::close);
     }
   }
 
@@ -111,6 +115,8 @@ final class Dashboard
     if (context == null) {
       context = site().browser().newContext(Look.options());
       context.setDefaultTimeout(Site.PATIENCE_MILLIS);
+      keeper = context.newPage();
+      keeper.navigate(site().url() + "/ui/icon.svg");
       complaints.watch(context);
       this.context = context;
     }

@@ -9,6 +9,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterAll;
@@ -80,6 +81,7 @@ class DeadLettersPageTest {
     assertThat(Parts.toasts(page)).containsText("4 tasks redriven");
     Assertions.assertThat(count("undone", "PENDING")).isEqualTo(4);
     page.getByText("Redrives", exactly()).click();
+    assertThat(page.locator("c-redrives tbody tr").first()).containsText("the target answered 404");
     Parts.button(page.locator("c-redrives tbody tr").first(), "Undo").click();
     Parts.confirm(page, "Undo it");
 
@@ -195,13 +197,17 @@ class DeadLettersPageTest {
     kill("searched", 2);
     Page page = dashboard.open("/dead-letters?view=letters");
 
-    page.getByLabel("Error contains").fill("nothing like this");
+    page.getByLabel("Error or answer contains").fill("nothing like this");
     Parts.button(page, "Filter").click();
     assertThat(page.locator("main .empty")).containsText("Nothing matches");
-    page.getByLabel("Error contains").fill("404");
+    page.getByLabel("Error or answer contains").fill("404");
     page.getByLabel("Type").fill("searched");
     Parts.button(page, "Filter").click();
+    assertThat(Parts.rows(page, "searched-")).hasCount(2);
+    page.getByLabel("Error or answer contains").fill("No Searched"); // what the target said with it
+    Parts.button(page, "Filter").click();
 
+    assertThat(page).hasURL(Pattern.compile("error=No\\+Searched"));
     assertThat(Parts.rows(page, "searched-")).hasCount(2);
   }
 

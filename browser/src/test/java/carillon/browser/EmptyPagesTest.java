@@ -31,6 +31,18 @@ class EmptyPagesTest {
   }
 
   @Test
+  void nobody_is_taught_a_command_that_the_key_may_not_run() {
+    String key = dashboard.newKey("producer", "Invoices", "invoice");
+    Page page = dashboard.open("/overview", Look.LIGHT, key);
+    assertThat(Parts.main(page)).containsText("\"type\": \"invoice\"");
+
+    Dashboard.go(page, "/schedules");
+
+    assertThat(page.locator("main .empty")).containsText("No schedules of this key’s types");
+    assertThat(Parts.main(page)).not().containsText("curl");
+  }
+
+  @Test
   void no_dead_letters_is_good_news() {
     Page page = dashboard.open("/dead-letters");
 

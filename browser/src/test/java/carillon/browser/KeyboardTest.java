@@ -47,6 +47,10 @@ class KeyboardTest {
       assertThat(page).hasTitle(place.substring(2) + " · Carillon");
       assertThat(Parts.heading(page)).isFocused();
     }
+    Dashboard.go(page, "/nowhere?x=1");
+    assertThat(page).hasTitle("No such page · Carillon");
+    assertThat(Parts.main(page)).containsText("#/nowhere?x=1");
+    Axe.check(page, "no such page");
   }
 
   @Test
@@ -92,6 +96,7 @@ class KeyboardTest {
     page.keyboard().press("Enter");
 
     assertThat(Parts.main(page)).containsText("Completed");
+    assertThat(Parts.heading(page)).isFocused(); // the button is gone
   }
 
   @ParameterizedTest

@@ -49,6 +49,8 @@ class SchedulesPageTest {
     page.getByLabel("Name").fill("standup");
     page.getByLabel("Expression").fill("61 * * * *");
     assertThat(preview).containsText("would not fire");
+    page.getByLabel("Expression").fill("0 0 31 2 *");
+    assertThat(preview).containsText("It would not fire: none of its months");
     page.getByLabel("Expression").fill("30 2 * * *");
     page.getByLabel("Time zone").fill("Europe/Berlin");
     assertThat(preview).containsText("02:30");

@@ -6,6 +6,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -68,7 +69,7 @@ class SignInTest {
     Dashboard.leave(page, "/types");
 
     assertThat(page.getByLabel("API key")).isVisible();
-    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("revoked");
+    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired, was revoked");
   }
 
   @Test
@@ -91,10 +92,44 @@ class SignInTest {
     page.getByLabel("Tenant").selectOption(dashboard.tenant());
 
     assertThat(Parts.main(page)).containsText("mine");
+    String later = dashboard.tenant() + "-later";
+    dashboard.admin().put("/v1/tenants/" + later, Map.of());
+    page.evaluate("() => dispatchEvent(new Event('focus'))"); // back from where it was made
+    assertThat(page.getByLabel("Tenant")).containsText(later);
     page.close();
     Page own = dashboard.open("/types");
     assertThat(own.getByLabel("Tenant")).hasCount(0);
     assertThat(Parts.link(own, "Cluster")).hasCount(0);
+    assertThat(own).hasURL(Pattern.compile("#/types$"));
+  }
+
+  @Test
+  void an_address_names_the_tenant_and_whoever_opens_it_looks_at_that_one() {
+    dashboard.expect(403);
+    dashboard.expect(404);
+    dashboard.carillon().put("/v1/types/sent", Map.of());
+    String tenant = dashboard.tenant();
+    Page page = dashboard.open("/types?tenant=" + tenant, Look.LIGHT, dashboard.adminKey());
+    assertThat(Parts.main(page)).containsText("sent");
+    assertThat(page.getByLabel("Tenant")).hasValue(tenant);
+
+    Parts.link(page, "Schedules").click();
+    assertThat(page).hasURL(Pattern.compile("#/schedules\\?tenant=" + tenant));
+    page.getByLabel("Tenant").selectOption("default");
+    assertThat(page).hasURL(Pattern.compile("#/schedules\\?tenant=default"));
+    page.goBack();
+    assertThat(page.getByLabel("Tenant")).hasValue(tenant);
+    Dashboard.leave(page, "/types?tenant=nobody");
+    assertThat(Parts.alert(page)).containsText("sees no tenant");
+    Parts.link(page, "Types").click();
+    assertThat(Parts.main(page)).containsText("sent");
+    assertThat(Parts.link(page, "sent")).hasAttribute("href", "#/types/sent?tenant=" + tenant);
+    page.close();
+
+    Page own = dashboard.open("/types");
+    Dashboard.leave(own, "/types?tenant=default");
+    assertThat(Parts.alert(own)).containsText("sees no tenant “default”");
+    assertThat(Parts.main(own)).not().containsText("sent");
   }
 
   @Test
@@ -102,9 +137,11 @@ class SignInTest {
     dashboard.expect(503);
     Page page = dashboard.open("/types");
     page.route("**/v1/me", SignInTest::refuse, new Page.RouteOptions().setTimes(1));
+    page.clock().install();
     page.reload();
 
     assertThat(Parts.button(page, "Try again")).isVisible();
+    page.clock().fastForward(5_000);
     assertThat(page).hasTitle("Types · Carillon"); // by itself
     assertThat(Parts.alert(page)).hasCount(0);
   }

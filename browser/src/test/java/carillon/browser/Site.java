@@ -37,6 +37,19 @@ final class Site implements AutoCloseable {
 
   private static final String KEY = System.getProperty("carillon.browser.key", "");
 
+  /**
+   * Its sandbox does not work for root, /dev/shm is small in containers, and there is no GPU to
+   * draw with. A tab that has a process of its own compiles all scripts again: one process for all
+   * tabs of a class takes half the work.
+   */
+  private static final List<String> FLAGS =
+      List.of(
+          "--no-sandbox",
+          "--disable-dev-shm-usage",
+          "--disable-gpu",
+          "--process-per-site",
+          "--renderer-process-limit=1");
+
   /** What the program said, for who looks into a failure. */
   private static final Path LOG = Path.of("target/server.log");
 
@@ -52,14 +65,10 @@ final class Site implements AutoCloseable {
     Map<String, String> environment = new HashMap<>(System.getenv());
     environment.put("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
     this.playwright = Playwright.create(new Playwright.CreateOptions().setEnv(environment));
-    // Its sandbox does not work for root; /dev/shm is small in containers.
     this.browser =
         playwright
             .chromium()
-            .launch(
-                new BrowserType.LaunchOptions()
-                    .setExecutablePath(chromium)
-                    .setArgs(List.of("--no-sandbox", "--disable-dev-shm-usage")));
+            .launch(new BrowserType.LaunchOptions().setExecutablePath(chromium).setArgs(FLAGS));
   }
 
   static Site of(ExtensionContext context) {

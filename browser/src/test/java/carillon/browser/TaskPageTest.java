@@ -89,6 +89,7 @@ class TaskPageTest {
     assertThat(Parts.heading(page)).containsText("Dead");
     assertThat(page.locator("section.why")).containsText("the target answered 500");
     assertThat(page.locator("section.why")).containsText("no tax rate");
+    assertThat(page.locator("section[aria-label=Facts]")).containsText("3 of 3 every 100 ms");
     assertThat(page.locator("ol.story > li", containing("Attempt"))).hasCount(3);
     assertThat(page.locator("ol.story > li").last()).containsText("Created");
     page.locator("ol.story summary").first().click();
@@ -169,6 +170,24 @@ class TaskPageTest {
   }
 
   @Test
+  void a_target_is_shown_without_what_is_named_like_a_secret() {
+    Map<String, Object> http =
+        Map.of(
+            "url",
+            receiver.url("/there?token=s3cret&page=1"),
+            "headers",
+            Map.of("Authorization", "Bearer s3cret", "X-Region", "north"));
+    UUID id = create(NewTask.of("kept").delay(Duration.ofHours(5)).target(Map.of("http", http)));
+    Page page = dashboard.open("/tasks/" + id);
+    Locator facts = page.locator("section.card dl.facts").first();
+
+    assertThat(facts).containsText("/there?token=(hidden)&page=1");
+    assertThat(facts).containsText("Authorization: (hidden)");
+    assertThat(facts).containsText("X-Region: north");
+    assertThat(facts).not().containsText("s3cret");
+  }
+
+  @Test
   void a_waiting_task_is_edited() {
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
@@ -182,6 +201,8 @@ class TaskPageTest {
 
     assertThat(Parts.toasts(page)).containsText("Saved");
     assertThat(Parts.heading(page)).containsText("another <b>key</b>");
+    assertThat(page.locator("ol.story > li").first())
+        .containsText("Edited: priority, payload, key by");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(9);
     Assertions.assertThat(read(id).get("payload").toString()).isEqualTo("{\"n\":2}");
   }
@@ -200,6 +221,13 @@ class TaskPageTest {
     assertThat(Parts.dialog(page).getByRole(com.microsoft.playwright.options.AriaRole.ALERT))
         .containsText("Somebody else changed");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(1);
+    Parts.confirm(page, "Cancel");
+    Dashboard.settle(page);
+    Parts.button(page, "Edit").click();
+    assertThat(Parts.dialog(page).getByLabel("Priority")).hasValue("1");
+    Parts.dialog(page).getByLabel("Priority").fill("9");
+    Parts.confirm(page, "Save");
+    assertThat(Parts.toasts(page)).containsText("Saved: priority");
   }
 
   @Test
@@ -229,7 +257,11 @@ class TaskPageTest {
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Cancel").click();
-    Parts.confirm(page, "Cancel");
+    assertThat(Parts.button(Parts.dialog(page), "Keep it")).isFocused();
+    Locator irreversible = Parts.button(Parts.dialog(page), "Cancel the task");
+    irreversible.focus();
+    assertThat(irreversible).hasCSS("background-color", "rgb(179, 38, 30)");
+    Parts.confirm(page, "Keep it");
     Assertions.assertThat(read(id).get("status").asString()).isEqualTo("PENDING");
     Parts.button(page, "Cancel").click();
     Parts.confirm(page, "Cancel the task");
@@ -244,6 +276,8 @@ class TaskPageTest {
     Page page = dashboard.open("/tasks/" + id);
     assertThat(Parts.heading(page)).containsText("Pending");
 
+    dashboard.carillon().patch("/v1/tasks/" + id, Map.of("key", "renamed"));
+    assertThat(Parts.heading(page)).containsText("renamed");
     dashboard.carillon().cancel(id);
 
     assertThat(Parts.heading(page)).containsText("Cancelled");

@@ -110,7 +110,7 @@ class TasksPageTest {
     Parts.button(page, "Filters").click();
     Locator form = page.locator("c-filters");
     form.getByLabel("Type").fill("lost");
-    form.getByLabel("Last error contains").fill("404");
+    form.getByLabel("Last error or answer contains").fill("404");
     form.getByLabel("Metadata").fill("half=even");
     Parts.button(page, "Filter").click();
     assertThat(rows(page)).hasCount(2);
@@ -118,6 +118,9 @@ class TasksPageTest {
 
     page.locator("a.chip", new Page.LocatorOptions().setHasText("half")).click();
     assertThat(rows(page)).hasCount(4);
+    form.getByLabel("Due before").fill("2099-01-01T00:00");
+    Parts.button(page, "Filter").click();
+    assertThat(page.locator(".bulk")).containsText("not by schedule or due time");
     form.getByLabel("Due before").fill("2020-01-01T00:00");
     Parts.button(page, "Filter").click();
 
@@ -196,6 +199,31 @@ class TasksPageTest {
   }
 
   @Test
+  void what_could_not_be_fetched_is_fetched_when_the_server_is_back() {
+    Page page = dashboard.open("/types");
+    page.route("**/v1/tasks?*", route -> route.abort("aborted"));
+    page.route("**/ui/pages/type.js", route -> route.abort("aborted"));
+    Dashboard.leave(page, "/tasks?type=found");
+    assertThat(Parts.alert(page)).containsText("cannot be reached");
+    page.unroute("**/v1/tasks?*");
+    connectAgain(page);
+    assertThat(rows(page).first()).containsText("Completed");
+    assertThat(Parts.alert(page)).hasCount(0);
+
+    Dashboard.leave(page, "/types/found");
+    assertThat(Parts.alert(page)).containsText("could not be loaded");
+    page.unroute("**/ui/pages/type.js");
+    connectAgain(page);
+
+    assertThat(page).hasTitle("found · Carillon");
+    assertThat(Parts.alert(page)).hasCount(0);
+  }
+
+  private static void connectAgain(Page page) {
+    page.evaluate("async () => (await import('/ui/live.js')).live.start()");
+  }
+
+  @Test
   void those_that_are_picked_are_cancelled() {
     many("picked", 3, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=picked");
@@ -219,7 +247,13 @@ class TasksPageTest {
     page.getByText("All that match …").click();
     Parts.button(page, "Cancel").click();
     assertThat(Parts.dialog(page)).containsText("30 tasks");
+    assertThat(Parts.button(Parts.dialog(page), "Keep them")).isFocused();
+    List<Route> held = new ArrayList<>();
+    page.route("**/v1/tasks/cancel", held::add);
     Parts.confirm(page, "Cancel them");
+    assertThat(Parts.dialog(page)).containsText("0 of 30");
+    page.waitForCondition(() -> !held.isEmpty());
+    held.getFirst().resume();
 
     assertThat(Parts.toasts(page)).containsText("30 tasks cancelled");
     Assertions.assertThat(count("type=swept&status=PENDING")).isEqualTo(30);
@@ -261,7 +295,8 @@ class TasksPageTest {
   }
 
   @Test
-  void every_status_has_a_tab() {
+  void every_status_has_a_tab_and_no_other_is_left_out_in_silence() {
+    dashboard.expect(422);
     Page page = dashboard.open("/tasks");
     for (String status :
         new String[] {"Pending", "Running", "Completed", "Dead", "Cancelled", "Expired", "All"}) {
@@ -269,6 +304,9 @@ class TasksPageTest {
       assertThat(page.locator("nav.tabs a[aria-current=page]")).containsText(status);
       Dashboard.settle(page);
     }
+    Dashboard.go(page, "/tasks?status=dead");
+    assertThat(Parts.alert(page)).containsText("is not a status");
+    assertThat(rows(page)).hasCount(0);
   }
 
   @Test

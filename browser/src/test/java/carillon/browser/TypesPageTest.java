@@ -5,6 +5,7 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.assertj.core.api.Assertions;
@@ -47,6 +48,25 @@ class TypesPageTest {
     Assertions.assertThat(http.get("headers").get("X-Two").asString()).isEqualTo("a: b");
     Assertions.assertThat(read("hook").get("retry").get("maxAttempts").asInt()).isEqualTo(7);
     Assertions.assertThat(read("hook").get("timeout").asString()).isEqualTo("PT45S");
+  }
+
+  @Test
+  void what_is_not_there_is_not_asked_for_again_and_again() {
+    dashboard.expect(404);
+    Page page = dashboard.open("/types");
+    List<String> asked = new ArrayList<>();
+    page.onRequest(request -> asked.add(request.url()));
+    page.clock().install();
+    Dashboard.leave(page, "/types/none");
+    assertThat(Parts.alert(page)).isVisible();
+    List<String> before = List.copyOf(asked);
+
+    page.clock().fastForward(12_000);
+    page.evaluate("() => fetch('/health/live')");
+
+    Assertions.assertThat(before).anyMatch(url -> url.endsWith("/v1/types/none/stats"));
+    Assertions.assertThat(asked.subList(before.size(), asked.size()))
+        .noneMatch(url -> url.contains("/v1/types/none"));
   }
 
   @Test
@@ -134,13 +154,16 @@ class TypesPageTest {
   void a_pause_by_somebody_else_is_seen() {
     put("elsewhere");
     dashboard.carillon().enqueue(NewTask.of("elsewhere"));
-    Page one = dashboard.open("/types/elsewhere");
+    Page one = dashboard.open("/types");
+    one.clock().install();
+    Dashboard.go(one, "/types/elsewhere");
     Page list = dashboard.open("/types");
     assertThat(Parts.rows(list, "elsewhere")).not().containsText("Paused");
 
     dashboard.carillon().post("/v1/types/elsewhere/pause", Map.of());
 
     assertThat(Parts.rows(list, "elsewhere")).containsText("Paused");
+    one.clock().fastForward(10_000);
     assertThat(Parts.heading(one)).containsText("Paused");
     assertThat(Parts.button(one, "Resume")).isVisible();
   }

@@ -32,21 +32,34 @@ public final class Main {
 
   private final Options options;
   private final Path directory;
-  private final String command;
   private final Progress progress;
   private final long began = System.nanoTime();
-  private Map<String, String> facts = Map.of();
+  private final Map<String, String> facts;
 
-  private Main(Options options, Path directory, String arguments) {
+  private Main(Options options, Path directory, String arguments)
+      throws IOException, InterruptedException {
     this.options = options;
     this.directory = directory;
-    this.command = ("chaos/run " + arguments).strip();
+    this.facts = facts(options, arguments);
     long seeds = (long) options.seeds().size() * (options.seconds() + BESIDE_FAULTS_SECONDS);
     this.progress =
         new Progress(
             System.err,
             Boolean.getBoolean("chaos.terminal"),
             seeds + (options.joins() || mutants(options).isEmpty() ? 0 : MUTANTS_SECONDS));
+  }
+
+  /** What was chosen, not only the seeds; nodes that join have a load and a number of their own. */
+  private static Map<String, String> facts(Options options, String arguments)
+      throws IOException, InterruptedException {
+    Map<String, String> facts = Place.facts(("chaos/run " + arguments).strip());
+    if (!options.joins()) {
+      String old = options.oldProgram() == null ? "" : ", one old";
+      facts.put("options", options.shown());
+      facts.put("load", Load.Profile.USUAL.toString());
+      facts.put("nodes", "3 with a lease of 3 s" + old);
+    }
+    return facts;
   }
 
   public static void main(String... arguments)
@@ -103,6 +116,7 @@ public final class Main {
   }
 
   private int run() throws IOException, InterruptedException {
+    System.out.println(facts);
     Report.clear(options.out());
     List<Seed> seeds = new ArrayList<>();
     List<String> errors = new ArrayList<>();
@@ -137,7 +151,7 @@ public final class Main {
     Path place =
         Files.createDirectories(directory.resolve("seed-" + Long.toUnsignedString(number)));
     try (Postgres postgres = Postgres.start(place, BINARIES)) {
-      facts = facts(postgres);
+      facts.put("PostgreSQL", postgres.version());
       Seed seed = Seed.of(number, Run.of(scenario(number), postgres, place, progress));
       progress.done(seed.verdict().failures().size() + " violations");
       return seed;
@@ -151,17 +165,6 @@ public final class Main {
     }
     return Scenario.ofSeed(
         seed, settings, Load.Profile.USUAL, Duration.ofSeconds(options.seconds()), LIVENESS);
-  }
-
-  /** Everything that was chosen, not only the seeds. */
-  private Map<String, String> facts(Postgres postgres)
-      throws IOException, InterruptedException, SQLException {
-    Map<String, String> all = Place.facts(command, postgres.version());
-    all.put("options", options.shown());
-    all.put("load", Load.Profile.USUAL.toString());
-    all.put("nodes", "3 with a lease of 3 s" + (options.oldProgram() == null ? "" : ", one old"));
-    System.out.println(all);
-    return all;
   }
 
   private List<Trials.Trial> trials() throws IOException, InterruptedException {
@@ -212,6 +215,7 @@ public final class Main {
     Cluster.Settings settings =
         Cluster.Settings.of(Program.built(ROOT)).with(JOIN_NODES, List.of());
     try (Postgres postgres = Postgres.start(directory, BINARIES)) {
+      facts.put("PostgreSQL", postgres.version());
       History history =
           Run.of(
               Scenario.directed(
@@ -221,12 +225,7 @@ public final class Main {
               progress,
               joins);
       JoinsReport report =
-          new JoinsReport(
-              joins.changes(),
-              history,
-              Verdict.on(history),
-              length.toSeconds(),
-              Place.facts(command, postgres.version()));
+          new JoinsReport(joins.changes(), history, Verdict.on(history), length.toSeconds(), facts);
       Files.createDirectories(options.out());
       Files.writeString(options.out().resolve("joins.md"), report.page());
       if (!report.isGood()) {

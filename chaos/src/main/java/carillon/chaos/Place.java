@@ -14,19 +14,13 @@ public final class Place {
 
   private Place() {}
 
-  /**
-   * What everybody wants to know of a run first.
-   *
-   * @param postgres the version of PostgreSQL
-   */
-  public static Map<String, String> facts(String command, String postgres)
-      throws IOException, InterruptedException {
+  /** What everybody wants to know of a run first; asked before it writes into the work tree. */
+  public static Map<String, String> facts(String command) throws IOException, InterruptedException {
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("date", InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).toString());
     facts.put("command", "`" + command + "`");
     facts.put("commit", commit());
     facts.put("Java", Runtime.version().toString());
-    facts.put("PostgreSQL", postgres);
     facts.put(
         "machine",
         "%d cores, Linux %s"

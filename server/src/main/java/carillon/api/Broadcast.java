@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,7 +50,12 @@ final class Broadcast implements AutoCloseable {
   /** What is written may be committed, and so be seen, so much later. */
   private static final Duration OVERLAP = Duration.ofSeconds(2);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  /** In which streams whose clients have gone are found: two passes and what they take. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** The first write to a client that has gone is answered with that, so the second one fails. */
+  private static final int PROBES = 2;
+
   private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
 
   private final Events events;
@@ -58,11 +64,13 @@ final class Broadcast implements AutoCloseable {
   private final DatabaseGate database;
   private final InstantSource clock;
   private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger probes = new AtomicInteger(); // that are still to be sent
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread = Thread.ofPlatform().daemon().name("broadcast").unstarted(this::run);
   private volatile boolean closed;
 
   // Of the thread only.
+  private final Turn probing = new Turn(EVERY);
   private final Turn reading = new Turn(EVERY);
   private final Turn looking = new Turn(STATS);
   private final Turn watching = new Turn(RENEWAL);
@@ -119,11 +127,13 @@ final class Broadcast implements AutoCloseable {
     EventStream stream = new EventStream(caller, callerNow, filter, streams::remove);
     synchronized (this) {
       if (closed || streams.size() >= Limits.STREAMS) {
+        probes.set(PROBES);
         throw tooMany(ErrorCode.OVERLOADED, "this node has as many streams as it may have");
       }
       long ofTenant =
           streams.stream().filter(each -> each.tenant().equals(caller.tenantId())).count();
       if (ofTenant >= Limits.STREAMS_OF_TENANT) {
+        probes.set(PROBES);
         throw tooMany(ErrorCode.TOO_MANY_STREAMS, ErrorCode.TOO_MANY_STREAMS.meaning());
       }
       streams.add(stream);
@@ -163,6 +173,7 @@ final class Broadcast implements AutoCloseable {
       looked.clear();
       return UNTIL_WOKEN;
     }
+    probe(open, now);
     Set<TenantId> tenants = new HashSet<>();
     open.forEach(stream -> tenants.add(stream.tenant()));
     try {
@@ -180,6 +191,14 @@ final class Broadcast implements AutoCloseable {
       LOG.error("streams are told nothing for now", e);
     }
     return EVERY;
+  }
+
+  /** Not by who was refused: however many are, each stream is written to once a second. */
+  private void probe(List<EventStream> open, long now) {
+    if (probing.has(now) && probes.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      open.forEach(EventStream::probe);
+      probing.done(now);
+    }
   }
 
   /** Reads all keys by one statement; while there is no time for that, the others go on. */

@@ -3,12 +3,15 @@ package carillon.api;
 import carillon.model.Slot;
 import carillon.model.TaskState;
 import carillon.store.BulkResult;
+import carillon.store.Slots;
 import carillon.store.TaskFilter;
 import carillon.store.Tasks;
+import carillon.store.Tx;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -34,7 +37,7 @@ final class BulkRoutes {
 
   private Answer cancel(Call call) {
     Asked asked = asked(call, Set.of(TaskState.PENDING, TaskState.RUNNING));
-    return once.run(
+    return walk(
         call,
         tx ->
             asked.isDryRun()
@@ -47,7 +50,7 @@ final class BulkRoutes {
 
   private Answer run(Call call) {
     Asked asked = asked(call, Set.of(TaskState.PENDING));
-    return once.run(
+    return walk(
         call,
         tx ->
             asked.isDryRun()
@@ -56,6 +59,11 @@ final class BulkRoutes {
                     call,
                     tasks.runMatching(
                         tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
+  }
+
+  /** All slots are walked over, and a transaction that has met a dropped one is lost. */
+  private Answer walk(Call call, Function<Tx, Answer> work) {
+    return Slots.whileTheyChange(() -> once.run(call, work));
   }
 
   private static Answer counted(Tasks.Count count, String what) {

@@ -5,7 +5,6 @@ import carillon.model.FailureKind;
 import carillon.store.DeadLetterFilter;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -24,14 +23,6 @@ final class DeadLetterFields {
   private DeadLetterFields() {}
 
   static DeadLetterFilter read(Query query, @Nullable String type) {
-    Map<String, String> metadata = query.startingWith("metadata.");
-    if (metadata.size() > Limits.METADATA_PAIRS) {
-      throw new ApiException(
-          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
-    }
-    if (metadata.containsKey("")) {
-      throw Query.wrong("metadata.", ErrorCode.INVALID_VALUE, "a name must follow the dot");
-    }
     String group = query.text("group", MAX_TEXT);
     if (group != null && !GROUP.matcher(group).matches()) {
       throw Query.wrong("group", ErrorCode.INVALID_VALUE, GROUP_RULE);
@@ -44,7 +35,7 @@ final class DeadLetterFields {
         query.time("diedAfter"),
         query.time("diedBefore"),
         query.someText("key", Limits.KEY_CHARS),
-        metadata,
+        query.metadata(),
         group,
         List.of());
   }

@@ -26,7 +26,7 @@ final class DeadLetterRoutes {
           "diedAfter",
           "diedBefore",
           "key",
-          "metadata.",
+          Query.METADATA,
           "group",
           "limit",
           "cursor",

@@ -34,7 +34,10 @@ public enum ErrorCode {
       400, "Invalid Idempotency-Key", "It is one header of 1 to 255 visible ASCII characters."),
   CREDENTIAL_IN_URL(
       400, "Credential in URL", "Keys go into the Authorization header: URLs are logged."),
-  UNAUTHORIZED(401, "Unauthorized", "A valid key is needed: Authorization: Bearer <key>."),
+  UNAUTHORIZED(
+      401,
+      "Unauthorized",
+      "A valid key is needed, neither expired nor revoked: Authorization: Bearer <key>."),
   MISSING_SCOPE(403, "Missing scope", "The key's role or its list of types does not allow this."),
   TENANT_NOT_ALLOWED(403, "Tenant not allowed", "Only an admin key acts on another tenant."),
   NOT_FOUND(404, "Not found", "There is no such thing in this tenant."),

@@ -11,8 +11,6 @@ final class EventRoutes {
 
   static final String MEDIA_TYPE = "text/event-stream";
 
-  private static final int ID_CHARS = 36;
-
   private final Broadcast broadcast;
 
   EventRoutes(Broadcast broadcast) {
@@ -37,20 +35,21 @@ final class EventRoutes {
   }
 
   private static Set<TaskId> ids(Query query) {
-    String list = query.someText("id", Limits.WATCHED_TASKS * (ID_CHARS + 1));
+    String list = query.someText("id", Limits.REQUEST_LINE_BYTES);
     if (list == null) {
       return Set.of();
     }
+    String[] given = list.split(",", -1);
+    if (given.length > Limits.WATCHED_TASKS) {
+      throw Query.wrong("id", ErrorCode.TOO_LONG, "may have " + Limits.WATCHED_TASKS + " ids");
+    }
     Set<TaskId> ids = new HashSet<>();
-    for (String id : list.split(",", -1)) {
+    for (String id : given) {
       ids.add(
           TaskId.parse(id)
               .orElseThrow(
                   () ->
                       Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id")));
-    }
-    if (ids.size() > Limits.WATCHED_TASKS) {
-      throw Query.wrong("id", ErrorCode.TOO_LONG, "may have " + Limits.WATCHED_TASKS + " ids");
     }
     return ids;
   }

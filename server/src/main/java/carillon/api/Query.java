@@ -29,6 +29,9 @@ final class Query {
 
   static final String EMPTY = "must not be empty; leave it out if it does not matter";
 
+  /** Before the name of a pair; as a parameter, what allows all of them. */
+  static final String METADATA = "metadata.";
+
   private static final Query NONE = new Query(Map.of());
 
   private final Map<String, String> values;
@@ -183,15 +186,22 @@ final class Query {
     };
   }
 
-  /** The parameters that start with the prefix, without it. */
-  Map<String, String> startingWith(String prefix) {
+  /** What {@code metadata.NAME=VALUE} asks for. */
+  Map<String, String> metadata() {
     Map<String, String> found = new TreeMap<>();
     values.forEach(
         (name, value) -> {
-          if (name.startsWith(prefix)) {
-            found.put(name.substring(prefix.length()), value);
+          if (name.startsWith(METADATA)) {
+            found.put(name.substring(METADATA.length()), value);
           }
         });
+    if (found.size() > Limits.METADATA_PAIRS) {
+      throw new ApiException(
+          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
+    }
+    if (found.containsKey("")) {
+      throw wrong(METADATA, ErrorCode.INVALID_VALUE, "a name must follow the dot");
+    }
     return found;
   }
 

@@ -129,6 +129,9 @@ final class RedriveRoutes {
     node.put("id", redrive.id().toString());
     node.put("status", redrive.state().name());
     node.putRawValue("filter", new RawValue(redrive.filter()));
+    if (redrive.groupError() != null) {
+      node.put("groupError", redrive.groupError());
+    }
     node.put("rate", redrive.rate());
     node.put("matched", redrive.matched());
     if (redrive.isAtLeast()) {

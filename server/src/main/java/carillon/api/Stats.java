@@ -33,7 +33,13 @@ import org.jspecify.annotations.Nullable;
 final class Stats {
 
   /** So long what was seen last is told to who cannot look now. */
-  private static final Duration KEPT = Paced.STALEST;
+  private static final Duration KEPT = Paced.LONG;
+
+  /** Of what is so now, however dear it is to look. */
+  private static final Duration STALEST_OF_NOW = Duration.ofSeconds(10);
+
+  /** Of what is added up over an hour: of that, a minute is little. */
+  private static final Duration STALEST_OF_AN_HOUR = Duration.ofMinutes(1);
 
   /** Tenants that are looked at in one turn: others need not wait for all. */
   private static final int SLICE = 200;
@@ -62,21 +68,23 @@ final class Stats {
     this.database = database;
     this.nanoTime = nanoTime;
     this.turns = new OneAtATime(database);
-    this.due = paced(reader::due, Stats::atLeast);
-    this.running = paced(reader::running, Stats::atLeast);
-    this.dead = paced(reader::dead, Stats::atLeast);
-    this.waiting = paced(this::lookWaiting, Stats::waitingAtLeast);
+    this.due = paced(reader::due, Stats::atLeast, STALEST_OF_NOW);
+    this.running = paced(reader::running, Stats::atLeast, STALEST_OF_NOW);
+    this.dead = paced(reader::dead, Stats::atLeast, STALEST_OF_NOW);
+    this.waiting = paced(this::lookWaiting, Stats::waitingAtLeast, STALEST_OF_NOW);
     this.lately =
         paced(
             all -> activity.lately(all, reader.now()),
-            last -> last.orElseGet(() -> Lately.none(reader.now())));
-    this.hours = paced(this::lookHours, last -> last.orElse(Map.of()));
-    this.tenantHours = paced(this::lookTenantHours, last -> last.orElseGet(this::nothing));
+            last -> last.orElseGet(() -> Lately.none(reader.now())),
+            STALEST_OF_NOW);
+    this.hours = paced(this::lookHours, last -> last.orElse(Map.of()), STALEST_OF_AN_HOUR);
+    this.tenantHours =
+        paced(this::lookTenantHours, last -> last.orElseGet(this::nothing), STALEST_OF_AN_HOUR);
   }
 
   private <K, T> Paced<K, T> paced(
-      Function<Set<K>, Map<K, T>> look, Function<Optional<T>, T> otherwise) {
-    return new Paced<>(look, otherwise, reader::now, nanoTime);
+      Function<Set<K>, Map<K, T>> look, Function<Optional<T>, T> otherwise, Duration stalest) {
+    return new Paced<>(look, otherwise, stalest, reader::now, nanoTime);
   }
 
   private static <T> PerType<T> atLeast(Optional<PerType<T>> last) {
@@ -94,14 +102,31 @@ final class Stats {
   /** What waits, and whatever had changed by when is in it. */
   record Waiting(PerType<Long> tasks, @Nullable Instant countedAt) {}
 
+  /** When each part was seen. What waits says so itself. */
+  record SeenAt(Instant due, Instant running, Instant dead, Instant last, Instant hours) {
+
+    Instant first() {
+      return Stats.first(firstOfNow(), last, hours);
+    }
+
+    /** Of what is so now. */
+    Instant firstOfNow() {
+      return Stats.first(due, running, dead);
+    }
+
+    /** Together with other sums of what happened lately. */
+    SeenAt andLast(Instant other) {
+      return new SeenAt(due, running, dead, Stats.first(last, other), hours);
+    }
+  }
+
   /**
    * All that is known of a tenant.
    *
-   * @param at nothing of it, but what waits, was seen earlier
    * @param hours of each type in which anything happened
    */
   record Overview(
-      Instant at,
+      SeenAt seenAt,
       PerType<Due> due,
       PerType<Long> running,
       PerType<Long> dead,
@@ -198,30 +223,49 @@ final class Stats {
   private Map<Viewer, Seen> lookAt(Set<TenantId> tenants) {
     Set<Of> whole = new HashSet<>();
     tenants.forEach(tenant -> whole.add(Of.tenant(tenant)));
-    Map<TenantId, PerType<Due>> dueNow = due.of(tenants);
-    Map<TenantId, PerType<Long>> runningNow = running.of(tenants);
-    Map<TenantId, PerType<Long>> deadNow = dead.of(tenants);
-    Map<TenantId, Waiting> waitingNow = waiting.of(tenants);
-    Map<Of, Lately> latelyNow = lately.of(whole);
-    Map<TenantId, Map<String, Since>> hoursNow = hours.of(tenants);
+    // The dearest by far where there are many types, and whoever is first waits for everything. It
+    // goes by the permit of this look: to ask for another while holding one could be in vain.
+    try (var hoursBeside = new Beside<>(() -> hours.of(tenants))) {
+      return seenNow(
+          tenants,
+          new Parts(
+              due.of(tenants),
+              running.of(tenants),
+              dead.of(tenants),
+              waiting.of(tenants),
+              lately.of(whole),
+              hoursBeside.get()));
+    }
+  }
+
+  /** What was read of each of several tenants. */
+  private record Parts(
+      Map<TenantId, PerType<Due>> due,
+      Map<TenantId, PerType<Long>> running,
+      Map<TenantId, PerType<Long>> dead,
+      Map<TenantId, Waiting> waiting,
+      Map<Of, Lately> lately,
+      Map<TenantId, Map<String, Since>> hours) {}
+
+  private Map<Viewer, Seen> seenNow(Set<TenantId> tenants, Parts parts) {
     long now = nanoTime.getAsLong();
     seen.values().removeIf(each -> now - each.at() > KEPT.toNanos());
     Map<Viewer, Seen> all = new HashMap<>();
     for (TenantId tenant : tenants) {
       Overview overview =
           new Overview(
-              first(
+              new SeenAt(
                   due.at(tenant),
                   running.at(tenant),
                   dead.at(tenant),
-                  hours.at(tenant),
-                  lately.at(Of.tenant(tenant))),
-              Objects.requireNonNull(dueNow.get(tenant)),
-              Objects.requireNonNull(runningNow.get(tenant)),
-              Objects.requireNonNull(deadNow.get(tenant)),
-              Objects.requireNonNull(waitingNow.get(tenant)),
-              Objects.requireNonNull(latelyNow.get(Of.tenant(tenant))),
-              Objects.requireNonNull(hoursNow.get(tenant)),
+                  lately.at(Of.tenant(tenant)),
+                  hours.at(tenant)),
+              Objects.requireNonNull(parts.due().get(tenant)),
+              Objects.requireNonNull(parts.running().get(tenant)),
+              Objects.requireNonNull(parts.dead().get(tenant)),
+              Objects.requireNonNull(parts.waiting().get(tenant)),
+              Objects.requireNonNull(parts.lately().get(Of.tenant(tenant))),
+              Objects.requireNonNull(parts.hours().get(tenant)),
               reader.pausedTypes(tenant));
       Seen one = new Seen(now, overview, StatsJson.of(overview));
       seen.put(Viewer.ofAll(tenant), one);
@@ -272,14 +316,14 @@ final class Stats {
     List<String> types = viewer.types();
     Set<String> paused = new HashSet<>(all.paused());
     paused.retainAll(types);
-    Instant at = all.at();
+    SeenAt seenAt = all.seenAt();
     List<Lately> each = new ArrayList<>();
     for (Of of : types(viewer)) {
-      at = first(at, lately.at(of));
+      seenAt = seenAt.andLast(lately.at(of));
       each.add(Objects.requireNonNull(latelyOf.get(of)));
     }
     return new Overview(
-        at,
+        seenAt,
         only(all.due(), types),
         only(all.running(), types),
         only(all.dead(), types),

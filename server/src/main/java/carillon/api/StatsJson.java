@@ -26,7 +26,14 @@ final class StatsJson {
 
   /** The answer of {@code GET /v1/stats}. */
   static String of(Stats.Overview all) {
-    ObjectNode json = JSON.objectNode().put("at", Times.format(all.at()));
+    Stats.SeenAt seen = all.seenAt();
+    ObjectNode json = JSON.objectNode().put("at", Times.format(seen.first()));
+    json.putObject("seenAt")
+        .put("due", Times.format(seen.due()))
+        .put("running", Times.format(seen.running()))
+        .put("dead", Times.format(seen.dead()))
+        .put("last", Times.format(seen.last()))
+        .put("hours", Times.format(seen.hours()));
     json.putObject("status")
         .put("PENDING", Stats.sum(all.waiting().tasks()))
         .put("RUNNING", Stats.sum(all.running()))
@@ -89,7 +96,7 @@ final class StatsJson {
             .put("due", due.tasks())
             .put("dueAtLeast", due.atLeast() || all.due().atLeast())
             .put("oldestDue", Times.formatOrNull(due.oldest()));
-    json.set("hour", activity(hour == null ? Lately.none(all.at()).hour() : hour));
+    json.set("hour", activity(hour == null ? Lately.none(all.seenAt().hours()).hour() : hour));
     return json;
   }
 

@@ -7,7 +7,6 @@ import carillon.store.TaskFilter;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -26,7 +25,7 @@ final class TaskListRoutes {
           "dueAfter",
           "dueBefore",
           "error",
-          "metadata.",
+          Query.METADATA,
           "limit",
           "cursor",
           "view");
@@ -70,11 +69,6 @@ final class TaskListRoutes {
 
   private static TaskFilter filter(Call call) {
     Query query = call.query();
-    Map<String, String> metadata = query.startingWith("metadata.");
-    if (metadata.size() > Limits.METADATA_PAIRS) {
-      throw new ApiException(
-          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
-    }
     return new TaskFilter(
         TaskRoutes.oneType(call.caller(), query.typeName("type")),
         query.status("status"),
@@ -83,7 +77,7 @@ final class TaskListRoutes {
         query.time("dueAfter"),
         query.time("dueBefore"),
         query.text("error", TaskRoutes.MAX_TEXT),
-        metadata);
+        query.metadata());
   }
 
   private Answer byDueTime(Call call, TaskFilter filter, @Nullable Place start) {

@@ -55,6 +55,7 @@ final class UiRoutes {
           "pages/dead-letters.js",
           "pages/fields.js",
           "pages/fires.js",
+          "pages/nowhere.js",
           "pages/overview.js",
           "pages/schedule.js",
           "pages/schedule-form.js",

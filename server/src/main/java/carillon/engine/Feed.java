@@ -111,6 +111,13 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
     }
   }
 
+  @Override
+  public void touched(Transitions.Touched task) {
+    if (!watched.isEmpty()) {
+      add(clock.instant(), task.lane(), task.id(), task.state(), task.state(), task.attempt());
+    }
+  }
+
   private void add(
       Instant at, int laneId, TaskId id, @Nullable TaskState from, TaskState to, int attempt) {
     // Who has just committed must not wait for the database on our behalf, nor fail.

@@ -13,8 +13,8 @@ public final class SentRequest {
   private static final int MAX_VALUE = 256;
   private static final int TYPICAL_LENGTH = 256;
 
-  /** What names of secret things contain. */
-  private static final List<String> SECRET =
+  /** What names of secret things contain; the dashboard's {@code target.js} has them, too. */
+  static final List<String> SECRET =
       List.of(
           "auth",
           "cookie",
@@ -37,7 +37,7 @@ public final class SentRequest {
           "passc");
 
   /** Parameters of URLs that are signed in the query. */
-  private static final List<String> SECRET_PARAMETERS = List.of("sig", "code", "pass");
+  static final List<String> SECRET_PARAMETERS = List.of("sig", "code", "pass");
 
   private final StringBuilder json = new StringBuilder(TYPICAL_LENGTH);
   private boolean hasHeaders;

@@ -3,6 +3,8 @@ package carillon.store;
 import carillon.model.Lane;
 import carillon.model.Slot;
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** How long the line of due tasks is, and what else needs a look, for showing. */
@@ -10,12 +12,12 @@ public final class Backlog {
 
   private final Db db;
   private final Catalog catalog;
-  private final Slots slots;
+  private final DueSlots slots;
 
   public Backlog(Db db, Catalog catalog, Slots slots) {
     this.db = db;
     this.catalog = catalog;
-    this.slots = slots;
+    this.slots = new DueSlots(db, slots);
   }
 
   private static final String COUNT_DUE =
@@ -40,31 +42,33 @@ public final class Backlog {
   /**
    * What is due and waits.
    *
-   * @param due counted up to a limit, so that a long line costs no more to look at than a short one
+   * @param due counted up to a limit, so that a long line costs no more to look at than a short
+   *     one; without what {@link DueSlots} leaves out
    */
   public record Length(long due, @Nullable Instant oldest) {}
 
-  /** Looks at all lanes in all open slots. */
+  /**
+   * Looks at all lanes, in other slots than the latest only where the last census saw something.
+   */
   public Length look(Instant now, int limit) {
-    Column all = Column.ints(catalog.lanes(), Lane::id);
     long due = 0;
     Instant oldest = null;
-    for (Slot slot : slots.open(now)) {
-      Length here =
-          db.inTransaction(
-              tx ->
-                  tx.query(
-                          Sql.forSlot(COUNT_DUE, slot),
-                          row -> new Length(row.getLong("due"), Sql.instant(row, "oldest")),
-                          all,
-                          limit,
-                          limit)
-                      .getFirst());
-      due += here.due();
-      Instant at = here.oldest();
-      oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
+    List<Integer> lanes = catalog.lanes().stream().map(Lane::id).toList();
+    for (Map.Entry<Slot, List<Integer>> some : slots.of(lanes, now).lanes().entrySet()) {
+      for (Length here : look(some.getKey(), some.getValue(), limit)) {
+        due += here.due();
+        Instant at = here.oldest();
+        oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
+      }
     }
     return new Length(Math.min(due, limit), oldest);
+  }
+
+  private List<Length> look(Slot slot, List<Integer> lanes, int limit) {
+    String sql = Sql.forSlot(COUNT_DUE, slot);
+    Tx.Row<Length> length = row -> new Length(row.getLong("due"), Sql.instant(row, "oldest"));
+    Column some = Column.ints(lanes, lane -> lane);
+    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, length, some, limit, limit)));
   }
 
   private static final String COUNT_GROUPS =

@@ -35,6 +35,7 @@ public final class Catalog {
   private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
 
   private static final Duration BELIEVED = Duration.ofSeconds(1);
+  private static final int MAX_TRIES = 5;
 
   public Catalog(Db db) {
     this.db = db;
@@ -90,7 +91,9 @@ public final class Catalog {
     Lane lane = lanes.byId.get(id);
     if (lane == null) {
       refresh();
-      lane = lanes.byId.get(id);
+      synchronized (this) { // somebody else's refresh may be adding it just now
+        lane = lanes.byId.get(id);
+      }
     }
     if (lane == null) {
       throw new StoreException("lane " + id + " is in no table");
@@ -458,9 +461,9 @@ public final class Catalog {
   /** Reads tenants and types again, and what lanes are new, if anything has changed since. */
   public void refresh() {
     if (db.ask(Catalog::version) > snapshot.version()) {
-      boolean isRead = db.inTransaction(this::readOnce);
-      if (!isRead) { // a tenant was put meanwhile; if it happens again, the next refresh reads it
-        db.inTransaction(this::readOnce);
+      boolean isRead = false;
+      for (int tries = 0; !isRead && tries < MAX_TRIES; tries++) {
+        isRead = db.inTransaction(this::readOnce); // unless a tenant was put meanwhile
       }
     }
   }

@@ -14,7 +14,7 @@ import tools.jackson.databind.node.ObjectNode;
  * Which dead letters of a tenant; what is null or empty does not matter.
  *
  * @param status of the last answer on the wire
- * @param error a text that the last error contains
+ * @param error a text that the last error contains, or the answer that came with it
  * @param diedAfter or at that very time
  * @param group the fingerprint of their errors
  */

@@ -37,9 +37,9 @@ public final class Events {
   public record Event(TenantId tenant, Instant at, @Nullable Change change, int skipped) {}
 
   /**
-   * A task that has changed its state.
+   * A task that has changed.
    *
-   * @param from null: it was created
+   * @param from null: it was created; as {@code to}: something else than its state has changed
    */
   public record Change(
       TaskId task, String type, @Nullable TaskState from, TaskState to, int attempt) {}

@@ -8,6 +8,12 @@ import org.jspecify.annotations.Nullable;
 /** The part of a {@link TaskFilter} that no index answers, as SQL. */
 final class FilterSql {
 
+  /** Of an answer, so many characters are searched for a text: enough to name what went wrong. */
+  static final int ANSWER_CHARS = 1_000;
+
+  /** A row whose answer may have to be fetched counts as so many. */
+  private static final int ROWS_FOR_AN_ANSWER = 5;
+
   /** The first part of a statement's WITH. */
   static final String CTE =
       """
@@ -17,6 +23,14 @@ final class FilterSql {
       )\
       """;
 
+  // Beside an error stands what came back with it, unless the task has completed since.
+  private static final String HAS_TEXT =
+      """
+      (strpos(lower(t.error), lower(f.error)) > 0
+              OR (t.state <> 'COMPLETED' AND strpos(lower(left(t.output, %d)), lower(f.error)) > 0))\
+      """
+          .formatted(ANSWER_CHARS);
+
   /** Whether the task {@code t} matches. */
   static final String MATCHES =
       """
@@ -24,11 +38,20 @@ final class FilterSql {
           AND (f.schedule IS NULL OR t.schedule = f.schedule)
           AND (f.due_after IS NULL OR t.due_at >= f.due_after)
           AND (f.due_before IS NULL OR t.due_at < f.due_before)
-          AND (f.error IS NULL OR strpos(lower(t.error), lower(f.error)) > 0)
+          AND (f.error IS NULL OR %s)
           AND (f.metadata IS NULL OR t.metadata @> f.metadata)) IS TRUE\
-      """;
+      """
+          .formatted(HAS_TEXT);
 
   private FilterSql() {}
+
+  /**
+   * How many rows one statement may look at: fewer for a text, because a long answer lies apart
+   * from its row.
+   */
+  static int atOnce(TaskFilter filter, int usual) {
+    return filter.error() == null ? usual : Math.max(1, usual / ROWS_FOR_AN_ANSWER);
+  }
 
   /** The arguments of a statement that begins with {@link #CTE}: the filter's, then the others. */
   static @Nullable Object[] arguments(TaskFilter filter, @Nullable Object... others) {

@@ -33,8 +33,21 @@ final class FireHistory {
 
   private FireHistory() {}
 
+  // Fenced off, so that each task is looked up: a join may read all of the tenant.
+  private static final String WITH_TASK =
+      """
+      LEFT JOIN LATERAL (
+          SELECT state
+          FROM carillon.task
+          WHERE tenant = ?
+            AND id = f.task
+            AND slot = f.slot
+          OFFSET 0
+      ) t ON true\
+      """;
+
   // The last one that the inner part has reached always comes out, to say where the next page goes
-  // on. Tasks are fenced off, so that each is looked up: a join may read all of the tenant.
+  // on.
   private static final String PAGE =
       """
       /* FireHistory.list */
@@ -52,18 +65,12 @@ final class FireHistory {
               LIMIT ?
           ) f
       ) f
-      LEFT JOIN LATERAL (
-          SELECT state
-          FROM carillon.task
-          WHERE tenant = ?
-            AND id = f.task
-            AND slot = f.slot
-          OFFSET 0
-      ) t ON true
+      %s
       WHERE f.matches OR f.is_end
       ORDER BY f.at DESC, f.local DESC
       LIMIT ?
-      """;
+      """
+          .formatted(WITH_TASK);
 
   static final String PAGE_OF_ALL = PAGE.replace("{outcome}", "true");
   static final String PAGE_OF_TASKS = PAGE.replace("{outcome}", "f.task IS NOT NULL");
@@ -127,18 +134,12 @@ final class FireHistory {
           ORDER BY at DESC, local DESC
           LIMIT ?
       ) f
-      LEFT JOIN LATERAL (
-          SELECT state
-          FROM carillon.task
-          WHERE tenant = ?
-            AND id = f.task
-            AND slot = f.slot
-          OFFSET 0
-      ) t ON true
+      %s
       WHERE {wanted}
       ORDER BY f.at DESC, f.local DESC
       LIMIT 1
-      """;
+      """
+          .formatted(WITH_TASK);
 
   static final String LAST_RUN =
       LATEST
@@ -188,16 +189,10 @@ final class FireHistory {
           ORDER BY at DESC, local DESC
           LIMIT ?
       ) f
-      LEFT JOIN LATERAL (
-          SELECT state
-          FROM carillon.task
-          WHERE tenant = ?
-            AND id = f.task
-            AND slot = f.slot
-          OFFSET 0
-      ) t ON true
+      %s
       ORDER BY s.id, f.at DESC, f.local DESC
-      """;
+      """
+          .formatted(WITH_TASK);
 
   private record Newest(long schedule, RecordedFire fire) {}
 

@@ -102,7 +102,25 @@ final class LetterSearch {
         arguments.add(argument);
       }
     }
+
+    /** The same for a question that has it twice. */
+    private void askTwice(String question, @Nullable Object argument) {
+      ask(question, argument);
+      if (argument != null) {
+        arguments.add(argument);
+      }
+    }
   }
+
+  // In this order: whose error has it is not looked up.
+  private static final String HAS_TEXT =
+      """
+      CASE WHEN strpos(lower(d.error), lower(?)) > 0 THEN true
+             ELSE (SELECT strpos(lower(left(t.output, %d)), lower(?)) > 0
+                   FROM carillon.task t
+                   WHERE t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot) END\
+      """
+          .formatted(FilterSql.ANSWER_CHARS);
 
   private static Plan plan(Tx tx, TenantId tenant, DeadLetterFilter filter) {
     Way way = Way.BY_AGE;
@@ -133,7 +151,7 @@ final class LetterSearch {
       questions.ask("d.fingerprint = ?", filter.group());
     }
     questions.ask("d.key = ?", way == Way.BY_KEY ? null : filter.key());
-    questions.ask("strpos(lower(d.error), lower(?)) > 0", filter.error());
+    questions.askTwice(HAS_TEXT, filter.error());
     // Not EXISTS: that would read all tasks that have such metadata first.
     questions.ask(
         """
@@ -142,8 +160,8 @@ final class LetterSearch {
             WHERE t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot)\
         """,
         Sql.json(filter.metadata()));
-    return new Plan(
-        way, prefix, kinds, questions.sql, questions.arguments, !filter.metadata().isEmpty());
+    boolean asksTasks = filter.error() != null || !filter.metadata().isEmpty();
+    return new Plan(way, prefix, kinds, questions.sql, questions.arguments, asksTasks);
   }
 
   private static final String KINDS =

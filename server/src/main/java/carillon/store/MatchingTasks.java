@@ -43,7 +43,7 @@ final class MatchingTasks {
           SELECT t.*
           FROM unnest(?::int[]) AS l (lane)
           CROSS JOIN LATERAL (
-              SELECT t.state, t.schedule, t.due_at, t.error, t.metadata
+              SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
               FROM carillon.task_{slot} t
               WHERE t.lane = l.lane
                 AND t.ready_at > ?
@@ -68,7 +68,7 @@ final class MatchingTasks {
       WITH %s
       SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
-          SELECT t.state, t.schedule, t.due_at, t.error, t.metadata
+          SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
           FROM carillon.task_{slot} t
           WHERE %s
           LIMIT ?
@@ -107,6 +107,10 @@ final class MatchingTasks {
 
   /** What to look for among the waiting tasks: those that are ready only after a time. */
   private record Search(TenantId tenant, Column lanes, TaskFilter filter, Instant after) {
+
+    int countReach() {
+      return FilterSql.atOnce(filter, COUNT_REACH);
+    }
 
     boolean isByKey() {
       return filter.key() != null;
@@ -148,7 +152,7 @@ final class MatchingTasks {
   private static Tasks.Count countWaiting(Tx tx, Search search) {
     String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
     long matched = 0;
-    long reach = COUNT_REACH;
+    long reach = search.countReach();
     for (Slot slot : Slots.all(tx)) {
       Looked looked =
           tx.query(Sql.forSlot(statement, slot), Looked::of, search.arguments(reach)).getFirst();
@@ -170,12 +174,12 @@ final class MatchingTasks {
                 FilterSql.arguments(
                     filter,
                     search.tenant(),
-                    COUNT_REACH,
+                    search.countReach(),
                     search.lanes(),
                     filter.key(),
                     filter.key()))
             .getFirst();
-    return new Tasks.Count(looked.matched(), looked.at() >= COUNT_REACH);
+    return new Tasks.Count(looked.matched(), looked.at() >= search.countReach());
   }
 
   private static final String LOOK_BY_KEY =

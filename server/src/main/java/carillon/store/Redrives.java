@@ -83,6 +83,8 @@ public final class Redrives {
    * @param isAtLeast whether those were not counted to the end
    * @param refused dead letters that were met and could not be redriven
    * @param waiting of those redriven last, how many have not started yet; null where not asked for
+   * @param groupError what the letters of the group died of, if it was of one that is still known;
+   *     null where not asked for
    */
   public record Redrive(
       UUID id,
@@ -97,7 +99,8 @@ public final class Redrives {
       long redriven,
       long refused,
       long undone,
-      @Nullable Integer waiting) {}
+      @Nullable Integer waiting,
+      @Nullable String groupError) {}
 
   /** What became of a change. */
   public sealed interface Result {
@@ -131,7 +134,7 @@ public final class Redrives {
   private static Row row(ResultSet row) throws SQLException {
     Instant afterAt = Sql.instant(row, "after_at");
     return new Row(
-        redrive(row, null),
+        redrive(row, null, null),
         new TenantId(row.getInt("tenant")),
         Stream.of(Sql.uuids(row, "ids")).map(TaskId::new).toList(),
         afterAt == null ? null : new Position(afterAt, new TaskId(Sql.uuid(row, "after_task"))),
@@ -140,7 +143,8 @@ public final class Redrives {
         row.getString("undone_by"));
   }
 
-  private static Redrive redrive(ResultSet row, @Nullable Integer waiting) throws SQLException {
+  private static Redrive redrive(
+      ResultSet row, @Nullable Integer waiting, @Nullable String groupError) throws SQLException {
     return new Redrive(
         Sql.uuid(row, "id"),
         State.valueOf(row.getString("state")),
@@ -154,7 +158,8 @@ public final class Redrives {
         row.getLong("redriven"),
         row.getLong("refused"),
         row.getLong("undone"),
-        waiting);
+        waiting,
+        groupError);
   }
 
   private static final String NOW =
@@ -580,10 +585,25 @@ public final class Redrives {
             .toString());
   }
 
+  // A group's name is a hash, which tells nobody anything. An empty group may be forgotten before
+  // its redrive is. Without a type it is one jump for each that there is.
+  private static final String GROUP_ERROR =
+      """
+      CASE WHEN r.filter ->> 'group' IS NOT NULL THEN
+             (SELECT left(g.error, 500)
+              FROM carillon.dead_letter_group g
+              WHERE g.tenant = r.tenant
+                AND g.type = ANY (
+                    CASE WHEN r.filter ->> 'type' IS NOT NULL THEN ARRAY[r.filter ->> 'type']
+                         ELSE ARRAY(SELECT DISTINCT l.type FROM carillon.lane l WHERE l.tenant = r.tenant) END)
+                AND g.fingerprint = r.filter ->> 'group'
+              LIMIT 1) END AS group_error\
+      """;
+
   private static final String FIND =
       """
       /* Redrives.find */
-      SELECT %s,
+      SELECT %s, %s,
              (SELECT count(*)
               FROM carillon.redriven o
               WHERE o.redrive = r.id
@@ -597,7 +617,7 @@ public final class Redrives {
       WHERE id = ?
         AND tenant = ?
       """
-          .formatted(COLUMNS);
+          .formatted(COLUMNS, GROUP_ERROR);
 
   public Optional<Redrive> find(TenantId tenant, UUID id) {
     return db.inTransaction(tx -> find(tx, tenant, id));
@@ -605,7 +625,11 @@ public final class Redrives {
 
   private static Optional<Redrive> find(Tx tx, TenantId tenant, UUID id) {
     return tx.queryOne(
-        FIND, row -> redrive(row, Sql.integer(row, "waiting")), WAITING_REACH, id, tenant);
+        FIND,
+        row -> redrive(row, Sql.integer(row, "waiting"), row.getString("group_error")),
+        WAITING_REACH,
+        id,
+        tenant);
   }
 
   /** Where a page of redrives ended. */
@@ -614,14 +638,14 @@ public final class Redrives {
   private static final String LIST =
       """
       /* Redrives.list */
-      SELECT %s
-      FROM carillon.redrive
+      SELECT %s, %s
+      FROM carillon.redrive r
       WHERE tenant = ?
         AND (created_at, id) < (?, ?)
       ORDER BY created_at DESC, id DESC
       LIMIT ?
       """
-          .formatted(COLUMNS);
+          .formatted(COLUMNS, GROUP_ERROR);
 
   private static final Started NOT_YET =
       new Started(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
@@ -634,7 +658,12 @@ public final class Redrives {
             db.inTransaction(
                 tx ->
                     tx.query(
-                        LIST, row -> redrive(row, null), tenant, from.at(), from.id(), limit + 1)));
+                        LIST,
+                        row -> redrive(row, null, row.getString("group_error")),
+                        tenant,
+                        from.at(),
+                        from.id(),
+                        limit + 1)));
     if (found.size() <= limit) {
       return new Page<>(found, null);
     }

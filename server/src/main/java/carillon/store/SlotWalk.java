@@ -142,7 +142,7 @@ final class SlotWalk {
       int chunk;
       int looked;
       do {
-        chunk = Math.min(CHUNK, reach);
+        chunk = Math.min(FilterSql.atOnce(filter, CHUNK), reach);
         List<Reached> reached = look(slot, place, chunk, limit - items.size() + 1);
         for (Reached row : reached) {
           if (row.matches() && items.size() == limit) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /**
  * The days for which partitions exist: made ahead and on demand, dropped when nothing in them is
@@ -116,6 +117,34 @@ public final class Slots {
   /** All there are, earliest first. */
   static List<Slot> all(Tx tx) {
     return tx.query(ALL, row -> new Slot(row.getObject("day", LocalDate.class)));
+  }
+
+  /**
+   * What comes of reading which slots there are and asking them: from the start again if one was
+   * dropped in between.
+   */
+  public static <T> T whileTheyChange(Supplier<T> walk) {
+    for (int tries = 1; ; tries++) {
+      try {
+        return walk.get();
+      } catch (StoreException e) {
+        if (!e.isGone() || tries == MAX_TRIES) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** What is read in a slot, which is nothing if that was dropped a moment ago. */
+  static <T> List<T> unlessDropped(Supplier<List<T>> read) {
+    try {
+      return read.get();
+    } catch (StoreException e) {
+      if (e.isGone()) {
+        return List.of();
+      }
+      throw e;
+    }
   }
 
   private static final String OPEN_EARLIER =

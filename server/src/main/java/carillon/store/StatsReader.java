@@ -3,7 +3,6 @@ package carillon.store;
 import carillon.model.Lane;
 import carillon.model.Slot;
 import carillon.model.TenantId;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -35,13 +34,13 @@ public final class StatsReader {
 
   private final Db db;
   private final Catalog catalog;
-  private final Slots slots;
+  private final DueSlots slots;
   private final DbClock clock;
 
   public StatsReader(Db db, Catalog catalog, Slots slots, DbClock clock) {
     this.db = db;
     this.catalog = catalog;
-    this.slots = slots;
+    this.slots = new DueSlots(db, slots);
     this.clock = clock;
   }
 
@@ -81,19 +80,6 @@ public final class StatsReader {
     return catalog.pausedTypes(tenant);
   }
 
-  // Only where the census found something: a look into every old slot, and every one that was
-  // opened
-  // before its day, for every lane would be many.
-  private static final String WAITING_SLOTS =
-      """
-      /* StatsReader.waitingSlots */
-      SELECT slot, array_agg(lane) AS lanes
-      FROM carillon.waiting
-      WHERE slot = ANY (?)
-        AND lane = ANY (?)
-      GROUP BY slot
-      """;
-
   private static final String COUNT_DUE =
       """
       /* StatsReader.countDue */
@@ -123,16 +109,11 @@ public final class StatsReader {
     int most = Math.max(LEAST_OF_A_LANE, MOST_DUE / Math.max(1, lanes.size()));
     int limit = Math.min(MOST_OF_A_LANE, most);
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
-    boolean isKnown = true;
+    boolean isKnown;
     try {
-      Set<Slot> recent = Set.of(Slot.of(now()), Slot.of(now().minus(Duration.ofDays(1))));
-      List<Slot> open = slots.open(now());
-      Map<Slot, List<Integer>> others =
-          waiting(open.stream().filter(slot -> !recent.contains(slot)).toList(), lanes);
-      for (Slot slot : open) {
-        boolean isRecent = recent.contains(slot);
-        countDue(slot, isRecent ? lanes : others.getOrDefault(slot, List.of()), limit, due);
-      }
+      DueSlots.Looks looks = slots.of(lanes, now());
+      looks.lanes().forEach((slot, some) -> countDue(slot, some, limit, due));
+      isKnown = looks.isAll();
     } catch (StoreException e) {
       if (!e.isTooMuch()) {
         throw e;
@@ -142,41 +123,18 @@ public final class StatsReader {
     return perType(due, !isKnown);
   }
 
-  private Map<Slot, List<Integer>> waiting(List<Slot> slots, List<Integer> lanes) {
-    Map<Slot, List<Integer>> found = new HashMap<>();
-    db.ask(
-        tx ->
-            tx.query(
-                WAITING_SLOTS,
-                row ->
-                    found.put(
-                        new Slot(row.getObject("slot", LocalDate.class)),
-                        List.of(Sql.integers(row, "lanes"))),
-                Column.dates(slots, Slot::day),
-                Column.ints(lanes, lane -> lane)));
-    return found;
-  }
-
   private void countDue(
       Slot slot, List<Integer> lanes, int limit, Map<TenantId, Map<String, Due>> due) {
-    if (lanes.isEmpty()) {
-      return;
-    }
-    List<Map.Entry<Integer, Due>> found =
-        db.ask(
-            tx ->
-                tx.query(
-                    Sql.forSlot(COUNT_DUE, slot),
-                    row ->
-                        Map.entry(
-                            row.getInt("lane"),
-                            new Due(
-                                row.getLong("tasks"),
-                                row.getLong("tasks") >= limit,
-                                Sql.instant(row, "oldest"))),
-                    Column.ints(lanes, lane -> lane),
-                    limit));
-    for (Map.Entry<Integer, Due> one : found) {
+    Tx.Row<Map.Entry<Integer, Due>> ofLane =
+        row -> {
+          long tasks = row.getLong("tasks");
+          Due some = new Due(tasks, tasks >= limit, Sql.instant(row, "oldest"));
+          return Map.entry(row.getInt("lane"), some);
+        };
+    String sql = Sql.forSlot(COUNT_DUE, slot);
+    Column all = Column.ints(lanes, lane -> lane);
+    for (Map.Entry<Integer, Due> one :
+        Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
       Lane lane = catalog.lane(one.getKey());
       of(due, lane.tenant()).merge(lane.type(), one.getValue(), Due::and);
     }
@@ -244,18 +202,13 @@ public final class StatsReader {
   private record Run(TenantId tenant, @Nullable Integer lane, long tasks) {}
 
   private List<Run> countRunning(Slot slot, Set<TenantId> tenants) {
-    return db.ask(
-        tx ->
-            tx.query(
-                Sql.forSlot(COUNT_RUNNING, slot),
-                row ->
-                    new Run(
-                        new TenantId(row.getInt("tenant")),
-                        Sql.integer(row, "lane"),
-                        row.getLong("tasks")),
-                slot,
-                Column.ints(tenants, TenantId::value),
-                MOST_RUNNING));
+    Tx.Row<Run> run =
+        row ->
+            new Run(
+                new TenantId(row.getInt("tenant")), Sql.integer(row, "lane"), row.getLong("tasks"));
+    String sql = Sql.forSlot(COUNT_RUNNING, slot);
+    Column all = Column.ints(tenants, TenantId::value);
+    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, run, slot, all, MOST_RUNNING)));
   }
 
   private static final String COUNT_DEAD =

@@ -63,6 +63,14 @@ public final class StoreException extends RuntimeException {
     return isTransient(sqlState);
   }
 
+  /**
+   * A table that a statement named is not there: as a rule, of a slot that was dropped after
+   * somebody had read which slots there are.
+   */
+  boolean isGone() {
+    return "42P01".equals(sqlState);
+  }
+
   /** The connection broke, or the server was stopped or is the primary no more. */
   boolean isLostConnection() {
     return isLostConnection(sqlState) || isReadOnly();

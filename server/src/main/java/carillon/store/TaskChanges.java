@@ -97,6 +97,7 @@ final class TaskChanges {
               case RUNNING -> {
                 t.update(REQUEST_CANCEL, tenant, id, id.slot());
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
+                tellTouched(t, task);
                 yield new ChangeResult.Requested(reread(t, tenant, id));
               }
               case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
@@ -115,6 +116,10 @@ final class TaskChanges {
     tx.update(RECORD, tenant, id, id.slot(), task.state().name(), next.name(), task.fence(), who);
     int attempt = next == TaskState.PENDING ? 0 : task.attempt(); // redriven: its budget is new
     tx.moved(List.of(new Transitions.Moved(id, task.lane(), task.state(), next, attempt)));
+  }
+
+  private static void tellTouched(Tx tx, TaskView task) {
+    tx.touched(new Transitions.Touched(task.id(), task.lane(), task.state(), task.attempt()));
   }
 
   private static final String RUN_NOW =
@@ -142,6 +147,7 @@ final class TaskChanges {
           }
           t.update(RUN_NOW, tenant, id, id.slot());
           Audit.record(t, tenant, who, "task.run", id.toString(), null);
+          tellTouched(t, task);
           return ready(t, tenant, id);
         });
   }
@@ -278,6 +284,7 @@ final class TaskChanges {
             t.update(RENAME_LETTER, patch.key(), tenant, id);
           }
           Audit.record(t, tenant, who, "task.edit", id.toString(), Json.ofFields(patch.fields()));
+          tellTouched(t, task);
           return ready(t, tenant, id);
         });
   }

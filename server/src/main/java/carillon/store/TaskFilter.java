@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which tasks of a tenant; what is null does not matter.
  *
- * @param error a text that the last error contains
+ * @param error a text that the last error contains, or the answer that came with it
  */
 public record TaskFilter(
     @Nullable String type,

@@ -245,10 +245,12 @@ final class TaskReader {
   Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return filter.key() == null
-        ? db.inTransaction(
-            tx ->
-                new SlotWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
-                    .page(limit, before))
+        ? Slots.whileTheyChange(
+            () ->
+                db.inTransaction(
+                    tx ->
+                        new SlotWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
+                            .page(limit, before)))
         : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
   }
 

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Tells of the changes of state that this process has committed, one call for a batch and slot.
- * What users do in transactions of their own is seen by no process, and what a process commits
- * without hearing so is not told.
+ * Tells of the changes of state that this process has committed, one call for a batch and slot, and
+ * of what was done to a single task besides. What users do in transactions of their own is seen by
+ * no process, and what a process commits without hearing so is not told.
  */
 public final class Transitions {
 
@@ -27,8 +27,11 @@ public final class Transitions {
     /** New tasks, which are PENDING. */
     default void created(List<? extends Created> tasks) {}
 
-    /** Any other change. */
+    /** Any other change of state. */
     void moved(List<? extends Move> moves);
+
+    /** Somebody has changed something else about a task, such as when it is due. */
+    default void touched(Touched task) {}
   }
 
   /** One task that is new. Its lane says the tenant and the type. */
@@ -59,6 +62,13 @@ public final class Transitions {
     }
   }
 
+  /**
+   * One task that is in the state that it was in.
+   *
+   * @param attempt the number of its last attempt
+   */
+  public record Touched(TaskId id, int lane, TaskState state, int attempt) {}
+
   /** A move by itself, for those who have no row of their own to say it. */
   record Moved(TaskId id, int lane, TaskState from, TaskState to, int attempt) implements Move {}
 
@@ -85,6 +95,12 @@ public final class Transitions {
   void moved(List<? extends Move> moves) {
     for (Listener listener : listeners) {
       listener.moved(moves);
+    }
+  }
+
+  void touched(Touched task) {
+    for (Listener listener : listeners) {
+      listener.touched(task);
     }
   }
 }

@@ -70,6 +70,13 @@ public final class Tx {
     }
   }
 
+  /** The same of a task that was changed in something else. */
+  void touched(Transitions.Touched task) {
+    if (transitions.isHeard()) {
+      afterCommit(() -> transitions.touched(task));
+    }
+  }
+
   /** What is committed stays so, whatever becomes of these. */
   void committed() {
     for (Runnable action : afterCommit) {

@@ -19,7 +19,7 @@ final class WaitingWalk {
   /**
    * How far one walk goes.
    *
-   * @param chunk how many tasks are looked at, and changed, by one statement
+   * @param chunk how many tasks are looked at, and changed, by one statement, fewer for a text
    * @param reach how many are looked at
    */
   record Bounds(int chunk, int reach, Duration patience) {
@@ -38,10 +38,10 @@ final class WaitingWalk {
   private final List<Integer> lanes;
   private final TaskFilter filter;
   private final Instant after;
-  private final Bounds bounds;
   private final LongSupplier nanos;
 
   private final long end;
+  private final int usualChunk;
   private int reach;
   private int changed;
 
@@ -60,9 +60,9 @@ final class WaitingWalk {
     this.lanes = lanes;
     this.filter = filter;
     this.after = after;
-    this.bounds = bounds;
     this.nanos = nanos;
     this.end = nanos.getAsLong() + bounds.patience().toNanos();
+    this.usualChunk = FilterSql.atOnce(filter, bounds.chunk());
     this.reach = bounds.reach();
   }
 
@@ -81,7 +81,7 @@ final class WaitingWalk {
               SELECT t.*
               FROM unnest(?::int[]) AS l (lane)
               CROSS JOIN LATERAL (
-                  SELECT t.id, t.lane, t.ready_at, t.state, t.schedule, t.due_at, t.error, t.metadata
+                  SELECT t.id, t.lane, t.ready_at, t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
                   FROM carillon.task_{slot} t
                   WHERE t.lane = l.lane
                     AND t.ready_at > CASE l.lane WHEN ? THEN ?::timestamptz ELSE ?::timestamptz END
@@ -149,7 +149,7 @@ final class WaitingWalk {
   /** Says where it ended unless at the end. */
   private BulkResult.@Nullable Place walkSlot(BulkResult.Place from, Change change) {
     BulkResult.Place place = from;
-    int chunk = bounds.chunk();
+    int chunk = usualChunk;
     while (true) {
       List<Reached> reached = look(place, chunk);
       List<UUID> matching =
@@ -167,15 +167,13 @@ final class WaitingWalk {
       } else if (isSpent()) {
         return next;
       } else {
-        chunk = bounds.chunk();
+        chunk = usualChunk;
       }
       place = next;
     }
   }
 
   private boolean isSpent() {
-    return reach <= 0
-        || changed + bounds.chunk() > Tasks.MOST_AT_ONCE
-        || nanos.getAsLong() - end >= 0;
+    return reach <= 0 || changed + usualChunk > Tasks.MOST_AT_ONCE || nanos.getAsLong() - end >= 0;
   }
 }

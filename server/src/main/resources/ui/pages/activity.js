@@ -1,7 +1,7 @@
 // <c-activity>: what was done over the last hour or day, and how late it started.
 
 import { LitElement, html, nothing } from 'lit';
-import { api } from '../api.js';
+import { api, isFinal, mayPass } from '../api.js';
 import { seconds, timeText } from '../format.js';
 import { live } from '../live.js';
 import { problem } from '../parts.js';
@@ -63,6 +63,7 @@ class Activity extends LitElement {
     const timer = setInterval(() => this.#again(), 10_000);
     this.#ends.push(() => clearInterval(timer));
     this.#ends.push(live.on('stats', (stats) => this.#grow(stats)));
+    this.#ends.push(live.onReturn(() => mayPass(this.error) && this.#load()));
   }
 
   disconnectedCallback() {
@@ -76,7 +77,7 @@ class Activity extends LitElement {
   }
 
   #again() {
-    if (!document.hidden && Date.now() - this.#loadedAt > AGAIN[this.span]) this.#load();
+    if (!document.hidden && !this.missing && Date.now() - this.#loadedAt > AGAIN[this.span]) this.#load();
   }
 
   // The stream's current minute is of all types.
@@ -97,7 +98,7 @@ class Activity extends LitElement {
       this.missing = false;
     } catch (e) {
       if (abort.signal.aborted) return;
-      this.missing = e.status === 404 || e.status === 403;
+      this.missing = isFinal(e);
       this.error = this.missing ? null : e;
     }
   }

@@ -1,6 +1,6 @@
 // What somebody should look at: found in what the API says, worst first.
 
-import { api } from '../api.js';
+import { api, isFinal } from '../api.js';
 import { agoText, duration, firstLine, plural, seconds, span } from '../format.js';
 import { brokers } from '../broker-metrics.js';
 import { href } from '../router.js';
@@ -28,7 +28,7 @@ export const fromStats = (stats) => {
   const items = [];
   for (const type of stats.types ?? []) {
     const link = href('types', type.type);
-    const late = age(stats.at, type.oldestDue);
+    const late = age(stats.seenAt.due, type.oldestDue);
     if (type.paused) {
       const due = type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
       items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, mend: 'Resume' });
@@ -132,7 +132,7 @@ const seen = async (path, query, signal) => {
   try {
     return (await api.get(path, { query, signal })).data;
   } catch (e) {
-    if (e.status === 403 || e.status === 404) return null;
+    if (isFinal(e)) return null;
     throw e;
   }
 };
@@ -149,7 +149,7 @@ const metrics = async (signal) => {
   try {
     return await (await api.open('/metrics', { signal })).text();
   } catch (e) {
-    if (e.status === 403 || e.status === 404) return '';
+    if (isFinal(e)) return '';
     throw e;
   }
 };

@@ -1,8 +1,9 @@
 // <c-backfills>: past times of a schedule on their way to become tasks after all.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, path } from '../api.js';
-import { badge, count, localTime, plural, time, visible } from '../format.js';
+import { api, mayPass, path } from '../api.js';
+import { badge, count, datedTime, localTime, plural, time, visible } from '../format.js';
+import { live } from '../live.js';
 import { asked, confirmed, problem, toast } from '../parts.js';
 
 const LOOK_AGAIN = 2_000;
@@ -79,6 +80,7 @@ class Backfills extends LitElement {
   static properties = { name: { type: String }, items: { state: true }, error: { state: true } };
 
   #timer = null;
+  #end = null;
 
   constructor() {
     super();
@@ -91,9 +93,15 @@ class Backfills extends LitElement {
     return this;
   }
 
+  connectedCallback() {
+    super.connectedCallback();
+    this.#end = live.onReturn(() => mayPass(this.error) && this.load());
+  }
+
   disconnectedCallback() {
     super.disconnectedCallback();
     clearTimeout(this.#timer);
+    this.#end();
   }
 
   willUpdate(changed) {
@@ -131,7 +139,7 @@ class Backfills extends LitElement {
     const dealt = made + existing + skipped;
     return html`<li class="backfill">
       <div class="row spread">
-        <span>${badge(...STATUS[backfill.status])} ${time(backfill.from)} to ${time(backfill.to)}</span>
+        <span>${badge(...STATUS[backfill.status])} ${datedTime(backfill.from)} to ${datedTime(backfill.to)}</span>
         ${backfill.status === 'RUNNING' && api.may('SCHEDULES_CONFIGURE')
           ? html`<button type="button" class="small outline danger" @click=${() => this.#stop(backfill)}>Stop</button>`
           : nothing}

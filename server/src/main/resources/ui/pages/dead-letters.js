@@ -1,7 +1,7 @@
 // #/dead-letters: what tasks died of, the letters of each kind, and what was redriven.
 
 import { html, nothing } from 'lit';
-import { api, curl } from '../api.js';
+import { api, curlIf, ownType } from '../api.js';
 import { ago, count, firstLine, plural, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
@@ -74,7 +74,7 @@ class DeadLettersPage extends Page {
   connectedCallback() {
     super.connectedCallback();
     // Groups are counted as letters come and go: a look costs a page of an index.
-    this.every(10_000, () => this.view === 'groups' && !this.#groups.busy && this.doing === '' && this.#groups.reload());
+    this.every(10_000, () => this.view === 'groups' && !this.#groups.busy && !this.#groups.isRefused && this.doing === '' && this.#groups.reload());
   }
 
   async load(signal) {
@@ -110,20 +110,22 @@ class DeadLettersPage extends Page {
     return Object.keys(body).length > 0 ? body : { all: true };
   }
 
-  async #do(name, action) {
-    this.doing = name;
-    this.failed = null;
-    try {
-      const done = await action();
-      if (done) {
-        this.group = null;
-        await this.reload();
+  #do(name, action) {
+    return this.keepFocus(async () => {
+      this.doing = name;
+      this.failed = null;
+      try {
+        const done = await action();
+        if (done) {
+          this.group = null;
+          await this.reload();
+        }
+        if (done?.status === 'RUNNING') setQuery({ view: 'redrives' });
+      } catch (e) {
+        this.failed = e;
       }
-      if (done?.status === 'RUNNING') setQuery({ view: 'redrives' });
-    } catch (e) {
-      this.failed = e;
-    }
-    this.doing = '';
+      this.doing = '';
+    });
   }
 
   render() {
@@ -160,7 +162,7 @@ class DeadLettersPage extends Page {
       setQuery({ ...Object.fromEntries(this.query), ...form });
     };
     return html`<search><form class="row find" @submit=${submit}>
-      <input type="search" name="error" class="grow" aria-label="Error contains" placeholder="Error contains …" maxlength="200" .value=${value('error')} />
+      <input type="search" name="error" class="grow" aria-label="Error or answer contains" placeholder="Error or answer contains …" maxlength="200" .value=${value('error')} />
       <input name="type" aria-label="Type" placeholder="Type" maxlength="100" .value=${value('type')} />
       <input name="key" aria-label="Key" placeholder="Key" maxlength="200" .value=${value('key')} />
       <button type="submit" class="outline">Filter</button>
@@ -168,11 +170,12 @@ class DeadLettersPage extends Page {
   }
 
   #none() {
+    const what = 'A task whose last attempt failed waits here until somebody redrives it.';
     return empty({
       title: 'Nothing has died',
-      text: 'A task whose last attempt failed waits here until somebody redrives it. Try it: this one is refused by its target at once.',
-      curl: curl('POST', '/v1/tasks', {
-        type: 'broken',
+      text: api.may('TASKS_CREATE') ? `${what} Try it: this one is refused by its target at once.` : what,
+      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
+        type: ownType('broken'),
         payload: { hello: 'world' },
         target: { http: { url: `${location.origin}/nothing-here` } },
         retry: { maxAttempts: 1 },

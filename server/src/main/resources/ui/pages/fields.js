@@ -1,7 +1,7 @@
 // Forms whose fields are named by JSON pointers: what is read is the body, and mistakes find their field.
 
 import { html, nothing } from 'lit';
-import { Problem } from '../api.js';
+import { api, Problem } from '../api.js';
 import { localTime, seconds } from '../format.js';
 import { parseExact } from '../exact.js';
 
@@ -180,4 +180,28 @@ export const readForm = (form, wanted) => {
     throw new Problem(422, { title: 'Not sent', detail: 'Some fields cannot be read.', errors });
   }
   return body;
+};
+
+const exists = async (at) => {
+  try {
+    await api.get(at);
+    return true;
+  } catch (e) {
+    if (e.status === 404) return false;
+    throw e;
+  }
+};
+
+/**
+ * Makes or changes what a form stands for. A new one must not replace somebody's: asked for first, as the API has no
+ * "only if new".
+ *
+ * @param {() => object} body read only then
+ * @returns {Promise<object>} as it is now
+ */
+export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
+  if (isNew && (await exists(at))) {
+    throw Object.assign(new Error(), { title: `There is a ${kind} of this name`, detail: 'Choose another name, or change that one.' });
+  }
+  return (await api.put(at, body(), { ifMatch })).data;
 };

@@ -2,6 +2,7 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { MONTHS, agoText, badge, time, timeText } from '../format.js';
+import { href } from '../router.js';
 
 /** Tone, shape and word of each outcome; the shape says what the colour says. */
 const OUTCOMES = {
@@ -222,7 +223,7 @@ export const fireDetail = (fire, { backfill } = {}) => {
     ${fire.note ? html`<p class="note">${fire.note}</p>` : nothing}
     ${reason ? html`<p>${reason[0]} <span class="muted">${reason[1]}</span></p>` : nothing}
     <p class="row">
-      ${fire.taskId ? html`<a href="#/tasks/${encodeURIComponent(fire.taskId)}">Its task ${fire.taskId}</a>` : nothing}
+      ${fire.taskId ? html`<a href=${href('tasks', fire.taskId)}>Its task ${fire.taskId}</a>` : nothing}
       ${backfill && fire.outcome === 'skipped' && fire.reason !== 'ended'
         ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this time…</button>`
         : nothing}

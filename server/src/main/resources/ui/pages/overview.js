@@ -1,7 +1,7 @@
 // #/overview: how it goes, and what needs somebody.
 
 import { html, nothing } from 'lit';
-import { api, curl } from '../api.js';
+import { api, curlIf, ownType } from '../api.js';
 import { ago, badge, compact, count, duration, plural, seconds, span } from '../format.js';
 import { empty, loading, problem, tile } from '../parts.js';
 import { Page } from '../page.js';
@@ -16,7 +16,6 @@ const PAUSE_PER_LOOK = 20; // so looks take a twentieth of the time at most, how
 const MOST_TENANTS = 50;
 
 const FIRST_TASK = {
-  type: 'hello',
   payload: { text: 'Hello' },
   target: { discard: {} },
 };
@@ -37,11 +36,11 @@ const latenessTile = (last) => {
 
 const tiles = (stats) => {
   const { last, status, due } = stats;
-  const oldest = wait(stats.at, due.oldest);
+  const oldest = wait(stats.seenAt.due, due.oldest);
   return html`<dl class="tiles">
-    ${tile('Throughput now', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed in the last minute`)}
+    ${tile('Throughput, last minute', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed in it`)}
     ${tile('Completed, last hour', compact(last.hour.completed), `${compact(last.day.completed)} in the last day`)}
-    ${tile('Died, last hour', compact(last.hour.dead), html`${compact(last.hour.retried)} retried, <a href="#/dead-letters">${plural(status.DEAD, 'dead letter')}</a>`)}
+    ${tile('Died, last hour', compact(last.hour.dead), html`${compact(last.hour.retried)} retried, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)}
     ${latenessTile(last)}
     ${tile('Due now', atLeast(due.tasks, due.atLeast), oldest ? `the oldest for ${oldest}` : 'nothing waits for its turn')}
     ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'started and not ended', href('tasks', { status: 'RUNNING' }))}
@@ -169,7 +168,7 @@ class OverviewPage extends Page {
   }
 
   #types() {
-    const { types = [], moreTypes = 0, at } = this.stats;
+    const { types = [], moreTypes = 0, seenAt } = this.stats;
     if (types.length === 0) return nothing;
     const head = (key, text) => sortHead(this, key, text, 'num');
     return html`<section aria-labelledby="types">
@@ -184,11 +183,11 @@ class OverviewPage extends Page {
             </tr>
           </thead>
           <tbody>
-            ${sorted(types, this.sort, ofType).map((type) => this.#typeRow(type, at))}
+            ${sorted(types, this.sort, ofType).map((type) => this.#typeRow(type, seenAt.due))}
           </tbody>
         </table>
       </div>
-      ${moreTypes > 0 ? html`<p class="muted"><a href="#/types">${plural(moreTypes, 'more type')}</a> with less going on</p>` : nothing}
+      ${moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a> with less going on</p>` : nothing}
     </section>`;
   }
 
@@ -251,8 +250,10 @@ class OverviewPage extends Page {
     if (this.#isEmpty()) {
       return empty({
         title: 'Nothing has happened here yet',
-        text: 'Make the first task: this one is discarded as soon as it is due, which is now. It will show here within seconds.',
-        curl: curl('POST', '/v1/tasks', FIRST_TASK),
+        text: api.may('TASKS_CREATE')
+          ? 'Make the first task: this one is discarded as soon as it is due, which is now. It will show here within seconds.'
+          : 'As soon as somebody makes a task that this key may see, it will show here within seconds.',
+        curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', { type: ownType('hello'), ...FIRST_TASK }),
       });
     }
     return html`${tiles(this.stats)} ${this.#attention()} <c-activity></c-activity> ${this.#types()}`;

@@ -1,14 +1,15 @@
 // <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path, stale } from '../api.js';
+import { api, curl, mayPass, path, stale } from '../api.js';
 import { ago, visible } from '../format.js';
 import { problem, toast } from '../parts.js';
-import { field, readForm } from './fields.js';
+import { field, putForm, readForm } from './fields.js';
 import { localText } from './fires.js';
 import { retryFields } from './target.js';
 
 const PAUSE = 350;
+const NEVER = /^it would never fire: /; // said already
 
 const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 
@@ -130,11 +131,13 @@ class ScheduleForm extends LitElement {
     this.busy = true;
     try {
       const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
-      // A new one must not replace somebody's: asked for first, as the API has no "only if new".
-      if (!this.schedule && (await this.#exists(name))) {
-        throw Object.assign(new Error(), { title: 'There is a schedule of this name', detail: 'Choose another name, or change that one.' });
-      }
-      const { data } = await api.put(path`/v1/schedules/${name}`, this.#body(), { ifMatch: this.etag });
+      const data = await putForm({
+        kind: 'schedule',
+        at: path`/v1/schedules/${name}`,
+        isNew: !this.schedule,
+        body: () => this.#body(),
+        ifMatch: this.etag,
+      });
       this.error = null;
       toast(this.schedule ? `${name} is changed` : `${name} is made`);
       this.dispatchEvent(new CustomEvent('saved', { detail: data }));
@@ -144,16 +147,6 @@ class ScheduleForm extends LitElement {
       this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
     } finally {
       this.busy = false;
-    }
-  }
-
-  async #exists(name) {
-    try {
-      await api.get(path`/v1/schedules/${name}`);
-      return true;
-    } catch (e) {
-      if (e.status === 404) return false;
-      throw e;
     }
   }
 
@@ -189,10 +182,11 @@ class ScheduleForm extends LitElement {
 
   #previewed() {
     const { preview, previewError } = this;
+    if (mayPass(previewError)) return html`<div class="preview" role="status">${problem(previewError)}</div>`;
     if (previewError) {
       const texts = previewError.errors?.map((each) => each.message ?? each.detail) ?? [];
       return html`<div class="preview preview-bad" role="status">
-        <strong>It would not fire.</strong> ${visible(texts.join('; ') || previewError.detail || previewError.message)}
+        <strong>It would not fire:</strong> ${visible(texts.join('; ') || previewError.detail || previewError.message).replace(NEVER, '')}
       </div>`;
     }
     if (!preview) return html`<div class="preview muted" role="status">Type a rule to see when it fires.</div>`;

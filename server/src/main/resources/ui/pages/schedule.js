@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, curl, path } from '../api.js';
 import { ago, count, duration, localTime, plural, time, visible } from '../format.js';
-import { Pages, asked, choices, confirmed, loading, problem, toast } from '../parts.js';
+import { Pages, asked, choices, deleted, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { startBackfill } from './backfills.js';
@@ -160,17 +160,9 @@ class SchedulePage extends Page {
   }
 
   async #delete() {
-    const done = await confirmed({
-      title: `Delete ${this.#name}?`,
-      body: 'What was planned is withdrawn; what is due or runs goes on. Its fires are forgotten.',
-      action: 'Delete',
-      danger: true,
-      typed: this.#name,
-      submit: () => api.del(this.#at, { ifMatch: this.etag }),
-    });
-    if (!done) return;
-    toast(`${this.#name} is deleted`);
-    go('schedules');
+    const body = 'What was planned is withdrawn; what is due or runs goes on. Its fires are forgotten.';
+    const submit = () => api.del(this.#at, { ifMatch: this.etag });
+    if (await deleted({ name: this.#name, body, submit })) go('schedules');
   }
 
   async #showMore() {
@@ -192,7 +184,7 @@ class SchedulePage extends Page {
     const button = (text, action, className = 'outline') =>
       html`<button type="button" class="small ${className}" @click=${action}>${text}</button>`;
     return html`
-      <p class="crumbs"><a href="#/schedules">Schedules</a></p>
+      <p class="crumbs"><a href=${href('schedules')}>Schedules</a></p>
       <div class="row spread">
         <h1>${this.#name} ${s ? statusBadge(s) : nothing}</h1>
         ${s && may

@@ -1,7 +1,7 @@
 // #/schedules: what fires when, and how it came out lately. ?new=1 makes one.
 
 import { html, nothing } from 'lit';
-import { api, curl } from '../api.js';
+import { api, curlIf, ownType } from '../api.js';
 import { ago, badge, firstLine, visible } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
@@ -54,7 +54,7 @@ class SchedulesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#isNew || this.pages.reload());
+    this.every(LOOK_AGAIN, () => this.#isNew || this.pages.isRefused || this.pages.reload());
   }
 
   async load() {
@@ -111,9 +111,9 @@ class SchedulesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack && !pages.hasNext) {
       return empty({
-        title: 'No schedules yet',
+        title: ownType('') ? 'No schedules of this key’s types' : 'No schedules yet',
         text: 'A schedule makes tasks again and again: at 09:00 on working days, every 90 seconds, on the last Friday of the month.',
-        curl: curl('PUT', '/v1/schedules/standup', FIRST),
+        curl: curlIf('SCHEDULES_CONFIGURE', 'PUT', '/v1/schedules/standup', FIRST),
       });
     }
     return this.#table();
@@ -132,7 +132,7 @@ class SchedulesPage extends Page {
             type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
             .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href="#/schedules?new=1">New schedule</a>` : nothing}
+          ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing}
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -1,7 +1,7 @@
 // Targets and retries: in words, and as fields of the forms of types and schedules.
 
 import { LitElement, html, nothing } from 'lit';
-import { duration, plural, visible } from '../format.js';
+import { duration, firstLine, plural, visible } from '../format.js';
 import { field } from './fields.js';
 
 const KINDS = [
@@ -22,8 +22,27 @@ const COMPLETE = [
 /** The one kind that a target has. */
 export const kindOf = (target) => Object.keys(target ?? {})[0] ?? null;
 
+// As attempts are written down: nobody is shown what is named like a secret. Rather one too many.
+const SECRET =
+  /auth|cookie|token|secret|key|passw|passphrase|passc|pwd|sign|session|credential|jwt|bearer|otp|csrf|xsrf|hmac/i;
+const SECRET_PARAMETER = /%|^(sig|code|pass)$/i; // what is encoded may be anything
+const HIDDEN = '(hidden)';
+const HEADER_CHARS = 256;
+
+const shownParameter = (pair) => {
+  const [name, ...value] = pair.split('=');
+  return value.length > 0 && (SECRET.test(name) || SECRET_PARAMETER.test(name)) ? `${name}=${HIDDEN}` : pair;
+};
+
+/** A URL without user info, and without the values of parameters whose name looks secret. */
+const shownUrl = (url) => {
+  const [place, ...query] = url.split('?');
+  const where = place.replace(/^([^/]*:\/\/)[^/]*@/, `$1${HIDDEN}@`);
+  return query.length === 0 ? where : `${where}?${query.join('?').split('&').map(shownParameter).join('&')}`;
+};
+
 const WORDS = {
-  http: ({ url, method }) => `${method ?? 'POST'} ${url}`,
+  http: ({ url, method }) => `${method ?? 'POST'} ${shownUrl(url)}`,
   pull: () => 'Workers pull it',
   discard: () => 'Discarded: completes at once',
   kafka: ({ cluster, topic }) => `Kafka${cluster ? ` ${cluster}` : ''}: topic ${topic}`,
@@ -31,19 +50,28 @@ const WORDS = {
     `RabbitMQ${cluster ? ` ${cluster}` : ''}: ${exchange ? `exchange ${exchange}, ` : ''}${routingKey}`,
 };
 
+/** The headers of a target, a line each, without values whose name looks secret. */
+export const shownHeaders = (target) =>
+  Object.entries(target?.http?.headers ?? {}).map(
+    ([name, value]) => `${visible(name)}: ${SECRET.test(name) ? HIDDEN : firstLine(value, HEADER_CHARS)}`,
+  );
+
 /** Where attempts go, in one line of text. */
 export const targetText = (target) => {
   const kind = kindOf(target);
   return kind === null ? 'As its type says' : visible(WORDS[kind]?.(target[kind]) ?? kind);
 };
 
+/** How far apart attempts are. */
+export const delaysText = ({ backoff, base, max }) =>
+  backoff === 'fixed' ? `every ${duration(base)}` : `${backoff}, ${duration(base)} to ${duration(max)}`;
+
 /** How often and how far apart, in one line of text. */
 export const retryText = (retry) => {
   if (!retry) return 'As its type says';
-  const { maxAttempts, backoff, base, max, maxAge } = retry;
+  const { maxAttempts, maxAge } = retry;
   if (maxAttempts === 1) return '1 attempt';
-  const delays = backoff === 'fixed' ? `every ${duration(base)}` : `${backoff}, ${duration(base)} to ${duration(max)}`;
-  return `${plural(maxAttempts, 'attempt')}, ${delays}${maxAge ? `, for ${duration(maxAge)}` : ''}`;
+  return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${maxAge ? `, for ${duration(maxAge)}` : ''}`;
 };
 
 /** Fields of an HTTP target. */

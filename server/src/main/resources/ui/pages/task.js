@@ -1,7 +1,7 @@
 // #/tasks/{id}: what a task is, why it failed, what happens next, and all that happened.
 
 import { html, nothing } from 'lit';
-import { api, path } from '../api.js';
+import { api, isFinal, path } from '../api.js';
 import { getExact } from '../exact.js';
 import { ago, duration, status, time, visible } from '../format.js';
 import { Page } from '../page.js';
@@ -10,10 +10,12 @@ import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
 import { Story } from '../tasks/story.js';
 import { advice, errorText, message, nextWords } from '../tasks/words.js';
-import { targetText } from './target.js';
+import { delaysText, shownHeaders, targetText } from './target.js';
 
-const ENDED = new Set(['COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED']);
+const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
+const MOVING = 10_000;
+const STILL = 30_000; // not every change of what waits or is dead is told
 const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
 
 const fact = (name, value) =>
@@ -33,6 +35,7 @@ class TaskPage extends Page {
   #etag = null;
   #story = new Story();
   #soon = null;
+  #audited = '';
 
   constructor() {
     super();
@@ -55,7 +58,8 @@ class TaskPage extends Page {
     super.connectedCallback();
     this.listen('task', (event) => event.id === this.id && this.#look());
     this.listen('gap', () => this.#look());
-    this.every(10_000, () => this.#isMoving && this.#look());
+    this.every(MOVING, () => this.#isMoving && this.#look());
+    this.every(STILL, () => this.#mayChange && this.#look());
   }
 
   disconnectedCallback() {
@@ -64,12 +68,17 @@ class TaskPage extends Page {
   }
 
   get #isMoving() {
-    if (!this.task || ENDED.has(this.task.status)) return false;
-    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + 10_000;
+    if (!this.#mayChange || this.task.status === 'DEAD') return false;
+    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + MOVING;
+  }
+
+  get #mayChange() {
+    return this.task !== null && !OVER.has(this.task.status);
   }
 
   #look() {
     clearTimeout(this.#soon);
+    if (isFinal(this.error)) return; // it is not there, however often one asks
     this.#soon = setTimeout(() => this.isConnected && this.reload(), SETTLE);
   }
 
@@ -88,12 +97,24 @@ class TaskPage extends Page {
     this.#beside(data, signal);
   }
 
+  /** Who edited it or had it run: no change of its state, so only the audit has it. */
+  async #hands({ id, version }, signal) {
+    if (!api.may('AUDIT') || this.#audited === `${id} ${version}`) return;
+    const query = { subject: id, limit: 100 };
+    const { data } = await api.get('/v1/audit', { query, signal }).catch(() => ({ data: null }));
+    if (!data || signal.aborted) return;
+    this.#audited = `${id} ${version}`;
+    this.#story.takeAudit(data.items);
+    this.requestUpdate();
+  }
+
   /** What is good to know and may be missing: the type's settings, the group of a dead one. */
   async #beside(task, signal) {
     if (api.may('TYPES_READ')) {
       const { data } = await api.get(path`/v1/types/${task.type}`, { signal }).catch(() => ({ data: null }));
       if (!signal.aborted) this.type = data;
     }
+    await this.#hands(task, signal);
     if (task.status !== 'DEAD' || this.group) return;
     const died = Date.parse(task.finishedAt);
     const query = { type: task.type, diedAfter: task.finishedAt, diedBefore: new Date(died + 2).toISOString() };
@@ -102,18 +123,21 @@ class TaskPage extends Page {
     if (!signal.aborted) this.group = letter?.group ?? null;
   }
 
-  async #do(name, action) {
-    this.doing = name;
-    this.failed = null;
-    try {
-      if ((await action()) !== false) {
-        await this.reload();
-        for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+  #do(name, action) {
+    return this.keepFocus(async () => {
+      this.doing = name;
+      this.failed = null;
+      try {
+        if ((await action()) !== false) {
+          await this.reload();
+          for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+        }
+      } catch (e) {
+        this.failed = e;
+        this.#look(); // what was refused may be another by now
       }
-    } catch (e) {
-      this.failed = e;
-    }
-    this.doing = '';
+      this.doing = '';
+    });
   }
 
   render() {
@@ -202,6 +226,7 @@ class TaskPage extends Page {
   #facts() {
     const { task } = this;
     const target = task.target ?? this.type?.target;
+    const headers = shownHeaders(target);
     const metadata = Object.entries(task.metadata ?? {});
     return html`<section class="card" aria-label="Facts">
       <dl class="facts">
@@ -209,6 +234,7 @@ class TaskPage extends Page {
         ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
         ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
         ${fact('Goes to', html`<span class="wrap">${target ? targetText(target) : 'Workers pull it'}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
+        ${headers.length > 0 ? fact('With headers', headers.map((line) => html`<div><code class="wrap">${line}</code></div>`)) : nothing}
         ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
         ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
         ${fact('Created', time(task.createdAt))} ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
@@ -231,7 +257,7 @@ class TaskPage extends Page {
   #policy() {
     const policy = this.task.retry ?? this.type?.retry;
     if (!policy?.backoff) return nothing;
-    return html` <small>${policy.backoff}, from ${duration(policy.base)} to ${duration(policy.max)}</small>`;
+    return html` <small>${delaysText(policy)}</small>`;
   }
 
   #contents() {

@@ -1,7 +1,7 @@
 // #/tasks: find tasks, see them change, act on many.
 
 import { html, nothing } from 'lit';
-import { api, curl } from '../api.js';
+import { api, curlIf, ownType } from '../api.js';
 import { ago, compact, count, status as statusBadge, timeText, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
@@ -49,7 +49,8 @@ class TasksPage extends Page {
   }
 
   get heading() {
-    return this.#filter.status ? `${NAMES[this.#filter.status]} tasks` : 'Tasks';
+    const { status } = this.#filter;
+    return STATUSES.includes(status) ? `${NAMES[status]} tasks` : 'Tasks';
   }
 
   connectedCallback() {
@@ -228,7 +229,8 @@ class TasksPage extends Page {
         : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small>
             ${this.#canMeanAll && rows.length > 0
               ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>All that match …</button>`
-              : nothing}`}
+              : nothing}
+            ${rows.length > 0 ? this.#whyNotAll() : nothing}`}
       <span class="end" role="status"
         >${this.news > 0
           ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>↻ ${compact(this.news)} changed beyond this page</button>`
@@ -243,21 +245,32 @@ class TasksPage extends Page {
     return body !== null && (['', 'PENDING', 'RUNNING'].includes(status) || isOfDeadLetters);
   }
 
+  /** Where one would look for the others in vain. */
+  #whyNotAll() {
+    const { status, isOfDeadLetters, values } = this.#filter;
+    const { type, key, error } = values;
+    if (status !== 'DEAD' || isOfDeadLetters || !api.may('TASKS_OPERATE')) return nothing;
+    return html`<small>Dead tasks are redriven all at once by <a href=${href('dead-letters', { view: 'letters', type, key, error })}>what
+      they died of, and when</a>, not by schedule or due time.</small>`;
+  }
+
   #refresh() {
     this.news = 0;
     this.#unpick();
     return this.#pages.hasBack ? this.#pages.reload() : this.#pages.first();
   }
 
-  async #act(kind) {
-    this.doing = kind;
-    this.failed = null;
-    try {
-      if (await this.#done(kind)) await this.#refresh();
-    } catch (e) {
-      this.failed = e;
-    }
-    this.doing = '';
+  #act(kind) {
+    return this.keepFocus(async () => {
+      this.doing = kind;
+      this.failed = null;
+      try {
+        if (await this.#done(kind)) await this.#refresh();
+      } catch (e) {
+        this.failed = e;
+      }
+      this.doing = '';
+    });
   }
 
   #done(kind) {
@@ -325,10 +338,17 @@ class TasksPage extends Page {
         text: html`No task is like this. <a href=${href('tasks')}>Show all tasks</a>.`,
       });
     }
+    const can = api.may('TASKS_CREATE');
+    const what = 'A task is something to be done at a time: now, in an hour, next year.';
     return empty({
-      title: 'No tasks yet',
-      text: 'A task is something to be done at a time: now, in an hour, next year. Make the first one; this one completes at once.',
-      curl: curl('POST', '/v1/tasks', { type: 'hello', key: 'first', payload: { to: 'world' }, target: { discard: {} } }),
+      title: ownType('') ? 'No tasks of this key’s types yet' : 'No tasks yet',
+      text: can ? `${what} Make the first one; this one completes at once.` : what,
+      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
+        type: ownType('hello'),
+        key: 'first',
+        payload: { to: 'world' },
+        target: { discard: {} },
+      }),
     });
   }
 }

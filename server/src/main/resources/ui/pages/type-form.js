@@ -1,9 +1,9 @@
 // <c-type-form>: makes or changes a type.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path, stale } from '../api.js';
+import { curl, path, stale } from '../api.js';
 import { problem, toast } from '../parts.js';
-import { field, readForm } from './fields.js';
+import { field, putForm, readForm } from './fields.js';
 import { callbackFields, retryFields } from './target.js';
 
 /** 32 random bytes, as Standard Webhooks writes secrets. */
@@ -55,10 +55,13 @@ class TypeForm extends LitElement {
     this.busy = true;
     try {
       const name = this.value?.name ?? this.#form.elements.name.value.trim();
-      if (!this.value && (await this.#exists(name))) {
-        throw Object.assign(new Error(), { title: 'There is a type of this name', detail: 'Choose another name, or change that one.' });
-      }
-      const { data } = await api.put(path`/v1/types/${name}`, this.#body(), { ifMatch: this.etag });
+      const data = await putForm({
+        kind: 'type',
+        at: path`/v1/types/${name}`,
+        isNew: !this.value,
+        body: () => this.#body(),
+        ifMatch: this.etag,
+      });
       this.error = null;
       this.secret = '';
       toast(this.value ? `${name} is changed` : `${name} is made`);
@@ -69,16 +72,6 @@ class TypeForm extends LitElement {
       this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
     } finally {
       this.busy = false;
-    }
-  }
-
-  async #exists(name) {
-    try {
-      await api.get(path`/v1/types/${name}`);
-      return true;
-    } catch (e) {
-      if (e.status === 404) return false;
-      throw e;
     }
   }
 

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { bytes, compact, count, badge, duration, plural, span, visible } from '../format.js';
-import { asked, confirmed, loading, problem, tile, toast } from '../parts.js';
+import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { getExact } from '../exact.js';
@@ -51,14 +51,20 @@ class TypePage extends Page {
 
   /** The numbers, and the rest if somebody else has paused or resumed it; never under a form. */
   async #lookAgain() {
-    await this.#numbers();
+    const isThere = await this.#numbers();
     const isOther = this.type && this.stats && this.stats.paused !== this.type.paused;
-    if (isOther && !this.query.has('edit') && this.isConnected) await this.reload();
+    if ((isOther || !isThere) && !this.query.has('edit') && this.isConnected) await this.reload();
   }
 
+  /** @returns {Promise<boolean>} false if there is no such type (any more) */
   async #numbers(signal) {
-    const { data } = await api.get(`${this.#at}/stats`, { signal }).catch(() => ({ data: null }));
-    if (data && this.isConnected) this.stats = data;
+    try {
+      const { data } = await api.get(`${this.#at}/stats`, { signal });
+      if (this.isConnected) this.stats = data;
+    } catch (e) {
+      return e.status !== 404;
+    }
+    return true;
   }
 
   async #pause() {
@@ -75,17 +81,9 @@ class TypePage extends Page {
   }
 
   async #delete() {
-    const done = await confirmed({
-      title: `Delete ${this.#name}?`,
-      body: 'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.',
-      action: 'Delete',
-      danger: true,
-      typed: this.#name,
-      submit: () => api.del(this.#at, { ifMatch: this.etag }),
-    });
-    if (!done) return;
-    toast(`${this.#name} is deleted`);
-    go('types');
+    const body = 'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.';
+    const submit = () => api.del(this.#at, { ifMatch: this.etag });
+    if (await deleted({ name: this.#name, body, submit })) go('types');
   }
 
   async #done(text) {
@@ -98,7 +96,7 @@ class TypePage extends Page {
     const button = (text, action, className = 'outline') =>
       html`<button type="button" class="small ${className}" @click=${action}>${text}</button>`;
     return html`
-      <p class="crumbs"><a href="#/types">Types</a></p>
+      <p class="crumbs"><a href=${href('types')}>Types</a></p>
       <div class="row spread">
         <h1>${this.#name} ${t?.paused ? badge('warn', '‖', 'Paused') : nothing}</h1>
         ${t && api.may('TYPES_CONFIGURE')

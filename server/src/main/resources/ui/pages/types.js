@@ -1,7 +1,7 @@
 // #/types: kinds of tasks, where they go and how they do. ?new=1 makes one.
 
 import { html, nothing } from 'lit';
-import { api, curl } from '../api.js';
+import { api, curlIf, ownType } from '../api.js';
 import { badge, count, duration, firstLine, span } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
@@ -54,7 +54,7 @@ class TypesPage extends Page {
   }
 
   #lookAgain() {
-    if (this.#isNew || this.pages.busy || document.hidden) return;
+    if (this.#isNew || this.pages.busy || this.pages.isRefused || document.hidden) return;
     this.#lookedAt = Date.now();
     this.pages.reload();
   }
@@ -68,7 +68,7 @@ class TypesPage extends Page {
     const isKnown = stats || this.stats?.moreTypes === 0;
     const num = (label, n, text = count(n)) =>
       html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;
-    const oldest = stats?.oldestDue ? span((Date.parse(this.stats.at) - Date.parse(stats.oldestDue)) / 1000) : null;
+    const oldest = stats?.oldestDue ? span((Date.parse(this.stats.seenAt.due) - Date.parse(stats.oldestDue)) / 1000) : null;
     const perSecond = stats?.hour?.perSecond ?? 0;
     return html`<tr>
       <th scope="row">
@@ -97,9 +97,11 @@ class TypesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack) {
       return empty({
-        title: 'No types yet',
-        text: 'A type says where its tasks go and how they are retried. It is made with its first task, or beforehand:',
-        curl: curl('PUT', '/v1/types/hello', FIRST),
+        title: ownType('') ? 'None of this key’s types exists yet' : 'No types yet',
+        text: `A type says where its tasks go and how they are retried. It is made with its first task${
+          api.may('TYPES_CONFIGURE') ? ', or beforehand:' : '.'
+        }`,
+        curl: curlIf('TYPES_CONFIGURE', 'PUT', '/v1/types/hello', FIRST),
       });
     }
     const byName = new Map((this.stats?.types ?? []).map((each) => [each.type, each]));
@@ -136,7 +138,7 @@ class TypesPage extends Page {
             type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
             .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href="#/types?new=1">New type</a>` : nothing}
+          ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing}
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -10,20 +10,23 @@ import { problem } from './notices.js';
  * @param {string} question.title
  * @param {unknown} [question.body] a text or a template with fields
  * @param {string} [question.action] what the button says
- * @param {boolean} [question.danger]
+ * @param {string} [question.keep] what the button says that leaves everything as it is
+ * @param {boolean} [question.danger] then the focus is on the other button, unless there is a field
  * @param {string} [question.typed] what must be typed first
- * @param {(form: FormData, signal: AbortSignal) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it
+ * @param {(form: FormData, signal: AbortSignal, say: (text: string) => void) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it, and how far it is, if it says so
  * @param {boolean} [question.stoppable] whether submit heeds its signal: then there is a button to stop it half-way
  * @param {boolean} [question.cancel] whether there is anything to say no to
+ * @param {string} [question.held] what is said to who would leave by Escape where only the button should do
  * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
  */
-export const asked = ({ title, body, action = 'OK', danger = false, typed, submit, stoppable = false, cancel = true }) =>
+export const asked = ({ title, body, action = 'OK', keep = 'Cancel', danger = false, typed, submit, stoppable = false, cancel = true, held }) =>
   new Promise((answer) => {
     const dialog = document.createElement('dialog');
     const before = document.activeElement;
     let busy = false;
     let error = null;
     let text = '';
+    let said = '';
     let over = false;
     let stop = null;
     const close = (value) => {
@@ -34,16 +37,21 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
       before?.focus?.();
       answer(value);
     };
+    const say = (words) => {
+      said = words;
+      draw();
+    };
     const onSubmit = async (event) => {
       event.preventDefault();
       if (busy) return;
       const form = new FormData(event.target);
       busy = true;
       error = null;
+      said = '';
       stop = new AbortController();
       draw();
       try {
-        const value = submit ? await submit(form, stop.signal) : form;
+        const value = submit ? await submit(form, stop.signal, say) : form;
         close(value ?? form);
       } catch (e) {
         error = e;
@@ -55,7 +63,10 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
     // What is under way cannot be unasked: it is stopped, if it can be, and says how far it came.
     const onCancel = () => {
       if (over) return;
-      if (!busy) {
+      if (held) {
+        say(held);
+        if (!dialog.open) dialog.showModal();
+      } else if (!busy) {
         close(null);
       } else if (stoppable) {
         stop.abort();
@@ -64,8 +75,8 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
     };
     const cancelButton = () => {
       const isStopping = busy && stop.signal.aborted;
-      return html`<button type="button" class="secondary outline" ?disabled=${busy && (!stoppable || isStopping)} @click=${onCancel}>
-        ${busy && stoppable ? (isStopping ? 'Stopping …' : 'Stop') : 'Cancel'}
+      return html`<button type="button" class="secondary outline keep" ?disabled=${busy && (!stoppable || isStopping)} @click=${onCancel}>
+        ${busy && stoppable ? (isStopping ? 'Stopping …' : 'Stop') : keep}
       </button>`;
     };
     const draw = () =>
@@ -88,6 +99,7 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
                   /></label>`
                 : nothing}
               ${problem(error)}
+              <p class="muted" role="status" ?hidden=${said === ''}>${said}</p>
               <footer>
                 ${cancel ? cancelButton() : nothing}
                 <button type="submit" class=${danger ? 'danger' : ''} aria-busy=${busy} ?disabled=${busy || (typed && text !== typed)}>
@@ -109,11 +121,19 @@ export const asked = ({ title, body, action = 'OK', danger = false, typed, submi
     document.body.append(dialog);
     dialog.showModal();
     const first = dialog.querySelector('[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input');
-    (first ?? dialog.querySelector('[type=submit]')).focus();
+    // What cannot be undone is not what a careless Enter does.
+    (first ?? dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]')).focus();
   });
 
 /** Whether it is really wanted. @returns {Promise<boolean>} */
 export const confirmed = async (question) => (await asked(question)) !== null;
+
+/** Deletes something once its name is typed. @returns {Promise<boolean>} whether it is gone */
+export const deleted = async ({ name, body, submit }) => {
+  const isGone = await confirmed({ title: `Delete ${name}?`, body, action: 'Delete', danger: true, typed: name, submit });
+  if (isGone) toast(`${name} is deleted`);
+  return isGone;
+};
 
 let region = null;
 

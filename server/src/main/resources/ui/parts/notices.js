@@ -9,10 +9,12 @@ export const problem = (e) => {
   if (!e) return nothing;
   const title = e.title ?? 'Something went wrong in this page';
   const detail = e.detail ?? e.message;
+  // The API says the first of its errors in the detail, too.
+  const isListed = e.errors?.some((each) => detail?.startsWith(`${each.pointer}: `));
   return html`
     <div class="alert" role="alert">
       <strong>${visible(title)}</strong>
-      ${detail && detail !== title ? html`<p>${visible(detail)}</p>` : nothing}
+      ${detail && detail !== title && !isListed ? html`<p>${visible(detail)}</p>` : nothing}
       ${e.errors?.length > 0
         ? html`<ul>
             ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}

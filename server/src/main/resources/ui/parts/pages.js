@@ -1,12 +1,16 @@
 // Lists page by page, by cursor: forward as the server says, back from memory.
 
 import { LitElement, html, nothing } from 'lit';
+import { isFinal, mayPass } from '../api.js';
 import { count } from '../format.js';
+import { live } from '../live.js';
 
 const MOST_EMPTY = 10;
 
 /**
  * A list that is looked at page by page; belongs to an element that it redraws.
+ *
+ * What failed because the server was away is asked for again when it is back.
  *
  * `load(cursor, signal)` answers `{items, nextCursor}`. A page that holds nothing but goes on is
  * passed over, ten times by itself: a narrow filter over much looks through it in steps.
@@ -24,6 +28,7 @@ export class Pages {
   #starts = [null];
   #next = null;
   #abort = null;
+  #end = null;
 
   constructor(host, load) {
     this.#host = host;
@@ -31,8 +36,18 @@ export class Pages {
     host.addController(this);
   }
 
+  hostConnected() {
+    this.#end = live.onReturn(() => mayPass(this.error) && !this.busy && this.reload());
+  }
+
   hostDisconnected() {
     this.#abort?.abort();
+    this.#end?.();
+  }
+
+  /** Whether looking again would change nothing. */
+  get isRefused() {
+    return isFinal(this.error);
   }
 
   get hasNext() {

@@ -81,6 +81,7 @@ class Keys extends LitElement {
       title: `The key “${visible(made.name)}”`,
       action: 'I have kept it',
       cancel: false,
+      held: 'It is not shown again. Copy it first, then say so below.',
       body: html`<p>This is the only time that it is shown.</p>
         <c-json .value=${made.key} label="Key"></c-json>`,
     });

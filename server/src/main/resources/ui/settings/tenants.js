@@ -1,8 +1,9 @@
 // <c-tenants>: every tenant of the installation, for admins.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, path } from '../api.js';
+import { api, mayPass, path } from '../api.js';
 import { badge, count, duration, visible } from '../format.js';
+import { live } from '../live.js';
 import { asked, loading, problem, toast } from '../parts.js';
 
 const alertKind = (tenant) => {
@@ -40,6 +41,7 @@ class Tenants extends LitElement {
   static properties = { items: { state: true }, error: { state: true } };
 
   #asking = false;
+  #end = null;
 
   constructor() {
     super();
@@ -53,7 +55,13 @@ class Tenants extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
+    this.#end = live.onReturn(() => mayPass(this.error) && this.#load());
     this.#load();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#end();
   }
 
   async #load() {

@@ -13,6 +13,7 @@ const KINDS = {
   cancel: {
     path: '/v1/tasks/cancel',
     verb: 'Cancel',
+    keep: 'Keep them',
     past: 'cancelled',
     danger: true,
     text: 'No further attempt of these starts; those that run are asked to end. This cannot be undone.',
@@ -31,6 +32,10 @@ const STOPPED = '; stopped before the others';
 
 const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
 
+/** How far it is; a call of the server's takes 2 s at most. */
+const soFar = (done, { matched, atLeast }) =>
+  atLeast ? `${count(done)} so far` : `${count(done)} of ${count(Math.max(done, matched))}`;
+
 /**
  * Cancels or runs all that match: the server counts, the person decides, and the server is asked
  * until it has no more.
@@ -38,7 +43,7 @@ const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural
  * @returns {Promise<boolean>} whether anything was done
  */
 export const bulk = async (kind, body) => {
-  const { path: at, verb, past, danger, text } = KINDS[kind];
+  const { path: at, verb, keep, past, danger, text } = KINDS[kind];
   const { data } = await api.post(at, { ...body, dryRun: true });
   if (data.matched === 0 && !data.atLeast) {
     toast(kind === 'run' ? 'Nothing that matches waits for a later time' : 'Nothing matches that could be cancelled');
@@ -52,15 +57,18 @@ export const bulk = async (kind, body) => {
     title: data.matched === 0 ? `${verb} all that match?` : `${verb} ${some(data.matched, data.atLeast)}?`,
     body: text,
     action: `${verb} them`,
+    keep,
     danger,
     stoppable: true,
-    submit: async (_form, signal) => {
+    submit: async (_form, signal, say) => {
+      say(soFar(all, data));
       for (let round = 0; round < MOST_ROUNDS && more && !signal.aborted; round++) {
         const { data: answer } = await api.post(at, { ...body, ...next });
         all += answer[past];
         requested += answer.requested ?? 0;
         more = answer.more === true;
         next = answer.nextCursor ? { cursor: answer.nextCursor } : {};
+        say(soFar(all, data));
       }
     },
   });
@@ -80,7 +88,7 @@ const CALLS = {
 
 /** Cancels or runs those that were picked, a few at a time. @returns {Promise<boolean>} */
 export const each = async (kind, ids) => {
-  const { verb, danger, text } = KINDS[kind];
+  const { verb, keep, danger, text } = KINDS[kind];
   const left = [...ids];
   let made = 0;
   let refused = 0;
@@ -88,9 +96,10 @@ export const each = async (kind, ids) => {
     title: `${verb} ${plural(ids.length, 'task')}?`,
     body: text,
     action: `${verb} them`,
+    keep,
     danger,
     stoppable: true,
-    submit: async (_form, signal) => {
+    submit: async (_form, signal, say) => {
       let failed = null;
       const work = async () => {
         while (left.length > 0 && !failed && !signal.aborted) {
@@ -98,6 +107,7 @@ export const each = async (kind, ids) => {
           try {
             await CALLS[kind](id);
             made++;
+            say(soFar(made, { matched: ids.length }));
           } catch (e) {
             if (e.status && e.status < 500) {
               refused++;

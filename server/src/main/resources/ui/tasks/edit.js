@@ -79,13 +79,14 @@ const fields = (task) => html`
  * Edits a task in a dialog.
  *
  * @param {boolean} redrive whether it is redriven after that
- * @returns {Promise<boolean>} whether anything was done
+ * @returns {Promise<boolean>} whether the task is another by now: by this, or by somebody who was faster
  */
 export const edit = async (task, etag, { redrive = false } = {}) => {
   // Saved and redriven are two calls: after the first, another try has only the second to do.
   let now = task;
   let version = etag;
   const saved = new Set();
+  let isStale = false;
   const done = await asked({
     title: redrive ? 'Edit and redrive' : 'Edit the task',
     body: fields(task),
@@ -94,6 +95,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
       const patch = changes(now, form);
       if (Object.keys(patch).length > 0) {
         const answer = await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: version }).catch((e) => {
+          isStale = e.status === 412;
           throw stale(e, 'Close this, look at what it is now, and edit it again.');
         });
         version = answer.etag;
@@ -103,7 +105,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
       if (redrive) await api.post(path`/v1/tasks/${task.id}/redrive`);
     },
   });
-  if (done === null && saved.size === 0) return false;
+  if (done === null && saved.size === 0) return isStale;
   if (redrive && done !== null) toast('Redriven: it waits with a fresh budget of attempts');
   else toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'Nothing was changed');
   return true;
@@ -136,6 +138,7 @@ export const cancel = async (task) => {
     title: `Cancel this ${visible(task.type)}?`,
     body,
     action: 'Cancel the task',
+    keep: 'Keep it',
     danger: true,
     submit: () => api.post(path`/v1/tasks/${task.id}/cancel`),
   });

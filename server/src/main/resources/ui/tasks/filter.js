@@ -13,10 +13,13 @@ const LABELS = {
   schedule: 'schedule',
   dueAfter: 'due from',
   dueBefore: 'due before',
-  error: 'error has',
+  error: 'error or answer has',
 };
 
-/** A filter, made of what stands in the address; what is not known there is left out. */
+/**
+ * A filter, made of what stands in the address. Names that are not known are left out; a value
+ * that is wrong is the API's to refuse, as anything else would show what was not asked for.
+ */
 export class Filter {
   /** @param {URLSearchParams} query */
   constructor(query) {
@@ -27,7 +30,6 @@ export class Filter {
       if (PLAIN.includes(name)) this.values[name] = value;
       else if (name.startsWith(METADATA)) this.metadata[name.slice(METADATA.length)] = value;
     }
-    if (!STATUSES.includes(this.values.status)) delete this.values.status;
   }
 
   get status() {

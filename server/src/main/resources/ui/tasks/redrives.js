@@ -2,7 +2,7 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
-import { ago, badge, count, plural, time, visible } from '../format.js';
+import { ago, badge, count, firstLine, plural, time, visible } from '../format.js';
 import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
 
 const STATES = {
@@ -63,14 +63,16 @@ export const purgeDialog = async (body) => {
     title: `Remove ${letters(dry.matched, dry.atLeast)} for good?`,
     body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
     action: 'Remove them',
+    keep: 'Keep them',
     danger: true,
     typed: 'purge',
     stoppable: true,
-    submit: async (_form, signal) => {
+    submit: async (_form, signal, say) => {
       while (more && !signal.aborted) {
         const { data } = await api.post('/v1/dead-letters/purge', body);
         purged += data.purged;
         more = data.more === true && data.purged > 0;
+        say(`${count(purged)} removed so far`);
       }
     },
   });
@@ -79,15 +81,16 @@ export const purgeDialog = async (body) => {
   return true;
 };
 
-/** A filter of dead letters in words. */
-const filterWords = (filter) => {
+/** A filter of dead letters in words; a group by what its letters died of. */
+const filterWords = ({ filter, groupError }) => {
   const parts = Object.entries(filter ?? {}).map(([name, value]) => {
     if (name === 'ids') return `${plural(value.length ?? value, 'letter')} by id`;
     if (name === 'all') return 'all';
     if (name === 'metadata') {
       return Object.entries(value).map(([key, each]) => `${visible(key)} = ${visible(each)}`).join(', ');
     }
-    return `${name === 'failure' || name === 'group' ? name : visible(name)} ${visible(value)}`;
+    if (name === 'group' && groupError) return `“${firstLine(groupError, 120)}”`;
+    return `${visible(name)} ${visible(value)}`;
   });
   return parts.length > 0 ? parts.join(', ') : 'all';
 };
@@ -118,7 +121,7 @@ class Redrives extends LitElement {
     let ticks = 0;
     this.#timer = setInterval(() => {
       const moving = this.#pages.items.some((each) => each.status === 'RUNNING' || each.status === 'UNDOING');
-      if (!document.hidden && !this.#pages.busy && (moving || ++ticks % 10 === 0)) this.#pages.reload();
+      if (!document.hidden && !this.#pages.busy && !this.#pages.isRefused && (moving || ++ticks % 10 === 0)) this.#pages.reload();
     }, 1_000);
   }
 
@@ -187,7 +190,7 @@ class Redrives extends LitElement {
     const over = redrive.status === 'UNDONE' || redrive.status === 'UNDOING';
     return html`<tr>
       <td>${badge(...(STATES[redrive.status] ?? ['off', '·', redrive.status]))}</td>
-      <td data-label="Which">${filterWords(redrive.filter)}</td>
+      <td data-label="Which">${filterWords(redrive)}</td>
       <td data-label="How far" class="how-far">
         <small
           >${count(redriven)} of ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${waiting > 0

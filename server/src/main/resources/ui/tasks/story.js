@@ -28,6 +28,10 @@ const WORDS = {
   'DEAD PENDING': 'Redriven',
 };
 
+const HANDS = { 'task.edit': 'Edited', 'task.run': 'Made due now' };
+
+const at = (entry) => Date.parse(entry.at) || 0;
+
 const words = (change) => WORDS[`${change.from ?? ''} ${change.to}`] ?? `${change.from} → ${change.to}`;
 
 const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
@@ -36,6 +40,8 @@ const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
 export class Story {
   attempts = new Map();
   transitions = new Map();
+  /** What people did that changed no state: records of the audit. */
+  hands = [];
   attemptsCursor = null;
   transitionsCursor = null;
 
@@ -51,6 +57,11 @@ export class Story {
       this.transitionsCursor = task.transitionsCursor;
     }
     this.#add(task.attempts, task.transitions);
+  }
+
+  /** As GET /v1/audit has it, of this task. */
+  takeAudit(records) {
+    this.hands = records.filter((each) => Object.hasOwn(HANDS, each.action));
   }
 
   #add(attempts, transitions) {
@@ -86,7 +97,17 @@ export class Story {
     }
   }
 
-  /** Newest first: `{attempt, claimed, ended}` or `{change}`. */
+  /** Where the hands belong among the rows that are known; older ones are not shown yet. */
+  #withHands(rows) {
+    const all = [...rows];
+    for (const hand of this.hands) {
+      const fences = rows.filter((row) => at(row) <= at(hand)).map((row) => row.fence);
+      if (fences.length > 0) all.push({ fence: Math.max(...fences), at: hand.at, hand });
+    }
+    return all;
+  }
+
+  /** Newest first: `{attempt, claimed, ended}`, `{change}` or `{hand}`. */
   entries() {
     const { both } = this.#horizon;
     const rows = new Map();
@@ -101,7 +122,7 @@ export class Story {
       else if (row && change.from === 'RUNNING') row.ended = change;
       else all.push({ fence: change.fence, at: change.at, change });
     }
-    return all.sort((a, b) => b.fence - a.fence || (a.at < b.at ? 1 : -1));
+    return this.#withHands(all).sort((a, b) => b.fence - a.fence || at(b) - at(a) || (a.at < b.at ? 1 : -1));
   }
 }
 
@@ -144,9 +165,13 @@ class StoryList extends LitElement {
   render() {
     if (!this.story) return nothing;
     const entries = this.story.entries();
+    const newest = entries.find((entry) => !entry.hand);
     return html`
       <ol class="story">
-        ${entries.map((entry, i) => (entry.attempt ? this.#attempt(entry, i === 0) : this.#change(entry.change)))}
+        ${entries.map((entry) => {
+          if (entry.hand) return this.#hand(entry.hand);
+          return entry.attempt ? this.#attempt(entry, entry === newest) : this.#change(entry.change);
+        })}
       </ol>
       ${problem(this.error)}
       ${this.story.hasOlder
@@ -155,6 +180,16 @@ class StoryList extends LitElement {
           </button>`
         : nothing}
     `;
+  }
+
+  #hand(hand) {
+    const fields = (hand.detail?.fields ?? []).map(visible).join(', ');
+    return html`<li>
+      <div class="row">
+        ${badge('off', '✎', 'By hand')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong><span>${by(hand)}</span>
+        <span class="end">${time(hand.at)}</span>
+      </div>
+    </li>`;
   }
 
   #change(change) {

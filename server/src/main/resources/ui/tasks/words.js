@@ -2,6 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { ago, duration, firstLine, time, visible } from '../format.js';
+import { href } from '../router.js';
 
 const FAILURES = {
   status: 'The target answered, but not with a success.',
@@ -59,7 +60,8 @@ export const errorText = (text, most = SHOWN) => {
 /** One line for a cell: the error, and the beginning of what the target said with it. */
 export const errorLine = (task) => {
   if (!task.error) return nothing;
-  const said = task.error.kind === 'status' && task.output ? task.output.slice(0, 500).replace(/\s+/g, ' ') : '';
+  const beside = task.error.kind === 'status' && task.status !== 'COMPLETED' ? task.output : null;
+  const said = beside ? beside.slice(0, 500).replace(/\s+/g, ' ') : '';
   return html`<span><span class="error-line">${firstLine(message(task.error))}</span> ${said
       ? html`<small>${firstLine(said)}</small>`
       : nothing}</span>`;
@@ -75,7 +77,7 @@ const pending = (task, type) => {
   const ahead = Date.parse(task.nextAttemptAt) > Date.now() + 1000;
   const before = task.attempt > 0 ? html`${attempts(task)} failed; ` : nothing;
   const paused = type?.paused
-    ? html` <strong>Its type is paused, so it does not start.</strong> <a href="#/types/${encodeURIComponent(task.type)}">Go to the type</a>.`
+    ? html` <strong>Its type is paused, so it does not start.</strong> <a href=${href('types', task.type)}>Go to the type</a>.`
     : nothing;
   if (ahead) {
     return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}

@@ -169,6 +169,7 @@ class BadInputTest {
         "/v1/tasks?type=a%20b                  | INVALID_VALUE",
         "/v1/tasks?key=%00                     | INVALID_PARAMETER",
         "/v1/tasks?view=all                    | INVALID_VALUE",
+        "/v1/tasks?metadata.=a                 | INVALID_VALUE",
         "/v1/tasks?cursor=x                    | INVALID_CURSOR",
         "/v1/tasks?api_key=secret              | CREDENTIAL_IN_URL",
         "/v1/tasks?Access_Token=secret         | CREDENTIAL_IN_URL",

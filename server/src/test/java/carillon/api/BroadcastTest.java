@@ -408,6 +408,73 @@ class BroadcastTest {
     assertRefused(caller(99), ErrorCode.OVERLOADED);
   }
 
+  @Test
+  void a_refusal_looks_for_clients_that_have_gone() {
+    List<EventStream> streams = new ArrayList<>();
+    for (int i = 0; i < Limits.STREAMS_OF_TENANT; i++) {
+      streams.add(watch(caller(1), ALL));
+    }
+    AtomicInteger writes = new AtomicInteger();
+    OutputStream broken =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("not called");
+          }
+
+          @Override
+          public void write(byte[] bytes) throws IOException {
+            if (writes.incrementAndGet() > 2) { // the first after its start is still taken
+              throw new IOException("gone");
+            }
+          }
+        };
+    Thread writer =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try (EventStream gone = streams.getFirst()) {
+                    assertThatThrownBy(() -> gone.writeTo(broken, Duration.ofHours(1)))
+                        .hasMessage("gone");
+                  }
+                });
+
+    assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+    pass();
+    await().until(() -> writes.get() == 2);
+    pass();
+
+    await().until(() -> !writer.isAlive());
+    assertThat(broadcast.streams()).isEqualTo(Limits.STREAMS_OF_TENANT - 1);
+    EventStream next = watch(caller(1), ALL);
+    assertThat(next.isEnded()).isFalse();
+  }
+
+  @Test
+  void however_many_are_refused_each_stream_is_written_to_once_a_second_and_twice_in_all() {
+    EventStream stream = watch(caller(1), ALL);
+    for (int i = 1; i < Limits.STREAMS_OF_TENANT; i++) {
+      watch(caller(1), ALL);
+    }
+    var out = new ByteArrayOutputStream();
+    Thread writer = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofHours(1)));
+    for (int i = 0; i < 5; i++) {
+      assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+    }
+    pass();
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n"));
+    broadcast.passOnce(now);
+    pass();
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n:\n\n"));
+    pass();
+    stream.add("the end".getBytes(StandardCharsets.UTF_8));
+
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("the end"));
+    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("retry: 2000\n\n:\n\n:\n\nthe end");
+    stream.end();
+    await().until(() -> !writer.isAlive());
+  }
+
   private void assertRefused(Caller caller, ErrorCode code) {
     assertThatThrownBy(() -> watch(caller, ALL))
         .isInstanceOfSatisfying(

@@ -117,6 +117,9 @@ class DeadLetterApiTest {
             "redrive.stop admin",
             "redrive.start admin");
     assertThat(audit(one)).containsExactly("task.redrive admin", "task.edit admin");
+    assertThat(get("/v1/redrives/" + id).get("groupError").asString()).contains("called G");
+    assertThat(get("/v1/redrives").get("items").get(0).get("groupError").asString())
+        .contains("called G");
     assertThat(get("/v1/audit?action=redrive.start").get("items").get(0).get("detail").toString())
         .contains("\"matched\":499", "\"rate\":200", group);
     String back =

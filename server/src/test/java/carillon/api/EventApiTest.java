@@ -170,9 +170,12 @@ class EventApiTest {
   void more_tasks_than_a_page_shows_are_refused() {
     String ids = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304,".repeat(Limits.WATCHED_TASKS);
 
-    api.get("/v1/events?id=" + ids + "0192f0c1-7d2a-7b3c-8d4e-5f6071829304")
-        .send()
-        .expect(ErrorCode.TOO_LONG);
+    TestApi.Reply refused =
+        api.get("/v1/events?id=" + ids + "0192f0c1-7d2a-7b3c-8d4e-5f6071829304")
+            .send()
+            .expect(ErrorCode.TOO_LONG);
+
+    assertThat(refused.text("detail")).contains("100 ids");
   }
 
   @Test

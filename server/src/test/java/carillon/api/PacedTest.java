@@ -18,6 +18,8 @@ class PacedTest {
   private static final TenantId ONE = new TenantId(1);
   private static final TenantId TWO = new TenantId(2);
 
+  private static final Duration STALEST = Duration.ofSeconds(10);
+
   private long nanos;
   private Duration takes = Duration.ZERO;
   private final List<Set<TenantId>> looks = new ArrayList<>();
@@ -26,7 +28,11 @@ class PacedTest {
   /** Of each, how many looks there were by then, and -1 or the negative of it if that is old. */
   private final Paced<TenantId, Integer> paced =
       new Paced<>(
-          this::look, last -> -last.orElse(1), () -> Instant.EPOCH.plusNanos(nanos), () -> nanos);
+          this::look,
+          last -> -last.orElse(1),
+          STALEST,
+          () -> Instant.EPOCH.plusNanos(nanos),
+          () -> nanos);
 
   private Map<TenantId, Integer> look(Set<TenantId> tenants) {
     looks.add(tenants);
@@ -84,23 +90,60 @@ class PacedTest {
     assertThat(paced.at(ONE)).isEqualTo(Instant.EPOCH.plusSeconds(75));
   }
 
-  @Test
-  void the_longer_a_look_takes_the_longer_it_is_believed_but_no_more_than_a_minute() {
-    takes = Duration.ofMillis(30);
+  /** How long after its last look it is looked at again. */
+  private Duration rests() {
+    int before = looks.size();
+    long began = nanos;
     paced.of(Set.of(ONE));
-    pass(Duration.ofMillis(8_999));
-    paced.of(Set.of(ONE));
-    assertThat(looks).hasSize(1);
+    while (looks.size() == before) {
+      pass(Duration.ofMillis(100));
+      paced.of(Set.of(ONE));
+    }
+    return Duration.ofNanos(nanos - began).minus(takes);
+  }
 
-    takes = Duration.ofSeconds(4);
-    pass(Duration.ofMillis(1));
+  private void lookOften(Duration each) {
+    takes = each;
+    for (int i = 0; i < 6; i++) {
+      rests();
+    }
+  }
+
+  @Test
+  void the_dearer_a_look_the_longer_it_is_believed_but_no_longer_than_it_may_be() {
+    lookOften(Duration.ofMillis(20));
+    assertThat(rests()).isEqualTo(Duration.ofSeconds(6));
+
+    lookOften(Duration.ofSeconds(4));
+    assertThat(rests()).isEqualTo(STALEST);
+  }
+
+  @Test
+  void looks_that_a_busy_machine_makes_long_are_no_dearer_for_that() {
+    lookOften(Duration.ofMillis(1));
+
+    takes = Duration.ofMillis(400);
+    for (int busy = 0; busy < 4; busy++) {
+      assertThat(rests()).isLessThanOrEqualTo(Duration.ofSeconds(2));
+    }
+  }
+
+  @Test
+  void the_first_look_is_followed_soon_however_long_it_took() {
+    takes = Duration.ofMillis(900);
     paced.of(Set.of(ONE));
-    assertThat(looks).hasSize(2);
-    pass(Duration.ofSeconds(59));
+
+    assertThat(rests()).isLessThanOrEqualTo(Duration.ofSeconds(2));
+  }
+
+  @Test
+  void it_says_when_it_saw_what_it_says() {
+    pass(Duration.ofSeconds(3));
+    takes = Duration.ofMillis(500);
     paced.of(Set.of(ONE));
-    assertThat(looks).hasSize(2);
     pass(Duration.ofSeconds(1));
     paced.of(Set.of(ONE));
-    assertThat(looks).hasSize(3);
+
+    assertThat(paced.at(ONE)).isEqualTo(Instant.EPOCH.plusSeconds(3));
   }
 }

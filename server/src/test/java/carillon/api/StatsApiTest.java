@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Counts;
+import carillon.model.Target;
 import carillon.model.TenantId;
 import carillon.store.Activity;
 import carillon.store.ActivityReader.Since;
+import carillon.store.Tenants;
 import carillon.store.WaitingCounts;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -104,6 +106,7 @@ class StatsApiTest {
     assertThat(stats.propertyNames())
         .containsExactly(
             "at",
+            "seenAt",
             "status",
             "pendingCountedAt",
             "runningIsAtLeast",
@@ -212,6 +215,7 @@ class StatsApiTest {
   void a_type_says_hour_and_day() {
     JsonNode mail = get("/v1/types/mail/stats");
 
+    assertThat(mail.get("at").isString()).isTrue();
     assertThat(mail.get("pending").asInt()).isEqualTo(3);
     assertThat(mail.get("hour").get("completed").asInt()).isEqualTo(10);
     assertThat(mail.get("day").propertyNames()).containsExactly(ACTIVITY);
@@ -289,6 +293,46 @@ class StatsApiTest {
         TestApi.stores(api.world).activity(),
         new DatabaseGate(api.world.db, 1),
         nanoTime);
+  }
+
+  @Test
+  void what_is_due_is_shown_within_ten_seconds_where_looks_are_slow() {
+    AtomicLong nanos = new AtomicLong();
+    Duration slow = Duration.ofMillis(40); // between any two looks at the clock
+    Stats stats = stats(() -> nanos.addAndGet(slow.toNanos()));
+    TenantId tenant = api.world.tenants.put("follows", Tenants.Settings.DEFAULT, "test").id();
+    int shown = dueOf(stats, tenant);
+    for (int tasks = 1; tasks <= 8; tasks++) {
+      api.world.tasks.create(tenant, World.task("t", new Target.Pull()));
+      Duration waited = Duration.ZERO;
+      for (shown = dueOf(stats, tenant); shown < tasks; shown = dueOf(stats, tenant)) {
+        nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+        waited = waited.plusSeconds(1);
+        assertThat(waited).as("of task " + tasks).isLessThanOrEqualTo(Duration.ofSeconds(12));
+      }
+    }
+    assertThat(shown).isEqualTo(8);
+  }
+
+  private static int dueOf(Stats stats, TenantId tenant) {
+    return (int) Stats.all(stats.overview(tenant).due()).tasks();
+  }
+
+  @Test
+  void an_answer_says_how_old_its_parts_are() {
+    JsonNode stats = get("/v1/stats");
+
+    Instant now = api.world.clock.instant();
+    assertThat(stats.get("seenAt").propertyNames())
+        .containsExactly("due", "running", "dead", "last", "hours");
+    Instant first =
+        stats
+            .get("seenAt")
+            .valueStream()
+            .map(at -> Instant.parse(at.asString()))
+            .min(Instant::compareTo)
+            .orElseThrow();
+    assertThat(Instant.parse(stats.get("at").asString())).isEqualTo(first).isBefore(now);
   }
 
   @Test

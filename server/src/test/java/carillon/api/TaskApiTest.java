@@ -3,11 +3,16 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import carillon.model.Slot;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -208,6 +213,31 @@ class TaskApiTest {
         api.post("/v1/tasks/cancel").json("{\"type\":\"many\",\"key\":\"a\"}").send().expect(200);
 
     assertThat(reply.body()).isEqualTo("{\"cancelled\":2,\"requested\":0}");
+  }
+
+  @Test
+  void what_is_done_in_bulk_is_answered_while_slots_come_and_go() throws Exception {
+    Slot old = new Slot(LocalDate.of(2020, 1, 1));
+    String nobody = "{\"type\":\"nobody\",\"dryRun\":%s}";
+    try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
+      Future<Integer> dropped =
+          pool.submit(
+              () -> {
+                int drops = 0;
+                for (int rounds = 0; rounds < 40; rounds++) {
+                  api.world.slots.ensure(old);
+                  drops += api.world.slots.dropBefore(new Slot(LocalDate.of(2020, 6, 1)));
+                }
+                return drops;
+              });
+      do {
+        for (boolean isDry : new boolean[] {true, false}) {
+          api.post("/v1/tasks/cancel").json(nobody.formatted(isDry)).send().expect(200);
+          api.post("/v1/tasks/run").json(nobody.formatted(isDry)).send().expect(200);
+        }
+      } while (!dropped.isDone());
+      assertThat(dropped.get()).as("slots dropped meanwhile").isPositive();
+    }
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -132,8 +133,18 @@ class WorkApiTest {
   @Test
   void a_dead_task_is_listed_redriven_and_purged() {
     String id = api.task("{\"type\":\"dies\",\"retry\":{\"maxAttempts\":1}}");
-    report(claim("dies").get(0), "failed", ",\"error\":\"boom\"");
+    report(claim("dies").get(0), "failed", ",\"error\":\"boom\",\"output\":\"No tax rate\"");
 
+    for (String list : List.of("dead-letters", "tasks")) {
+      assertThat(
+              api.get("/v1/" + list + "?type=dies&error=tax")
+                  .send()
+                  .expect(200)
+                  .json()
+                  .get("items"))
+          .as("found by what came back with the error, among %s", list)
+          .hasSize(1);
+    }
     JsonNode letters =
         api.get("/v1/dead-letters?type=dies&error=boom").send().expect(200).json().get("items");
     assertThat(letters).hasSize(1);
@@ -158,6 +169,34 @@ class WorkApiTest {
                 .asInt())
         .isEqualTo(1);
     api.get("/v1/tasks/" + id).send().expect(ErrorCode.NOT_FOUND);
+  }
+
+  @Test
+  void a_text_of_an_answer_finds_what_failed_with_it_and_nothing_that_completed() {
+    api.task("{\"type\":\"answers\"}");
+    report(claim("answers").get(0), "completed", ",\"output\":\"The tax is 7\"");
+    String failed = api.task("{\"type\":\"answers\"}");
+    report(claim("answers").get(0), "failed", ",\"error\":\"boom\",\"output\":\"No tax rate\"");
+
+    JsonNode found =
+        api.get("/v1/tasks?type=answers&error=TAX").send().expect(200).json().get("items");
+    assertThat(found).hasSize(1);
+    assertThat(found.get(0).get("id").asString()).isEqualTo(failed);
+    assertThat(cancelByText("no such")).isZero();
+    assertThat(cancelByText("tax rate")).isEqualTo(1);
+    assertThat(api.get("/v1/tasks/" + failed).send().expect(200).text("status"))
+        .isEqualTo("CANCELLED");
+  }
+
+  private static int cancelByText(String text) {
+    String body = "{\"type\":\"answers\",\"error\":\"%s\"}".formatted(text);
+    return api.post("/v1/tasks/cancel")
+        .json(body)
+        .send()
+        .expect(200)
+        .json()
+        .get("cancelled")
+        .asInt();
   }
 
   @Test

@@ -14,6 +14,7 @@ import carillon.model.TenantId;
 import carillon.store.DeadLetterFilter;
 import carillon.store.Events;
 import carillon.store.StoreException;
+import carillon.store.TaskPatch;
 import carillon.store.Transitions;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -128,6 +129,33 @@ class FeedTest {
             "t: RUNNING COMPLETED 1",
             "t: null PENDING 0",
             "t: PENDING CANCELLED 0");
+  }
+
+  @Test
+  void what_is_done_to_a_task_in_its_state_is_told_too() {
+    TaskPatch patch = new TaskPatch(null, 1, null, null, null, null);
+    TaskId id = world.discard();
+    watch();
+    world.db.inTransaction(tx -> world.tasks.patch(tx, World.TENANT, id, patch, "test", null));
+    world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
+    finish(
+        world.claimOne("node"), new Outcome.Dead(Failure.of(FailureKind.TIMEOUT, "late"), false));
+    world.db.inTransaction(tx -> world.tasks.patch(tx, World.TENANT, id, patch, "test", null));
+    TaskId running = world.discard();
+    assertThat(world.claimOne("node").id()).isEqualTo(running);
+    world.cancel(running);
+    feed.feedOnce();
+
+    assertThat(told())
+        .containsExactly(
+            "t: PENDING PENDING 0",
+            "t: PENDING PENDING 0",
+            "t: PENDING RUNNING 1",
+            "t: RUNNING DEAD 1",
+            "t: DEAD DEAD 1",
+            "t: null PENDING 0",
+            "t: PENDING RUNNING 1",
+            "t: RUNNING RUNNING 1");
   }
 
   @Test

@@ -1,7 +1,13 @@
 package carillon.model;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -97,6 +103,29 @@ class SentRequestTest {
         .isEqualTo("{\"method\":\"GET\",\"url\":\"http://a/\",\"headers\":{}}");
     assertThat(new SentRequest("GET", "http://a/").header("A", "x".repeat(9_000)).text())
         .hasSizeLessThan(400);
+  }
+
+  @Test
+  void the_dashboard_hides_what_is_hidden_here() throws IOException {
+    String script = dashboard("/ui/pages/target.js");
+    Pattern names = expression(script, "SECRET");
+    Pattern parameters = expression(script, "SECRET_PARAMETER");
+
+    assertThat(SentRequest.SECRET).allMatch(names.asPredicate());
+    assertThat(SentRequest.SECRET_PARAMETERS).allMatch(parameters.asPredicate());
+    assertThat("Content-Type").doesNotMatch(names.asPredicate());
+  }
+
+  private static String dashboard(String file) throws IOException {
+    try (InputStream in = SentRequestTest.class.getResourceAsStream(file)) {
+      return new String(requireNonNull(in).readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  private static Pattern expression(String script, String name) {
+    Matcher found = Pattern.compile("const " + name + " =\\s+/(.+)/i;").matcher(script);
+    assertThat(found.find()).as(name).isTrue();
+    return Pattern.compile(found.group(1), Pattern.CASE_INSENSITIVE);
   }
 
   private static JsonNode parsed(String text) {

@@ -9,7 +9,12 @@ import carillon.testkit.Overlapping;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.SQLException;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -156,5 +161,27 @@ class CatalogTest {
     world.catalog.refresh();
 
     assertThat(world.catalog.lanes()).extracting(Lane::id).contains(999, 1000);
+  }
+
+  @Test
+  void who_asks_for_a_lane_while_another_reads_it_is_told_it_as_well() throws Exception {
+    int lanes = 2_000;
+    world.sql(
+        """
+        INSERT INTO carillon.lane (tenant, type, priority, slice, route)
+        SELECT tenant, type, priority, n, route
+        FROM carillon.lane, generate_series(1000, 999 + %d) AS n
+        """
+            .formatted(lanes));
+    int last = Integer.parseInt(world.value("SELECT max(id) FROM carillon.lane"));
+    try (ExecutorService pool = Executors.newFixedThreadPool(4)) {
+      for (int round = 0; round < 20; round++) {
+        Catalog catalog = new Catalog(world.db);
+        Callable<Integer> ask = () -> catalog.lane(last).id();
+        for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, ask))) {
+          assertThat(id.get()).isEqualTo(last);
+        }
+      }
+    }
   }
 }

@@ -231,10 +231,16 @@ class DeadLetterPlansTest {
             10_500,
             0),
         new Question(
+            "type and text of an answer",
+            filter("t2", null, null, "no rate for 42\"", null, none, null),
+            "dead_letter_type",
+            8_000,
+            1),
+        new Question(
             "status and text",
             filter(null, null, 504, "order 4 ", null, none, null),
             "dead_letter_kind",
-            500,
+            800,
             1),
         new Question(
             "metadata",

@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -28,10 +29,13 @@ import org.junit.jupiter.api.Test;
 /** Old and new nodes work on while the schema goes forward and back under them. */
 class MigrationUnderLoadTest {
 
+  private static final int CREATORS = 2;
+
   private final World world = World.create();
   private final Queue<TaskId> created = new ConcurrentLinkedQueue<>();
   private final Queue<TaskId> completed = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean creating = new AtomicBoolean(true);
+  private final AtomicInteger creators = new AtomicInteger(CREATORS);
 
   @AfterEach
   void close() {
@@ -46,8 +50,9 @@ class MigrationUnderLoadTest {
     world.node("b");
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       Collection<Future<?>> working = new ArrayList<>();
-      working.add(threads.submit(this::create));
-      working.add(threads.submit(this::create));
+      for (int i = 0; i < CREATORS; i++) {
+        working.add(threads.submit(this::create));
+      }
       working.add(threads.submit(() -> finish("a")));
       working.add(threads.submit(() -> finish("b")));
       try {
@@ -85,13 +90,17 @@ class MigrationUnderLoadTest {
   }
 
   private void create() {
-    while (creating.get()) {
-      created.add(world.discard());
+    try {
+      while (creating.get()) {
+        created.add(world.discard());
+      }
+    } finally {
+      creators.decrementAndGet(); // whoever finishes waits for the last one of each
     }
   }
 
   private void finish(String node) {
-    while (creating.get() || completed.size() < created.size()) {
+    while (creators.get() > 0 || completed.size() < created.size()) {
       List<ClaimedTask> claimed = world.claimKnown(node, 100); // a node's refresh fails meanwhile
       List<Attempted> ended =
           claimed.stream()

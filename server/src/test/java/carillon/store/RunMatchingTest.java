@@ -241,16 +241,19 @@ class RunMatchingTest {
   @Test
   void a_count_that_would_take_long_says_that_there_are_more() {
     create("a", null, Duration.ofHours(1), "red");
+    world.sql("UPDATE carillon.task SET error = 'boom'");
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at, error)
         SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
-               t.due_at, t.created_at
+               t.due_at, t.created_at, t.error
         FROM carillon.task t, generate_series(1, 100000) AS n
         """);
 
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(100_000, true));
     assertThat(runnable(filter(null, null, Map.of("colour", "red"))).isAtLeast()).isTrue();
+    TaskFilter text = new TaskFilter("a", null, null, null, null, null, "boom", Map.of());
+    assertThat(runnable(text)).as("which looks at fewer").isEqualTo(new Tasks.Count(20_000, true));
     assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MOST_AT_ONCE);
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(50_001, false));
   }

@@ -1,6 +1,7 @@
 package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Slot;
 import carillon.model.Target;
@@ -10,6 +11,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.LocalDate;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,6 +54,46 @@ class SlotsTest {
 
     assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
         .isEqualTo("1");
+  }
+
+  private static final String NOT_THERE =
+      """
+      /* SlotsTest.notThere */
+      SELECT 1 AS n
+      FROM carillon.task_19990101
+      """;
+
+  @Test
+  void a_walk_begins_again_when_a_slot_is_gone_and_gives_up_when_it_stays_so() {
+    AtomicInteger walks = new AtomicInteger();
+
+    assertThat(
+            Slots.whileTheyChange(
+                () -> walks.incrementAndGet() == 1 ? ask(NOT_THERE, new AtomicInteger()) : 7))
+        .isEqualTo(7);
+    assertThat(walks).hasValue(2);
+
+    AtomicInteger tries = new AtomicInteger();
+    assertThatThrownBy(() -> Slots.whileTheyChange(() -> ask(NOT_THERE, tries)))
+        .isInstanceOf(StoreException.class);
+    assertThat(tries).hasValue(3);
+  }
+
+  @Test
+  void nothing_else_is_asked_again_for_a_table_that_is_not_there() {
+    AtomicInteger tries = new AtomicInteger();
+
+    assertThatThrownBy(() -> ask(NOT_THERE, tries)).isInstanceOf(StoreException.class);
+
+    assertThat(tries).hasValue(1);
+  }
+
+  private int ask(String sql, AtomicInteger tries) {
+    return world.db.inTransaction(
+        tx -> {
+          tries.incrementAndGet();
+          return tx.query(sql, row -> row.getInt("n")).getFirst();
+        });
   }
 
   @Test

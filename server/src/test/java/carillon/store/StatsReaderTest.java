@@ -233,7 +233,7 @@ class StatsReaderTest {
   @ParameterizedTest
   @CsvSource({
     "StatsReader, WAITING, waiting",
-    "StatsReader, WAITING_SLOTS, waiting",
+    "DueSlots, WAITING, waiting",
     "StatsReader, COUNT_DEAD, dead_letter_group",
     "ActivityReader, ADD_UP, activity",
     "ActivityReader, SERIES, activity",

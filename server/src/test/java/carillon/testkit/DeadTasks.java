@@ -12,7 +12,8 @@ public final class DeadTasks {
   /**
    * Makes dead tasks of the types {@code t0} to {@code t3}, of as many kinds as asked for. Of every
    * two kinds one was answered with a status of its own (500, 502, ...), the other found no
-   * connection. The oldest died an hour ago, each a millisecond after the one before.
+   * connection. Those with a status also have an answer: {@code {"reason": "No rate for 42"}}. The
+   * oldest died an hour ago, each a millisecond after the one before.
    */
   public static void fill(World world, int letters, int kinds) {
     for (int type = 0; type < 4; type++) { // so that there are lanes
@@ -23,19 +24,21 @@ public final class DeadTasks {
         """
         INSERT INTO carillon.task (
             tenant, id, slot, lane, state, due_at, created_at, attempt, fence, leased_by, started_at, finished_at,
-            status, failure, key, metadata, payload, error, crashes, expires_at)
+            status, failure, key, metadata, payload, error, output, crashes, expires_at)
         SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s',
                (SELECT l.id FROM carillon.lane l WHERE l.type = 't' || n %% %d %% 4), 'DEAD', now() - interval '2 hours',
                now() - interval '3 hours', 5, 5, 'a-node', now() - interval '61 minutes',
                now() - interval '1 hour' + n * interval '1 ms', CASE WHEN n %% %d %% 2 = 0 THEN 500 + n %% %d END,
                CASE WHEN n %% %d %% 2 = 0 THEN 'STATUS' ELSE 'CONNECTION' END, 'key ' || n,
                jsonb_build_object('tens', (n / 10)::text), '{"n": ' || n || '}',
-               'order ' || n || ' failed in a way called ' || chr(65 + n %% %d), 1, now() + interval '1 day'
+               'order ' || n || ' failed in a way called ' || chr(65 + n %% %d),
+               CASE WHEN n %% %d %% 2 = 0 THEN '{"reason": "No rate for ' || n || '"}' END, 1, now() + interval '1 day'
         FROM generate_series(1, %d) AS n
         """
             .formatted(
                 now.toString().substring(0, 13),
                 now.slot().day(),
+                kinds,
                 kinds,
                 kinds,
                 kinds,

@@ -210,24 +210,17 @@ public final class ServerProcess {
     }
   }
 
-  /** Ends it whatever state it is in, together with the database that it may have left behind. */
+  /** Ends it in no order, with the database that it may leave behind: nobody needs it any more. */
   void end() {
-    if (process.isAlive()) {
-      resume();
-      terminate();
-      try {
-        if (!process.waitFor(STOP_PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-          process.destroyForcibly();
-        }
-      } catch (InterruptedException e) {
-        process.destroyForcibly();
-        Thread.currentThread().interrupt();
-      }
-    }
+    process.destroyForcibly();
+    awaitExit();
     Path postmaster = dataDir.resolve("postgres/postmaster.pid");
     if (Files.exists(postmaster)) {
       long pid = Long.parseLong(read(postmaster).lines().findFirst().orElseThrow().strip());
-      ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+      OwnPostgres.signal("QUIT", List.of(pid)); // killed, it would leave shared memory behind
+      await("the end of the database")
+          .pollInterval(Duration.ofMillis(10))
+          .until(() -> !Files.exists(postmaster) || ProcessHandle.of(pid).isEmpty());
     }
   }
 

@@ -17,7 +17,7 @@ import tools.jackson.databind.JsonNode;
 public final class Driver {
 
   private static final Duration FAR = Duration.ofHours(1);
-  private static final int CONNECTIONS = 60;
+  private static final int CONNECTIONS = 64; // one for each who hands in one by one
   private static final Pattern JAR = Pattern.compile("-([0-9][^/]*)\\.jar$");
 
   private final Library library;

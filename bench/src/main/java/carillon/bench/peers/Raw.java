@@ -52,8 +52,8 @@ public final class Raw {
     try (HikariDataSource database = Driver.connect()) {
       protocol.serve(
           "",
-          "enqueue: single-row INSERTs on 32 connections; bulk: one COPY (binary); both into"
-              + " Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own"
+          "enqueue: single-row INSERTs, a connection for each caller; bulk: one COPY (binary); both"
+              + " into Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own"
               + " producer",
           new Raw(database)::handle);
     }

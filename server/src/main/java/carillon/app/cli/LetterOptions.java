@@ -21,7 +21,10 @@ final class LetterOptions {
   @Option(names = "--status", paramLabel = "CODE", description = "what the target answered")
   private @Nullable Integer status;
 
-  @Option(names = "--error", paramLabel = "TEXT", description = "the last error contains this")
+  @Option(
+      names = "--error",
+      paramLabel = "TEXT",
+      description = "the last error or answer contains this")
   private @Nullable String error;
 
   @Option(names = "--died-after", paramLabel = "TIME")

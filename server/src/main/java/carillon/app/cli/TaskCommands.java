@@ -310,7 +310,10 @@ public final class TaskCommands {
     @Option(names = "--due-before", paramLabel = "TIME")
     private @Nullable String dueBefore;
 
-    @Option(names = "--error", paramLabel = "TEXT", description = "its last error contains this")
+    @Option(
+        names = "--error",
+        paramLabel = "TEXT",
+        description = "its last error or answer contains this")
     private @Nullable String error;
 
     @Option(names = "--metadata", paramLabel = "NAME=VALUE", description = "can be repeated")

@@ -1,0 +1,33 @@
+package carillon.bench;
+
+import java.io.IOException;
+import java.sql.SQLException;
+
+/**
+ * A drain beside many tasks that are due in the next weeks, in turns with a drain of the same
+ * system without them. That is another one of its kind on a store of its own, because what was
+ * loaded cannot be taken away again as if it had never been there.
+ */
+final class Growth implements Scenario<Worker> {
+
+  private final Contender.Start<? extends Worker> another;
+
+  Growth(Contender.Start<? extends Worker> another) {
+    this.another = another;
+  }
+
+  @Override
+  public Figures run(Worker worker, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    try (Worker alone = another.start()) {
+      stage.warmUp(alone);
+      stage.warmUp(worker);
+      stage.progress().step("loading the future");
+      worker.loadFuture(stage.sizes().future());
+      // Long ago, as it were: who drains must not pay for writing out what was loaded.
+      worker.store().checkpoint();
+      return Drain.inTurns(
+          () -> Drain.ALONE.round(alone, stage), () -> Drain.ALONE.round(worker, stage), stage);
+    }
+  }
+}
