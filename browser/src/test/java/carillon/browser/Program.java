@@ -36,6 +36,8 @@ final class Program implements AutoCloseable {
             "0",
             "--node-id",
             "tower",
+            "--log-level", // for who looks into a failure: why a stream ended, and the like
+            "debug",
             "--data-dir",
             directory.resolve("data").toString());
     ProcessBuilder builder =

@@ -3,8 +3,11 @@ package carillon.browser;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Request;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.assertj.core.api.Assertions;
@@ -130,6 +133,27 @@ class SignInTest {
     Dashboard.leave(own, "/types?tenant=default");
     assertThat(Parts.alert(own)).containsText("sees no tenant “default”");
     assertThat(Parts.main(own)).not().containsText("sent");
+  }
+
+  @Test
+  void a_late_answer_takes_nobody_to_a_tenant_that_was_left_meanwhile() {
+    String tenant = dashboard.tenant();
+    Page page = dashboard.open("/types?tenant=" + tenant, Look.LIGHT, dashboard.adminKey());
+    List<Route> held = new ArrayList<>();
+    List<Request> answered = new ArrayList<>();
+    page.route("**/v1/me", held::add);
+    page.onRequestFinished(answered::add);
+    Dashboard.leave(page, "/types?tenant=default");
+    page.waitForCondition(() -> !held.isEmpty());
+
+    Dashboard.go(page, "/types?tenant=" + tenant); // somebody thinks better of it
+    held.getFirst().resume();
+    page.waitForCondition(() -> answered.contains(held.getFirst().request()));
+    page.evaluate("() => new Promise(done => setTimeout(done))"); // after who waits for it
+
+    Assertions.assertThat(stored(page)).contains(tenant).doesNotContain("default");
+    assertThat(page.getByLabel("Tenant")).hasValue(tenant);
+    assertThat(page).hasURL(Pattern.compile("tenant=" + tenant));
   }
 
   @Test

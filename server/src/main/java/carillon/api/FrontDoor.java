@@ -19,7 +19,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -99,26 +98,27 @@ final class FrontDoor implements Handler, DirectHandler {
   @Override
   public void handle(ServerRequest request, ServerResponse response) {
     Progress progress = new Progress();
+    SlowClients.Connection connection = slowClients.of(request.remotePeer().address());
     try {
       Answer answer = answer(request, progress);
-      slowClients.waitsFor(request.remotePeer().address());
+      connection.waits();
       if (answer.live() != null) {
         count(request, progress, answer.status()); // how long somebody watches is nobody's delay
         try (Answer.Live _ = answer.live()) {
-          send(request, answer, progress, response);
+          send(request, answer, progress, connection, response);
         }
         return;
       }
-      send(request, answer, progress, response);
+      send(request, answer, progress, connection, response);
       count(request, progress, answer.status());
       if (progress.drains) {
         drain(request);
       } else if (wantsClose(request) || answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
         // Left to itself the server would wait for more: of this body, or of the next request.
-        slowClients.drop(request.remotePeer().address());
+        connection.drop();
       }
     } finally {
-      slowClients.waitsFor(request.remotePeer().address());
+      connection.waits();
     }
   }
 
@@ -259,7 +259,11 @@ final class FrontDoor implements Handler, DirectHandler {
   }
 
   private void send(
-      ServerRequest request, Answer answer, Progress progress, ServerResponse response) {
+      ServerRequest request,
+      Answer answer,
+      Progress progress,
+      SlowClients.Connection connection,
+      ServerResponse response) {
     ServerResponseHeaders headers = response.headers();
     setCommon(headers, progress.requestId);
     answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
@@ -277,7 +281,7 @@ final class FrontDoor implements Handler, DirectHandler {
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     if (live != null) {
       headers.set(HeaderValues.CONNECTION_CLOSE);
-      stream(request.remotePeer().address(), live, response);
+      stream(connection, live, response);
     } else if (written != null) {
       written.to(response);
     } else {
@@ -285,15 +289,16 @@ final class FrontDoor implements Handler, DirectHandler {
     }
   }
 
-  private void stream(SocketAddress client, Answer.Live live, ServerResponse response) {
-    try (OutputStream out = slowClients.watching(client, response.outputStream())) {
+  private static void stream(
+      SlowClients.Connection connection, Answer.Live live, ServerResponse response) {
+    try (OutputStream out = connection.watching(response.outputStream())) {
       live.writeTo(out);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
       // Who watches goes without saying so; then there is nobody left to answer.
       LOG.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
-      slowClients.drop(client);
+      connection.drop();
     }
   }
 

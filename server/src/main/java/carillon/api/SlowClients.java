@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,28 +35,77 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
   static final Duration PATIENCE = Duration.ofSeconds(8);
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
+  /** One that is closed already. */
+  private static final Connection GONE = new Connection(null);
+
   private final Duration patience;
   private final SocketOptions options;
-  private final Map<SocketAddress, Watched> connections = new ConcurrentHashMap<>();
+  private final Map<SocketAddress, Connection> connections = new ConcurrentHashMap<>();
   private final Thread sweeper;
 
-  /** A connection. */
-  private static final class Watched {
+  /**
+   * A connection. Who answers on it holds it, and not the client's address: that may be another
+   * connection's by the time a dead one is noticed.
+   */
+  static final class Connection {
 
     private static final long NEVER = Long.MIN_VALUE;
 
-    private final SocketChannel channel;
+    private final @Nullable SocketChannel channel;
 
     /** Since when it is the client's turn; NEVER while it is ours. */
     private volatile long waitingSince = System.nanoTime();
 
-    Watched(SocketChannel channel) {
+    private Connection(@Nullable SocketChannel channel) {
       this.channel = channel;
     }
 
-    boolean isTooSlow(Duration patience) {
+    /** From now on the client reads an answer, or thinks about its next request. */
+    void waits() {
+      waitingSince = System.nanoTime();
+    }
+
+    private void works() {
+      waitingSince = NEVER;
+    }
+
+    /** To write what takes its time: only while the client does not read is it waited for. */
+    OutputStream watching(OutputStream out) {
+      return new FilterOutputStream(out) {
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+          waits();
+          out.write(bytes, offset, length);
+          works();
+        }
+
+        @Override
+        public void flush() throws IOException {
+          waits();
+          out.flush();
+          works();
+        }
+      };
+    }
+
+    /** Closes the connection of a client that was waited for long enough. */
+    void drop() {
+      try {
+        if (channel != null) {
+          channel.close();
+        }
+      } catch (IOException e) {
+        LOG.debug("a connection closed with an error", e);
+      }
+    }
+
+    private boolean isTooSlow(Duration patience) {
       long since = waitingSince;
       return since != NEVER && System.nanoTime() - since > patience.toNanos();
+    }
+
+    private boolean isOpen() {
+      return channel != null && channel.isOpen();
     }
   }
 
@@ -73,7 +123,7 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
       channel.socket().setSoTimeout(Math.toIntExact(patience.toMillis()));
       SocketAddress client = channel.getRemoteAddress();
       if (client != null) {
-        connections.put(client, new Watched(channel));
+        connections.put(client, new Connection(channel));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -82,51 +132,17 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
 
   @Override
   public void prologue(ConnectionContext connection, HttpPrologue prologue) {
-    turn(connection.remotePeer().address(), true);
+    of(connection.remotePeer().address()).waits();
   }
 
   @Override
   public void headers(ConnectionContext connection, Headers headers) {
-    turn(connection.remotePeer().address(), false);
+    of(connection.remotePeer().address()).works();
   }
 
-  /** From now on the client reads an answer, or thinks about its next request. */
-  void waitsFor(SocketAddress client) {
-    turn(client, true);
-  }
-
-  /** To write what takes its time: only while the client does not read is it waited for. */
-  OutputStream watching(SocketAddress client, OutputStream out) {
-    return new FilterOutputStream(out) {
-      @Override
-      public void write(byte[] bytes, int offset, int length) throws IOException {
-        turn(client, true);
-        out.write(bytes, offset, length);
-        turn(client, false);
-      }
-
-      @Override
-      public void flush() throws IOException {
-        turn(client, true);
-        out.flush();
-        turn(client, false);
-      }
-    };
-  }
-
-  /** Closes the connection of a client that was waited for long enough. */
-  void drop(SocketAddress client) {
-    Watched watched = connections.get(client);
-    if (watched != null) {
-      close(client, watched);
-    }
-  }
-
-  private void turn(SocketAddress client, boolean ofClient) {
-    Watched watched = connections.get(client);
-    if (watched != null) {
-      watched.waitingSince = ofClient ? System.nanoTime() : Watched.NEVER;
-    }
+  /** The connection of a client that has just sent something; {@link #GONE} if it was closed. */
+  Connection of(SocketAddress client) {
+    return connections.getOrDefault(client, GONE);
   }
 
   private void sweep() {
@@ -140,20 +156,12 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
     }
   }
 
-  private void sweepOne(SocketAddress client, Watched watched) {
-    if (watched.isTooSlow(patience)) {
-      close(client, watched);
-    } else if (!watched.channel.isOpen()) {
-      connections.remove(client, watched);
+  private void sweepOne(SocketAddress client, Connection connection) {
+    if (connection.isTooSlow(patience)) {
+      connection.drop();
     }
-  }
-
-  private void close(SocketAddress client, Watched watched) {
-    connections.remove(client, watched);
-    try {
-      watched.channel.close();
-    } catch (IOException e) {
-      LOG.debug("connection of {} closed with an error", client, e);
+    if (!connection.isOpen()) {
+      connections.remove(client, connection);
     }
   }
 

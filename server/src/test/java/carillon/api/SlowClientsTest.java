@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
 import java.nio.channels.Channels;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -50,8 +51,8 @@ class SlowClientsTest {
   @Test
   void who_watches_may_be_idle_who_should_ask_may_not() throws IOException {
     SocketChannel watcher = accept();
-    SocketAddress address = watcher.getRemoteAddress();
-    OutputStream out = slowClients.watching(address, Channels.newOutputStream(watcher));
+    SlowClients.Connection connection = slowClients.of(watcher.getRemoteAddress());
+    OutputStream out = connection.watching(Channels.newOutputStream(watcher));
     out.write(new byte[10]);
     out.flush();
     SocketChannel silent = accept();
@@ -59,7 +60,7 @@ class SlowClientsTest {
     await().until(() -> !silent.isOpen());
 
     assertThat(watcher.isOpen()).isTrue();
-    slowClients.waitsFor(address); // the stream is over
+    connection.waits(); // the stream is over
     await().until(() -> !watcher.isOpen());
   }
 
@@ -67,7 +68,7 @@ class SlowClientsTest {
   void who_watches_and_does_not_read_is_cut_off() throws IOException {
     SocketChannel watcher = accept();
     OutputStream out =
-        slowClients.watching(watcher.getRemoteAddress(), Channels.newOutputStream(watcher));
+        slowClients.of(watcher.getRemoteAddress()).watching(Channels.newOutputStream(watcher));
     Thread writer =
         Thread.ofVirtual()
             .start(
@@ -83,5 +84,31 @@ class SlowClientsTest {
 
     await().until(() -> !watcher.isOpen());
     await().until(() -> !writer.isAlive());
+  }
+
+  @Test
+  void a_dead_connection_takes_none_with_it_that_has_got_its_port() throws IOException {
+    SocketChannel gone = accept();
+    SocketAddress address = gone.getRemoteAddress();
+    SlowClients.Connection dead = slowClients.of(address);
+    clients.getFirst().setOption(StandardSocketOptions.SO_LINGER, 0);
+    clients.getFirst().close(); // at once, so that its port is free
+    SocketChannel next = SocketChannel.open();
+    clients.add(next);
+    next.bind(address);
+    next.connect(server.getLocalAddress());
+    SocketChannel accepted = server.accept();
+    slowClients.configureSocket(accepted);
+    OutputStream out = slowClients.of(address).watching(Channels.newOutputStream(accepted));
+    out.write(new byte[10]);
+    out.flush();
+
+    dead.drop();
+    dead.waits(); // as at the end of every request
+    SocketChannel silent = accept();
+    await().until(() -> !silent.isOpen());
+
+    assertThat(gone.isOpen()).isFalse();
+    assertThat(accepted.isOpen()).isTrue();
   }
 }
