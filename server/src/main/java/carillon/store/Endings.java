@@ -30,8 +30,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Persists outcomes. Whatever ends a claim goes through one of the two fenced statements here: the
- * completer's batches, workers' reports and the reaper.
+ * Persists outcomes. Whatever ends a claim comes through here: the completer's batches, workers'
+ * reports and the reaper. What was completed is written by {@link Completions}, everything else by
+ * the one fenced statement below.
  */
 public final class Endings {
 
@@ -122,14 +123,14 @@ public final class Endings {
       };
     }
 
-    private @Nullable Integer status() {
+    @Nullable Integer status() {
       Failure failure = failure();
       return outcome instanceof Outcome.Completed done
           ? done.status()
           : failure == null ? null : failure.status();
     }
 
-    private @Nullable String output() {
+    @Nullable String output() {
       Failure failure = failure();
       return outcome instanceof Outcome.Completed done
           ? done.output()
@@ -146,53 +147,15 @@ public final class Endings {
   }
 
   /**
-   * The way nearly every task ends, so it does nothing else. The claim and this end are not written
-   * as transitions: the row says them, and the view every_transition reads them there. Unless
-   * somebody else than the holder ended it.
+   * In one order, so that two batches hardly ever wait for each other; if they do, one is run
+   * again.
    */
-  private static final String COMPLETE =
-      """
-      /* Endings.complete */
-      WITH done AS (
-          UPDATE carillon.task_{slot} t
-          SET state = 'COMPLETED',
-              finished_at = clock_timestamp(),
-              version = t.version + 1,
-              claim = NULL,
-              lease_until = NULL,
-              status = f.status,
-              output = f.output,
-              request = f.request,
-              progress = coalesce(f.progress, t.progress)
-          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[])
-               AS f (tenant, id, fence, claim, status, output, progress, request)
-          WHERE t.tenant = f.tenant
-            AND t.id = f.id
-            AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
-            AND t.claim = f.claim
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
-                    t.concurrency_key, t.on_complete
-      ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
-          FROM done
-          WHERE leased_by <> ?
-      ), keys AS (
-          DELETE FROM carillon.running_key k
-          USING done
-          WHERE done.concurrency_key IS NOT NULL
-            AND k.tenant = done.tenant
-            AND k.type = (SELECT l.type FROM carillon.lane l WHERE l.id = done.lane)
-            AND k.key = done.concurrency_key
-            AND k.task = done.id
-      )
-      SELECT id, lane, 'COMPLETED' AS state, NULL::timestamptz AS ready_at, attempt,
-             concurrency_key IS NOT NULL AS keyed, false AS released, on_complete AS callback
-      FROM done
-      """;
+  static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
-  /** Every other end: the row will be used again or has failed, so its claim moves to the trail. */
+  /**
+   * Every end but a completion: the row will be used again or has failed, so its claim moves to the
+   * trail.
+   */
   private static final String FINISH =
       """
       /* Endings.finish */
@@ -313,6 +276,12 @@ public final class Endings {
       @Nullable Letter letter)
       implements Transitions.Move {
 
+    static Done completed(
+        TaskId id, Slot slot, int lane, int attempt, boolean keyed, @Nullable String callback) {
+      return new Done(
+          id, slot, lane, TaskState.COMPLETED, null, attempt, keyed, false, null, callback, null);
+    }
+
     @Override
     public TaskState from() {
       return TaskState.RUNNING;
@@ -373,10 +342,8 @@ public final class Endings {
 
   private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
-    // In one order, so that two batches hardly ever wait for each other; if they do, one is run
-    // again.
     List<Ending> ordered = new ArrayList<>(endings);
-    ordered.sort(Comparator.comparing(ending -> ending.id().value()));
+    ordered.sort(BY_ID);
     ordered.forEach(
         ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
@@ -449,28 +416,9 @@ public final class Endings {
     Map<Boolean, List<Ending>> completed =
         endings.stream().collect(Collectors.partitioningBy(Ending::isCompleted));
     List<Done> done = new ArrayList<>(endings.size());
-    done.addAll(complete(tx, slot, completed.getOrDefault(true, List.of()), who));
+    done.addAll(Completions.write(tx, slot, completed.getOrDefault(true, List.of()), who));
     done.addAll(finish(tx, slot, completed.getOrDefault(false, List.of()), who, lapsed));
     return done;
-  }
-
-  private static List<Done> complete(Tx tx, Slot slot, List<Ending> endings, String who) {
-    if (endings.isEmpty()) {
-      return List.of();
-    }
-    return tx.query(
-        Sql.forSlot(COMPLETE, slot),
-        row -> done(row, slot, null, null),
-        Column.ints(endings, e -> e.tenant().value()),
-        Column.uuids(endings, e -> e.id().value()),
-        Column.ints(endings, e -> e.lease().fence()),
-        Column.uuids(endings, e -> e.lease().claim()),
-        Column.shorts(endings, Ending::status),
-        Column.texts(endings, Ending::output),
-        Column.texts(endings, Ending::progress),
-        Column.texts(endings, Ending::request),
-        who,
-        who);
   }
 
   private static List<Done> finish(
