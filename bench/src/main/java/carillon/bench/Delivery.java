@@ -12,7 +12,7 @@ final class Delivery implements Scenario<CarillonServer> {
       throws IOException, SQLException, InterruptedException {
     try (Receiver receiver = Receiver.start()) {
       stage.progress().step("warming up");
-      deliver(carillon, stage, receiver, stage.sizes().warmUp() / 2);
+      deliver(carillon, stage, receiver, stage.sizes().warmUp());
       Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
       return figures.with(carillon.between("started_at", "finished_at").times());
     }

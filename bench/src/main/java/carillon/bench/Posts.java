@@ -13,7 +13,7 @@ final class Posts implements Scenario<RawLimit> {
   public Figures run(RawLimit raw, Stage stage) throws IOException, SQLException {
     try (Receiver receiver = Receiver.start()) {
       stage.progress().step("warming up");
-      raw.post(receiver.url(), stage.sizes().warmUp() / 2, CONCURRENCY);
+      raw.post(receiver.url(), stage.sizes().warmUp(), CONCURRENCY);
       stage.progress().step("posting");
       Meter meter = Meter.start(raw);
       Intake.Taken taken = raw.post(receiver.url(), stage.sizes().http(), CONCURRENCY);

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -41,8 +42,8 @@ final class Completer {
   /** Kept over a write that failed; of this loop's thread only. */
   private final List<Attempted> batch = new ArrayList<>();
 
-  /** The claims of which something is left. Guarded by itself. */
-  private final Map<UUID, Running> running = new HashMap<>();
+  /** The claims of which something is left. Changed under its own lock, read without. */
+  private final Map<UUID, Running> running = new ConcurrentHashMap<>();
 
   /** Claims that were asked for and not answered yet. Guarded by running. */
   private final Set<UUID> claiming = new HashSet<>();
@@ -91,8 +92,8 @@ final class Completer {
   }
 
   /**
-   * So many tasks of this claim will be added, sooner or later; each takes a seat until then, and
-   * the claim is over when all of them were.
+   * So many tasks of this claim will be added, sooner or later; each takes a seat until then or
+   * until it is written, and the claim is over when all of them were.
    */
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
@@ -123,6 +124,7 @@ final class Completer {
   }
 
   void add(Attempted attempted) {
+    tried(attempted.lease().claim());
     ended.add(attempted);
     whenAdded.run();
   }
@@ -132,7 +134,15 @@ final class Completer {
    * claim stays in its table, for whoever reports or for the reaper.
    */
   void handedOver(ClaimedTask task) {
+    tried(task.lease().claim());
     forget(Map.of(task.lease().claim(), 1), true);
+  }
+
+  private void tried(UUID claim) {
+    Running of = running.get(claim);
+    if (of != null) {
+      of.seats().tried();
+    }
   }
 
   /** One pass. A batch that could not be written is tried again by the next one. */

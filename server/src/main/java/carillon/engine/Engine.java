@@ -176,7 +176,10 @@ public final class Engine {
     completer.whenMoved(completing::progress);
 
     this.sent =
-        new Seats(config.concurrency(), Math.max(1, config.concurrency() / WORTHWHILE_PART));
+        new Seats(
+            config.concurrency(),
+            config.concurrency(),
+            Math.max(1, config.concurrency() / WORTHWHILE_PART));
     addClaimers();
     ways.publishers().forEach(this::addOutlet);
     store.agenda().whenEarlier(this::wakeClaimers);
@@ -195,7 +198,7 @@ public final class Engine {
             suspects);
     for (int i = 0; i < KEEPERS; i++) {
       int part = i;
-      Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
+      Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH);
       kept.add(seats);
       var _ =
           addClaimer(
@@ -221,7 +224,7 @@ public final class Engine {
   private void addOutlet(Publisher publisher) {
     BrokerName name = publisher.name();
     var publishing = new Publishing(publisher, store.catalog(), dispatcher, completer);
-    Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, Claimer.MAX_BATCH);
+    Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH);
     Loop loop =
         addClaimer(
             "claimer-" + name.kind().text() + "-" + name.cluster(),
@@ -277,7 +280,7 @@ public final class Engine {
     return engine;
   }
 
-  /** Deliveries that were claimed here and whose outcome is not written yet. */
+  /** Deliveries that were claimed here and have not ended yet. */
   public int inFlight() {
     return sent.taken() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
   }

@@ -3,26 +3,42 @@ package carillon.engine;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** Some of the node's room: a task holds a seat from its claim until its outcome is written. */
+/**
+ * Some of the node's room: a task holds a seat from its claim until it has been tried. Then its
+ * outcome waits to be written, for which there is some room beside the seats: where there is none,
+ * the seat is held until then.
+ */
 final class Seats {
 
   private final int all;
   private final int worthwhile;
-  private final Semaphore free;
+  private final boolean hasRoomBeside;
+  private final int room;
+
+  /** For what was claimed and is not written yet. */
+  private final Semaphore unused;
+
+  /** What was claimed and has not been tried yet; only counted where there is room beside. */
+  private final AtomicInteger untried = new AtomicInteger();
+
   private volatile Runnable whenFreed = () -> {};
 
   Seats(int all) {
-    this(all, 1);
+    this(all, 0, 1);
   }
 
   /**
+   * @param unwritten how many outcomes may wait to be written without holding a seat
    * @param worthwhile with fewer free than that, a claim waits a moment for more
    */
-  Seats(int all, int worthwhile) {
+  Seats(int all, int unwritten, int worthwhile) {
     this.all = all;
     this.worthwhile = worthwhile;
-    this.free = new Semaphore(all);
+    this.hasRoomBeside = unwritten > 0;
+    this.room = all + unwritten;
+    this.unused = new Semaphore(room);
   }
 
   /**
@@ -37,11 +53,12 @@ final class Seats {
   }
 
   int taken() {
-    return all - free.availablePermits();
+    return all - free();
   }
 
   int free() {
-    return free.availablePermits();
+    int left = unused.availablePermits();
+    return hasRoomBeside ? Math.min(left, all - untried.get()) : left;
   }
 
   /** Whether a claim would be large enough not to wait for more seats. */
@@ -51,26 +68,40 @@ final class Seats {
 
   /** Only the claimer takes seats, so what it saw free it can have. */
   void take(int seats) {
-    if (!free.tryAcquire(seats)) {
+    if (!unused.tryAcquire(seats)) {
       throw new IllegalStateException("more was claimed than there were seats");
+    }
+    untried.addAndGet(hasRoomBeside ? seats : 0);
+  }
+
+  /** One has been tried, and is to be written. */
+  void tried() {
+    if (hasRoomBeside) {
+      untried.decrementAndGet();
+      tell(1);
     }
   }
 
+  /** So many are written, or are no longer ours to write. */
   void giveBack(int seats) {
-    free.release(seats);
+    unused.release(seats);
+    tell(seats);
+  }
+
+  private void tell(int freed) {
     int after = free();
-    int before = after - seats; // not asked for before: a claim may come between
-    if ((before == 0 && after > 0) || (before < worthwhile && after >= worthwhile)) {
+    int before = after - freed; // not asked for before: a claim may come between
+    if ((before <= 0 && after > 0) || (before < worthwhile && after >= worthwhile)) {
       whenFreed.run();
     }
   }
 
-  /** Waits until nothing runs; false if that took too long. */
+  /** Waits until everything is written; false if that took too long. */
   boolean awaitEmpty(Duration atMost) throws InterruptedException {
-    if (!free.tryAcquire(all, atMost.toNanos(), TimeUnit.NANOSECONDS)) {
+    if (!unused.tryAcquire(room, atMost.toNanos(), TimeUnit.NANOSECONDS)) {
       return false;
     }
-    free.release(all);
+    unused.release(room);
     return true;
   }
 }

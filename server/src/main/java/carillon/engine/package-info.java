@@ -7,9 +7,9 @@
  * {@code store} and {@link carillon.delivery.Deliverer}; knows neither SQL nor HTTP, and neither
  * the API nor the cluster: they meet in the table.
  *
- * <p>The one invariant: between a claim and the write of its outcome a task holds one of the node's
- * seats, so what runs here is never more than the node has room for, and a slow database slows
- * claims down instead of filling memory.
+ * <p>The one invariant: between a claim and the write of its outcome a task takes some of the
+ * node's room ({@code Seats}), so what runs here is never more than the node has seats, and a slow
+ * database slows claims down instead of filling memory.
  */
 @NullMarked
 package carillon.engine;

@@ -130,7 +130,12 @@ public final class SentRequest {
 
   private void quote(String text) {
     json.append('"');
-    for (int i = 0; i < text.length(); i++) {
+    int plain = 0; // nearly always all of it
+    while (plain < text.length() && isPlain(text.charAt(plain))) {
+      plain++;
+    }
+    json.append(text, 0, plain);
+    for (int i = plain; i < text.length(); i++) {
       char c = text.charAt(i);
       if (c == '"' || c == '\\') {
         json.append('\\').append(c);
@@ -146,5 +151,9 @@ public final class SentRequest {
       }
     }
     json.append('"');
+  }
+
+  private static boolean isPlain(char c) {
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
   }
 }

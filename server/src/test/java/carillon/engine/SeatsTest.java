@@ -1,0 +1,85 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class SeatsTest {
+
+  private final AtomicInteger told = new AtomicInteger();
+
+  private Seats seats(int all, int unwritten, int worthwhile) {
+    Seats seats = new Seats(all, unwritten, worthwhile);
+    seats.whenFreed(told::incrementAndGet);
+    return seats;
+  }
+
+  @Test
+  void what_was_tried_takes_no_seat_while_it_waits_to_be_written() throws InterruptedException {
+    Seats seats = seats(2, 2, 1);
+    seats.take(2);
+    assertThat(seats.free()).isZero();
+
+    seats.tried();
+
+    assertThat(seats.free()).isEqualTo(1);
+    assertThat(told).hasValue(1);
+    assertThat(seats.awaitEmpty(Duration.ZERO)).isFalse();
+  }
+
+  @Test
+  void nothing_is_claimed_while_too_much_waits_to_be_written() throws InterruptedException {
+    Seats seats = seats(2, 2, 1);
+    seats.take(2);
+    seats.tried();
+    seats.tried();
+    seats.take(2);
+    seats.tried();
+    seats.tried();
+    int before = told.get();
+
+    assertThat(seats.free()).isZero();
+    assertThat(seats.taken()).isEqualTo(2);
+    assertThatThrownBy(() -> seats.take(1)).isInstanceOf(IllegalStateException.class);
+
+    seats.giveBack(3);
+    assertThat(seats.free()).isEqualTo(2); // however much room there is beside
+    assertThat(told).hasValue(before + 1);
+    seats.giveBack(1);
+    assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
+    assertThat(seats.free()).isEqualTo(2);
+  }
+
+  @Test
+  void a_claim_is_told_of_when_it_is_worthwhile() {
+    Seats seats = seats(4, 4, 3);
+    seats.take(4);
+
+    seats.tried(); // one, after none
+    assertThat(told).hasValue(1);
+    seats.tried();
+    assertThat(told).hasValue(1);
+    assertThat(seats.isWorthwhile()).isFalse();
+    seats.tried();
+
+    assertThat(told).hasValue(2);
+    assertThat(seats.isWorthwhile()).isTrue();
+  }
+
+  @Test
+  void without_room_beside_a_seat_is_held_until_the_outcome_is_written() {
+    Seats seats = seats(2, 0, 1);
+    seats.take(2);
+
+    seats.tried();
+    assertThat(seats.free()).isZero();
+    assertThat(told).hasValue(0);
+    seats.giveBack(2);
+
+    assertThat(seats.free()).isEqualTo(2);
+    assertThat(told).hasValue(1);
+  }
+}
