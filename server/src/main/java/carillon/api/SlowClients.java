@@ -140,7 +140,10 @@ final class SlowClients implements SocketOptions, Http1ConnectionListener, AutoC
     of(connection.remotePeer().address()).works();
   }
 
-  /** The connection of a client that has just sent something; {@link #GONE} if it was closed. */
+  /**
+   * The connection of a client that has just sent something; {@link #GONE} if it was closed. Not to
+   * be asked later in the request: the address may be another connection's by then.
+   */
   Connection of(SocketAddress client) {
     return connections.getOrDefault(client, GONE);
   }

@@ -322,6 +322,7 @@ final class Wiring {
             metrics);
     shutdown.add(engine::stop);
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
+    metrics.gauge("unwritten", "deliveries ended here, not yet written", engine::toBeWritten);
     metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
     if (!publishers.isEmpty()) {
       var gauges = BrokerGauges.register(engine.brokers(), metrics.registry());

@@ -282,7 +282,12 @@ public final class Engine {
 
   /** Deliveries that were claimed here and have not ended yet. */
   public int inFlight() {
-    return sent.taken() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
+    return sent.untried() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
+  }
+
+  /** Deliveries that have ended and whose outcome is not written yet. */
+  public int toBeWritten() {
+    return sent.toBeWritten();
   }
 
   /** How many deliveries may run at once. */

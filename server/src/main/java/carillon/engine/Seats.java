@@ -1,44 +1,36 @@
 package carillon.engine;
 
 import java.time.Duration;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Some of the node's room: a task holds a seat from its claim until it has been tried. Then its
- * outcome waits to be written, for which there is some room beside the seats: where there is none,
+ * outcome waits to be written, for which there may be room beside the seats: where there is none,
  * the seat is held until then.
  */
 final class Seats {
 
   private final int all;
+  private final int beside;
   private final int worthwhile;
-  private final boolean hasRoomBeside;
-  private final int room;
-
-  /** For what was claimed and is not written yet. */
-  private final Semaphore unused;
-
-  /** What was claimed and has not been tried yet; only counted where there is room beside. */
-  private final AtomicInteger untried = new AtomicInteger();
-
   private volatile Runnable whenFreed = () -> {};
+
+  // Guarded by this: what is free depends on both, and whoever frees the first must know it.
+  private int unwritten; // claimed, and not written yet
+  private int untried; // of those
 
   Seats(int all) {
     this(all, 0, 1);
   }
 
   /**
-   * @param unwritten how many outcomes may wait to be written without holding a seat
+   * @param beside how many outcomes may wait to be written without holding a seat
    * @param worthwhile with fewer free than that, a claim waits a moment for more
    */
-  Seats(int all, int unwritten, int worthwhile) {
+  Seats(int all, int beside, int worthwhile) {
     this.all = all;
+    this.beside = beside;
     this.worthwhile = worthwhile;
-    this.hasRoomBeside = unwritten > 0;
-    this.room = all + unwritten;
-    this.unused = new Semaphore(room);
   }
 
   /**
@@ -56,9 +48,18 @@ final class Seats {
     return all - free();
   }
 
-  int free() {
-    int left = unused.availablePermits();
-    return hasRoomBeside ? Math.min(left, all - untried.get()) : left;
+  synchronized int free() {
+    return Math.min(all - untried, all + beside - unwritten);
+  }
+
+  /** How many have not been tried yet. */
+  synchronized int untried() {
+    return untried;
+  }
+
+  /** How many have been tried and wait to be written. */
+  synchronized int toBeWritten() {
+    return unwritten - untried;
   }
 
   /** Whether a claim would be large enough not to wait for more seats. */
@@ -67,41 +68,48 @@ final class Seats {
   }
 
   /** Only the claimer takes seats, so what it saw free it can have. */
-  void take(int seats) {
-    if (!unused.tryAcquire(seats)) {
+  synchronized void take(int seats) {
+    if (free() < seats) {
       throw new IllegalStateException("more was claimed than there were seats");
     }
-    untried.addAndGet(hasRoomBeside ? seats : 0);
+    unwritten += seats;
+    untried += seats;
   }
 
   /** One has been tried, and is to be written. */
   void tried() {
-    if (hasRoomBeside) {
-      untried.decrementAndGet();
-      tell(1);
-    }
+    tellIf(freed(1, 0));
   }
 
   /** So many are written, or are no longer ours to write. */
   void giveBack(int seats) {
-    unused.release(seats);
-    tell(seats);
+    tellIf(freed(0, seats));
   }
 
-  private void tell(int freed) {
+  /** Whether that is worth telling. */
+  private synchronized boolean freed(int tried, int written) {
+    int before = free();
+    untried -= tried;
+    unwritten -= written;
     int after = free();
-    int before = after - freed; // not asked for before: a claim may come between
-    if ((before <= 0 && after > 0) || (before < worthwhile && after >= worthwhile)) {
+    if (unwritten == 0) {
+      notifyAll();
+    }
+    return (before == 0 && after > 0) || (before < worthwhile && after >= worthwhile);
+  }
+
+  private void tellIf(boolean isWorthIt) {
+    if (isWorthIt) {
       whenFreed.run();
     }
   }
 
   /** Waits until everything is written; false if that took too long. */
-  boolean awaitEmpty(Duration atMost) throws InterruptedException {
-    if (!unused.tryAcquire(room, atMost.toNanos(), TimeUnit.NANOSECONDS)) {
-      return false;
+  synchronized boolean awaitEmpty(Duration atMost) throws InterruptedException {
+    long end = System.nanoTime() + atMost.toNanos();
+    for (long left = atMost.toNanos(); unwritten > 0 && left > 0; left = end - System.nanoTime()) {
+      TimeUnit.NANOSECONDS.timedWait(this, left);
     }
-    unused.release(room);
-    return true;
+    return unwritten == 0;
   }
 }

@@ -147,8 +147,8 @@ public final class Endings {
   }
 
   /**
-   * In one order, so that two batches hardly ever wait for each other; if they do, one is run
-   * again.
+   * Each statement locks in one order, so that two batches hardly ever wait for each other; if they
+   * do, one is run again.
    */
   static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 

@@ -27,7 +27,9 @@ class SeatsTest {
 
     assertThat(seats.free()).isEqualTo(1);
     assertThat(told).hasValue(1);
-    assertThat(seats.awaitEmpty(Duration.ZERO)).isFalse();
+    assertThat(seats.untried()).isEqualTo(1);
+    assertThat(seats.toBeWritten()).isEqualTo(1);
+    assertThat(seats.awaitEmpty(Duration.ofMillis(1))).isFalse();
   }
 
   @Test
@@ -75,11 +77,27 @@ class SeatsTest {
     seats.take(2);
 
     seats.tried();
+    seats.tried();
     assertThat(seats.free()).isZero();
     assertThat(told).hasValue(0);
     seats.giveBack(2);
 
     assertThat(seats.free()).isEqualTo(2);
     assertThat(told).hasValue(1);
+  }
+
+  @Test
+  void however_many_end_at_once_somebody_tells() throws InterruptedException {
+    for (int round = 0; round < 2_000; round++) {
+      Seats seats = seats(2, 2, 2);
+      seats.take(2);
+      told.set(0);
+
+      Thread other = Thread.startVirtualThread(seats::tried);
+      seats.tried();
+      other.join();
+
+      assertThat(told).hasValue(2); // the first after none, and the one that makes two
+    }
   }
 }

@@ -30,6 +30,8 @@ public final class Mutants {
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1),
+                  // The same for many at once, which InterleavingTest proves: few workers report
+                  // 200.
                   text(
                       "Completions",
                       "AND t.fence = ? -- the fence, as above\n      AND t.claim = ?",

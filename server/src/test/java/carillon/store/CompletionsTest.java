@@ -1,0 +1,145 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Lane;
+import carillon.model.NewTask;
+import carillon.model.Outcome;
+import carillon.model.Route;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Many that end alike, and those among them that do not. */
+class CompletionsTest {
+
+  private static final int TASKS = 250;
+  private static final int OTHERS = 10;
+
+  private World world;
+  private Lane lane;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    List<NewTask> tasks = Collections.nCopies(TASKS, World.task("t", new Target.Pull()));
+    world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks));
+    lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
+    ready();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  /** The ready time has up to a millisecond of spread in it. */
+  private void ready() {
+    world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE state = 'PENDING'");
+  }
+
+  private List<ClaimedTask> claim(int tasks) {
+    var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
+    TaskId any = TaskId.at(world.clock.instant(), new Random(1));
+    return world.db.inTransaction(
+        tx -> world.queue.claimForWorker(tx, any.slot(), quota, "worker").tasks());
+  }
+
+  private static Endings.Ending completed(ClaimedTask task, @Nullable String output) {
+    return new Endings.Ending(
+        task.tenant(),
+        task.id(),
+        "t",
+        task.lease(),
+        new Outcome.Completed(null, output),
+        null,
+        null,
+        false);
+  }
+
+  private Set<TaskId> finish(List<Endings.Ending> endings, String who) {
+    return world.db.inTransaction(tx -> world.endings.finish(tx, endings, who)).states().keySet();
+  }
+
+  @Test
+  void of_many_that_end_alike_only_those_that_are_still_held_are_written() {
+    List<ClaimedTask> old = claim(TASKS);
+    assertThat(old).hasSize(TASKS);
+    var back =
+        new Outcome.RetryAt(
+            Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+    List<Endings.Ending> taken =
+        old.subList(0, OTHERS).stream()
+            .map(
+                task ->
+                    new Endings.Ending(
+                        task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
+            .toList();
+    assertThat(finish(taken, "reaper")).hasSize(OTHERS);
+    ready();
+    List<ClaimedTask> anew = claim(OTHERS);
+    assertThat(anew).hasSize(OTHERS);
+
+    Set<TaskId> written =
+        finish(old.stream().map(task -> completed(task, null)).toList(), "worker");
+
+    Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
+    anew.forEach(task -> held.remove(task.id()));
+    assertThat(written).isEqualTo(held);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
+        .isEqualTo(String.valueOf(TASKS - OTHERS));
+    anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
+    assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
+        .hasSize(OTHERS);
+  }
+
+  @Test
+  void keys_callbacks_outputs_and_who_ended_it_are_kept_as_for_one() {
+    TaskId keyed = first();
+    world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
+    List<ClaimedTask> claimed = claim(TASKS);
+    TaskId told = claimed.get(1).id();
+    world.sql(
+        """
+        UPDATE carillon.task
+        SET on_complete = '{"http": {"url": "https://example.com/done", "method": "POST"}}'
+        WHERE id = '%s'
+        """
+            .formatted(told));
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
+    List<Endings.Ending> endings = new ArrayList<>();
+    for (int i = 0; i < TASKS; i++) {
+      endings.add(completed(claimed.get(i), i % 50 == 49 ? "said " + i : null));
+    }
+
+    assertThat(finish(endings, "somebody")).hasSize(TASKS);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output LIKE 'said %'"))
+        .isEqualTo("5");
+    assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
+        .isEqualTo(String.valueOf(TASKS));
+    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.endings.count(Endings.Ended.COMPLETED)).isEqualTo(TASKS);
+  }
+
+  private TaskId first() {
+    return TaskId.parse(world.value("SELECT min(id::text) FROM carillon.task")).orElseThrow();
+  }
+}
