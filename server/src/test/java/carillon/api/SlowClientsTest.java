@@ -48,6 +48,14 @@ class SlowClientsTest {
     return accepted;
   }
 
+  private SocketChannel connect(SocketAddress from) throws IOException {
+    SocketChannel client = SocketChannel.open();
+    clients.add(client);
+    client.bind(from);
+    client.connect(server.getLocalAddress());
+    return client;
+  }
+
   @Test
   void who_watches_may_be_idle_who_should_ask_may_not() throws IOException {
     SocketChannel watcher = accept();
@@ -88,15 +96,15 @@ class SlowClientsTest {
 
   @Test
   void a_dead_connection_takes_none_with_it_that_has_got_its_port() throws IOException {
-    SocketChannel gone = accept();
+    // Of an address that nobody else connects from, so that nobody else has the port meanwhile.
+    SocketChannel first = connect(new InetSocketAddress("127.0.0.77", 0));
+    SocketChannel gone = server.accept();
+    slowClients.configureSocket(gone);
     SocketAddress address = gone.getRemoteAddress();
     SlowClients.Connection dead = slowClients.of(address);
-    clients.getFirst().setOption(StandardSocketOptions.SO_LINGER, 0);
-    clients.getFirst().close(); // at once, so that its port is free
-    SocketChannel next = SocketChannel.open();
-    clients.add(next);
-    next.bind(address);
-    next.connect(server.getLocalAddress());
+    first.setOption(StandardSocketOptions.SO_LINGER, 0);
+    first.close(); // at once, so that its port is free
+    assertThat(connect(address).getLocalAddress()).isEqualTo(address);
     SocketChannel accepted = server.accept();
     slowClients.configureSocket(accepted);
     OutputStream out = slowClients.of(address).watching(Channels.newOutputStream(accepted));
