@@ -10,6 +10,8 @@ import './sign-in.js';
 
 const AGAIN = 5_000;
 const TENANTS = 30_000;
+const RELOADED = 'carillon.reloaded';
+const BETWEEN_RELOADS = 30_000;
 
 const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
@@ -66,7 +68,7 @@ class App extends LitElement {
     });
     api.addEventListener('tenants', () => this.#loadTenants());
     live.on('state', () => this.requestUpdate());
-    live.onReturn(() => this.error && !this.page && this.#navigate());
+    live.onReturn(() => this.error && !this.page && this.#retry());
     // Others make tenants, too: who has just done so elsewhere comes back to this window.
     addEventListener('focus', () => this.#loadTenants());
     setInterval(() => document.hidden || this.#loadTenants(), TENANTS);
@@ -186,6 +188,7 @@ class App extends LitElement {
       this.page = null;
       this.error = Object.assign(new Error('Is the server running? As soon as it answers, this is tried again.'), {
         title: 'This page could not be loaded',
+        isOfScript: true,
       });
       return;
     }
@@ -224,9 +227,20 @@ class App extends LitElement {
     `;
   }
 
+  /** A script that could not be fetched once is not fetched again by browsers until the tab is loaded anew. */
+  #retry() {
+    if (!this.error.isOfScript) {
+      this.#navigate();
+    } else if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) > BETWEEN_RELOADS) {
+      sessionStorage.setItem(RELOADED, Date.now());
+      location.reload();
+    }
+  }
+
   #tryAgain() {
     if (!this.error) return nothing;
-    return html`<button type="button" class="small" @click=${() => this.#begin()}>Try again</button>`;
+    const again = () => (this.error.isOfScript ? location.reload() : this.#begin());
+    return html`<button type="button" class="small" @click=${again}>Try again</button>`;
   }
 
   // The hash is the router's, so the link cannot have one.
