@@ -198,22 +198,29 @@ final class CarillonServer implements Scheduler {
 
   @Override
   public double seconds(long tasks) throws SQLException {
-    return seconds(tasks, type);
+    return seconds(tasks, type, EVER);
   }
 
-  /** The same of all types whose names begin so. */
-  double seconds(long tasks, String prefix) throws SQLException {
-    long completed = (long) Double.parseDouble(ask("count(*)", prefix));
+  /** The same of all types whose names begin so, and of what was handed in since then. */
+  double seconds(long tasks, String prefix, String since) throws SQLException {
+    long completed = (long) Double.parseDouble(ask("count(*)", prefix, since));
     if (completed != tasks) {
       throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
     }
     return Double.parseDouble(
-        ask("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix));
+        ask("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix, since));
   }
 
-  private String ask(String what, String prefix) throws SQLException {
-    return database.one(FROM_COMPLETED.formatted(what), prefix);
+  /** By the database's clock. */
+  String now() throws SQLException {
+    return database.one("SELECT clock_timestamp()");
   }
+
+  private String ask(String what, String prefix, String since) throws SQLException {
+    return database.one(FROM_COMPLETED.formatted(what), prefix, since);
+  }
+
+  private static final String EVER = "-infinity";
 
   private static final String FROM_COMPLETED =
       """
@@ -221,6 +228,7 @@ final class CarillonServer implements Scheduler {
       FROM carillon.task t
       JOIN carillon.lane l ON l.id = t.lane
       WHERE starts_with(l.type, ?)
+        AND t.created_at >= ?::timestamptz
         AND t.state = 'COMPLETED'
         AND t.attempt = 1
       """;
@@ -233,7 +241,7 @@ final class CarillonServer implements Scheduler {
   /** The same of all types whose names begin so. */
   Percentiles between(String from, String to, String prefix) throws SQLException {
     String millis = "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
-    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), prefix));
+    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), prefix, EVER));
   }
 
   @Override
@@ -321,8 +329,8 @@ final class CarillonServer implements Scheduler {
   }
 
   private double sinceDue(String which) throws SQLException {
-    return Double.parseDouble(
-        ask("extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which), type));
+    String millis = "extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which);
+    return Double.parseDouble(ask(millis, type, EVER));
   }
 
   /** Takes in one task that is not due soon. */

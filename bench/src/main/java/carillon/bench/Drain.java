@@ -21,12 +21,7 @@ enum Drain implements Scenario<Worker> {
     public Figures run(Worker worker, Stage stage)
         throws IOException, SQLException, InterruptedException {
       stage.warmUp(worker);
-      List<Figures> rounds = new ArrayList<>();
-      long began = System.nanoTime();
-      do {
-        rounds.add(round(worker, stage));
-      } while (isToGoOn(stage, rounds.size(), began, AGAIN));
-      return middle(rounds);
+      return middleRound(() -> round(worker, stage), stage);
     }
   },
 
@@ -54,6 +49,17 @@ enum Drain implements Scenario<Worker> {
   /** One drain, from loading on. */
   interface Round {
     Figures run() throws IOException, SQLException, InterruptedException;
+  }
+
+  /** One after the other; the middle one of them. */
+  static Figures middleRound(Round round, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    List<Figures> rounds = new ArrayList<>();
+    long began = System.nanoTime();
+    do {
+      rounds.add(round.run());
+    } while (isToGoOn(stage, rounds.size(), began, AGAIN));
+    return middle(rounds);
   }
 
   /** Without, with, without, with and so on; says both rates and what of the first is left. */

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.Map;
 
-/** A drain of 1,000 lanes: ten types of each of 100 tenants. */
+/** A drain of 1,000 lanes, ten types of each of 100 tenants, in rounds as one of a single type. */
 final class Lanes implements Scenario<CarillonServer> {
 
   private static final int TENANTS = 100;
@@ -14,20 +14,31 @@ final class Lanes implements Scenario<CarillonServer> {
   @Override
   public Figures run(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    stage.warmUp(carillon);
-    int each = stage.sizes().drain() / TENANTS;
-    stage.progress().step("loading");
+    stage.progress().step("warming up");
     for (int tenant = 0; tenant < TENANTS; tenant++) {
-      pause(carillon, tenant, true);
+      pause(carillon, tenant, false);
       for (int type = 0; type < TYPES; type++) {
         carillon
             .client()
             .withTenant(name(tenant))
             .put("/v1/types/" + PREFIX + type, Map.of("target", Map.of("discard", Map.of())));
       }
-      carillon.submit(name(tenant), each, i -> Tasks.task(PREFIX + i % TYPES, ""));
-      stage.progress().at(tenant, TENANTS);
     }
+    long before = carillon.finished();
+    submit(carillon, stage.sizes().warmUp(), stage);
+    stage.await(carillon, before, stage.sizes().warmUp());
+    return Drain.middleRound(() -> round(carillon, stage), stage);
+  }
+
+  private static Figures round(CarillonServer carillon, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    int tasks = stage.sizes().drain();
+    stage.progress().step("loading");
+    String since = carillon.now();
+    for (int tenant = 0; tenant < TENANTS; tenant++) {
+      pause(carillon, tenant, true);
+    }
+    submit(carillon, tasks, stage);
     carillon.store().settle();
 
     stage.progress().step("draining");
@@ -36,9 +47,16 @@ final class Lanes implements Scenario<CarillonServer> {
     for (int tenant = 0; tenant < TENANTS; tenant++) {
       pause(carillon, tenant, false);
     }
-    int tasks = each * TENANTS;
     stage.await(carillon, before, tasks);
-    return meter.stop(tasks).with(Metric.RATE, tasks / carillon.seconds(tasks, PREFIX));
+    return meter.stop(tasks).with(Metric.RATE, tasks / carillon.seconds(tasks, PREFIX, since));
+  }
+
+  private static void submit(CarillonServer carillon, int tasks, Stage stage)
+      throws IOException, InterruptedException {
+    for (int tenant = 0; tenant < TENANTS; tenant++) {
+      carillon.submit(name(tenant), tasks / TENANTS, i -> Tasks.task(PREFIX + i % TYPES, ""));
+      stage.progress().at(tenant, TENANTS);
+    }
   }
 
   private static void pause(CarillonServer carillon, int tenant, boolean paused) {

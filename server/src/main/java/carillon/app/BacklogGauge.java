@@ -8,11 +8,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is due and waits, and what has died, looked up when somebody asks, but not more often than
- * every few seconds.
+ * every few seconds, and more seldom where a look is long.
  */
 final class BacklogGauge {
 
   private static final Duration FRESH = Duration.ofSeconds(5);
+
+  /** Times what a look took: it steps over all that was claimed while an old snapshot is held. */
+  private static final int RESTS = 100;
+
+  private static final Duration STALEST = Duration.ofMinutes(1);
 
   /** Counting stops there: a longer line is simply long. */
   private static final int MOST = 10_000;
@@ -21,7 +26,7 @@ final class BacklogGauge {
   private final DbClock clock;
   private Backlog.@Nullable Length length; // guarded by this
   private long groups; // guarded by this
-  private Instant readAt = Instant.EPOCH; // guarded by this
+  private Instant freshUntil = Instant.EPOCH; // guarded by this
 
   BacklogGauge(Backlog backlog, DbClock clock) {
     this.backlog = backlog;
@@ -49,11 +54,13 @@ final class BacklogGauge {
   private synchronized Backlog.Length read() {
     Instant now = clock.instant();
     Backlog.Length known = length;
-    if (known == null || readAt.plus(FRESH).isBefore(now)) {
+    if (known == null || freshUntil.isBefore(now)) {
+      long began = System.nanoTime();
       known = backlog.look(now, MOST);
       groups = backlog.deadLetterGroups(MOST);
       length = known;
-      readAt = now;
+      long rest = (System.nanoTime() - began) * RESTS;
+      freshUntil = now.plusNanos(Math.clamp(rest, FRESH.toNanos(), STALEST.toNanos()));
     }
     return known;
   }

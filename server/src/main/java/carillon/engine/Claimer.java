@@ -216,7 +216,7 @@ final class Claimer {
             .computeIfAbsent(new Part(line.slot(), held != null), _ -> new ArrayList<>())
             .add(new WorkQueue.Quota(line.lane(), share, line.from(), held));
       } else {
-        agenda.found(line.slot(), line.lane().id(), line.from()); // next time
+        agenda.putBack(line.slot(), line.lane().id(), line.from()); // next time
       }
     }
     return quotas;
@@ -232,7 +232,7 @@ final class Claimer {
           part.reported()
               ? queue.claimToReport(slot, quotas, start.holder(lease.node()), id)
               : queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
-      claim.next().forEach((lane, at) -> agenda.found(slot, lane, at));
+      claim.next().forEach((lane, at) -> agenda.putBack(slot, lane, at));
       remember(quotas, claim.tasks());
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);
@@ -250,7 +250,7 @@ final class Claimer {
   }
 
   private void putBack(Slot slot, List<WorkQueue.Quota> quotas) {
-    quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
+    quotas.forEach(quota -> agenda.putBack(slot, quota.lane().id(), quota.from()));
   }
 
   /** In which lanes of others there was nothing to help with. */

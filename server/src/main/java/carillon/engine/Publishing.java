@@ -66,7 +66,7 @@ final class Publishing implements Claimer.Start {
   @Override
   public @Nullable Duration leaseOf(Lane lane) {
     return catalog.isReportedNow(lane.id())
-        ? catalog.type(lane.tenant(), lane.type()).leaseTimeout().plus(publisher.patience())
+        ? catalog.type(lane).leaseTimeout().plus(publisher.patience())
         : null;
   }
 

@@ -12,8 +12,11 @@ final class Sweeper {
   /** How far ahead slots are opened, so that what is due at midnight is known before midnight. */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
-  /** While somebody holds an old snapshot a sweep can be long; it gets a twentieth of the time. */
-  private static final int SHARE = 20;
+  /**
+   * A sweep steps over what was claimed since the last one, and over everything while somebody
+   * holds an old snapshot; it gets a fiftieth of the time.
+   */
+  private static final int SHARE = 50;
 
   private final WorkQueue queue;
   private final DbClock clock;

@@ -112,6 +112,14 @@ public final class Agenda {
     }
   }
 
+  /**
+   * What was taken is waiting still, or something behind it: no news to anybody but whoever took
+   * it, who looks again by himself. With many lanes most are put back by every claim.
+   */
+  public void putBack(Slot slot, int lane, Instant readyAt) {
+    var _ = isEarlier(slot, lane, readyAt);
+  }
+
   private synchronized boolean isEarlier(Slot slot, int lane, Instant readyAt) {
     Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
     Instant known = lanes.get(lane);

@@ -93,7 +93,7 @@ final class CallbackTasks {
       return null;
     }
     return done.callback() == null
-        ? catalog.type(lane.tenant(), lane.type()).callbacks().of(done.state())
+        ? catalog.type(lane).callbacks().of(done.state())
         : Json.target(done.callback());
   }
 

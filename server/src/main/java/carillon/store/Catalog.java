@@ -65,11 +65,41 @@ public final class Catalog {
     }
   }
 
+  /**
+   * All of it at one version.
+   *
+   * @param ofLanes the types of lanes, as far as somebody asked: a claim asks for every lane that
+   *     has something due
+   */
   private record Snapshot(
       long version,
       Map<Integer, Tenant> tenants,
       Map<String, Tenant> tenantsByName,
-      Map<TypeName, TaskType> types) {
+      Map<TypeName, TaskType> types,
+      Map<Integer, TaskType> ofLanes) {
+
+    Snapshot(
+        long version,
+        Map<Integer, Tenant> tenants,
+        Map<String, Tenant> tenantsByName,
+        Map<TypeName, TaskType> types) {
+      this(version, tenants, tenantsByName, types, new ConcurrentHashMap<>());
+    }
+
+    TaskType type(TenantId tenant, String name) {
+      TaskType type = types.get(new TypeName(tenant.value(), name));
+      return type == null ? TaskType.withDefaults(name) : type;
+    }
+
+    TaskType type(Lane lane) {
+      TaskType known = ofLanes.get(lane.id());
+      if (known != null) {
+        return known;
+      }
+      TaskType type = type(lane.tenant(), lane.type());
+      ofLanes.put(lane.id(), type);
+      return type;
+    }
 
     Snapshot with(Tenant tenant) {
       Map<Integer, Tenant> byId = new HashMap<>(tenants);
@@ -112,8 +142,12 @@ public final class Catalog {
 
   /** The settings of a type; the defaults if it has none. */
   public TaskType type(TenantId tenant, String name) {
-    TaskType type = snapshot.types().get(new TypeName(tenant.value(), name));
-    return type == null ? TaskType.withDefaults(name) : type;
+    return snapshot.type(tenant, name);
+  }
+
+  /** The same of the type that a lane is of. */
+  public TaskType type(Lane lane) {
+    return snapshot.type(lane);
   }
 
   /** The names of a tenant's types that may start nothing now. */
@@ -167,14 +201,14 @@ public final class Catalog {
     if (known == null) {
       return false; // made by another node a moment ago: known after the next refresh
     }
-    TaskType type = type(known.tenant(), known.type());
+    TaskType type = type(known);
     return !known.route().isPulled(type.target()) && !isPaused(known, type);
   }
 
   /** Whether the lane's tasks are for engines and not for workers, be it that they are paused. */
   public boolean isPushed(int lane) {
     Lane known = lanes.byId.get(lane);
-    return known != null && !known.route().isPulled(type(known.tenant(), known.type()).target());
+    return known != null && !known.route().isPulled(type(known).target());
   }
 
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
@@ -187,7 +221,7 @@ public final class Catalog {
     Lane known = lanes.byId.get(lane);
     return known != null
         && switch (known.route().kind()) {
-          case TYPE -> type(known.tenant(), known.type()).target() instanceof Target.Http;
+          case TYPE -> type(known).target() instanceof Target.Http;
           case PUSH -> true;
           case PULL, PUBLISH, REPORT -> false;
         };
@@ -206,20 +240,18 @@ public final class Catalog {
   }
 
   private Route routeNow(Lane lane) {
-    return lane.route().given(type(lane.tenant(), lane.type()).target());
+    return lane.route().given(type(lane).target());
   }
 
   /** The target of the type, where the lane's tasks follow it. */
   public @Nullable Target targetNow(int lane) {
     Lane known = lanes.byId.get(lane);
-    return known == null || known.route().kind() != Route.Kind.TYPE
-        ? null
-        : type(known.tenant(), known.type()).target();
+    return known == null || known.route().kind() != Route.Kind.TYPE ? null : type(known).target();
   }
 
   /** Whether workers may claim from the lane now. */
   boolean isPulledNow(Lane lane) {
-    TaskType type = type(lane.tenant(), lane.type());
+    TaskType type = type(lane);
     return lane.route().isPulled(type.target()) && !isPaused(lane, type);
   }
 

@@ -140,7 +140,7 @@ public final class Claims {
         new Lease(row.getInt("fence"), Sql.uuid(row, "claim")),
         row.getInt("attempt"),
         Sql.requiredInstant(row, "due_at"),
-        retry == null ? catalog.type(lane.tenant(), lane.type()).retry() : Json.retry(retry),
+        retry == null ? catalog.type(lane).retry() : Json.retry(retry),
         row.getInt("crashes"));
   }
 

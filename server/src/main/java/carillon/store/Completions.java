@@ -1,7 +1,5 @@
 package carillon.store;
 
-import static java.util.Objects.requireNonNull;
-
 import carillon.model.Lease;
 import carillon.model.Slot;
 import carillon.model.TaskId;
@@ -9,10 +7,10 @@ import carillon.model.TenantId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The way nearly every task ends, so it does nothing else. The claim and this end are not written
@@ -20,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * somebody else than the holder ended it.
  */
 final class Completions {
-
-  /** From so many on, a statement of their own takes less than their share of the other one. */
-  private static final int MANY = 200;
 
   /** What both leave behind and answer. */
   private static final String COMPLETED =
@@ -71,46 +66,10 @@ final class Completions {
       """
           + COMPLETED;
 
-  private Completions() {}
-
-  /** What completions have in common that one short statement can write. */
-  private record Alike(TenantId tenant, Lease lease) {
-
-    /** Null for one that has something of its own to say. */
-    static @Nullable Alike of(Endings.Ending ending) {
-      boolean saysNothing =
-          ending.status() == null
-              && ending.output() == null
-              && ending.progress() == null
-              && ending.request() == null;
-      return saysNothing ? new Alike(ending.tenant(), ending.lease()) : null;
-    }
-  }
-
-  /** Writes those that are still held as they say, and returns them. */
-  static List<Endings.Done> write(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
-    Map<Alike, List<Endings.Ending>> groups = new LinkedHashMap<>();
-    List<Endings.Ending> others = new ArrayList<>();
-    for (Endings.Ending ending : endings) {
-      Alike alike = Alike.of(ending);
-      (alike == null ? others : groups.computeIfAbsent(alike, _ -> new ArrayList<>())).add(ending);
-    }
-    List<Endings.Done> done = new ArrayList<>(endings.size());
-    for (List<Endings.Ending> some : groups.values()) {
-      if (some.size() < MANY) {
-        others.addAll(some);
-      } else {
-        done.addAll(writeAlike(tx, slot, some, who));
-      }
-    }
-    others.sort(Endings.BY_ID);
-    done.addAll(writeEach(tx, slot, others, who));
-    return done;
-  }
-
   /**
-   * The same for tasks of one claim that have nothing to say for themselves: found by one walk
-   * along the key and not by one look-up each, which takes PostgreSQL 4 µs a task instead of 7.
+   * The same for those that have nothing to say for themselves: the tasks of one claim and tenant
+   * are found by one walk along the key and not by one look-up each, which takes PostgreSQL 4 µs a
+   * task instead of 7 where they are 2,000, and 5 where they are 60.
    */
   private static final String ALIKE =
       """
@@ -125,24 +84,80 @@ final class Completions {
               status = NULL,
               output = NULL,
               request = NULL
-          WHERE t.tenant = ?
-            AND t.id = ANY (?)
+          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::int[], ?::int[])
+               AS f (tenant, fence, claim, first, last)
+          WHERE t.tenant = f.tenant
+            AND t.id = ANY ((?::uuid[])[f.first:f.last])
             AND t.state = 'RUNNING'
-            AND t.fence = ? -- the fence, as above
-            AND t.claim = ?
+            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.claim = f.claim
       """
           + COMPLETED;
 
-  /** Of one claim, and with nothing to say. */
-  static List<Endings.Done> writeAlike(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
-    Alike alike = requireNonNull(Alike.of(endings.getFirst()));
+  private Completions() {}
+
+  /** What those have in common that one walk along the key can find. */
+  private record Alike(TenantId tenant, Lease lease) {
+
+    /** Always in this order, so that two who say the same do not wait for each other. */
+    static final Comparator<Alike> LOCKED =
+        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
+            .thenComparing(alike -> alike.lease().claim());
+  }
+
+  /**
+   * Some that are alike, side by side among all of them.
+   *
+   * @param first the place of the first of them, counted from 1 as PostgreSQL does
+   */
+  private record Stretch(Alike alike, int first, int last) {}
+
+  /** Writes those that are still held as they say, and returns them. */
+  static List<Endings.Done> write(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
+    List<Endings.Ending> silent = new ArrayList<>(endings.size());
+    List<Endings.Ending> others = new ArrayList<>();
+    for (Endings.Ending ending : endings) {
+      (saysNothing(ending) ? silent : others).add(ending);
+    }
+    List<Endings.Done> done = new ArrayList<>(endings.size());
+    done.addAll(writeAlike(tx, slot, silent, who));
+    done.addAll(writeEach(tx, slot, others, who));
+    return done;
+  }
+
+  private static boolean saysNothing(Endings.Ending ending) {
+    return ending.status() == null
+        && ending.output() == null
+        && ending.progress() == null
+        && ending.request() == null;
+  }
+
+  private static List<Endings.Done> writeAlike(
+      Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
+    if (endings.isEmpty()) {
+      return List.of();
+    }
+    Map<Alike, List<Endings.Ending>> groups = new HashMap<>();
+    for (Endings.Ending ending : endings) {
+      Alike alike = new Alike(ending.tenant(), ending.lease());
+      groups.computeIfAbsent(alike, _ -> new ArrayList<>()).add(ending);
+    }
+    List<Endings.Ending> all = new ArrayList<>(endings.size());
+    List<Stretch> stretches = new ArrayList<>(groups.size());
+    for (Alike alike : groups.keySet().stream().sorted(Alike.LOCKED).toList()) {
+      List<Endings.Ending> some = groups.getOrDefault(alike, List.of());
+      stretches.add(new Stretch(alike, all.size() + 1, all.size() + some.size()));
+      all.addAll(some);
+    }
     return tx.query(
         Sql.forSlot(ALIKE, slot),
         row -> done(row, slot),
-        alike.tenant(),
-        Column.uuids(endings, e -> e.id().value()),
-        alike.lease().fence(),
-        alike.lease().claim(),
+        Column.ints(stretches, each -> each.alike().tenant().value()),
+        Column.ints(stretches, each -> each.alike().lease().fence()),
+        Column.uuids(stretches, each -> each.alike().lease().claim()),
+        Column.ints(stretches, Stretch::first),
+        Column.ints(stretches, Stretch::last),
+        Column.uuids(all, e -> e.id().value()),
         who,
         who);
   }

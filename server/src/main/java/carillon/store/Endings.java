@@ -150,7 +150,7 @@ public final class Endings {
    * Each statement locks in one order, so that two batches hardly ever wait for each other; if they
    * do, one is run again.
    */
-  static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
+  private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
   /**
    * Every end but a completion: the row will be used again or has failed, so its claim moves to the

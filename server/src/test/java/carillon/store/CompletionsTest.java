@@ -6,6 +6,7 @@ import carillon.model.ClaimedTask;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Lane;
+import carillon.model.Lease;
 import carillon.model.NewTask;
 import carillon.model.Outcome;
 import carillon.model.Route;
@@ -62,11 +63,15 @@ class CompletionsTest {
   }
 
   private static Endings.Ending completed(ClaimedTask task, @Nullable String output) {
+    return completed(task, task.lease(), output);
+  }
+
+  private static Endings.Ending completed(ClaimedTask task, Lease lease, @Nullable String output) {
     return new Endings.Ending(
         task.tenant(),
         task.id(),
         "t",
-        task.lease(),
+        lease,
         new Outcome.Completed(null, output),
         null,
         null,
@@ -107,6 +112,28 @@ class CompletionsTest {
     anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
     assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
         .hasSize(OTHERS);
+  }
+
+  @Test
+  void of_several_claims_at_once_each_task_is_ended_by_its_own_only() {
+    List<ClaimedTask> first = claim(100);
+    List<ClaimedTask> second = claim(60);
+    List<ClaimedTask> third = claim(1);
+    List<Endings.Ending> endings = new ArrayList<>();
+    first.subList(0, 99).forEach(task -> endings.add(completed(task, null)));
+    second.subList(0, 59).forEach(task -> endings.add(completed(task, null)));
+    third.forEach(task -> endings.add(completed(task, null)));
+    endings.add(completed(first.getLast(), second.getFirst().lease(), null));
+    endings.add(completed(second.getLast(), first.getFirst().lease(), null));
+    Collections.shuffle(endings, new Random(1));
+
+    Set<TaskId> written = finish(endings, "worker");
+
+    assertThat(written).hasSize(99 + 59 + 1);
+    assertThat(world.state(first.getLast().id())).isEqualTo(TaskState.RUNNING);
+    assertThat(world.state(second.getLast().id())).isEqualTo(TaskState.RUNNING);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
+        .isEqualTo(String.valueOf(written.size()));
   }
 
   @Test

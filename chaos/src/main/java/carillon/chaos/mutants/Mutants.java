@@ -29,14 +29,7 @@ public final class Mutants {
                       "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
-                      1),
-                  // The same for many at once, which InterleavingTest proves: few workers report
-                  // 200.
-                  text(
-                      "Completions",
-                      "AND t.fence = ? -- the fence, as above\n      AND t.claim = ?",
-                      "AND ? > 0 AND ?::uuid IS NOT NULL",
-                      1)),
+                      2)),
               List.of(),
               Scenario.WORKERS,
               Rule.R6),
