@@ -62,6 +62,11 @@ final class Claimer {
   interface Start {
     void start(List<ClaimedTask> tasks, String node);
 
+    /** Whether tasks only end here, and go nowhere. */
+    default boolean isOnlyToKeep() {
+      return false;
+    }
+
     /** How many tasks that a node may have died of can be taken at the moment. */
     default int roomForSuspects() {
       return Integer.MAX_VALUE;
@@ -228,10 +233,7 @@ final class Claimer {
     UUID id = UUID.randomUUID();
     completer.claiming(id);
     try {
-      WorkQueue.Claim claim =
-          part.reported()
-              ? queue.claimToReport(slot, quotas, start.holder(lease.node()), id)
-              : queue.claimForNode(slot, quotas, lease.node(), id, start.roomForSuspects());
+      WorkQueue.Claim claim = claim(part, quotas, lease.node(), id);
       claim.next().forEach((lane, at) -> agenda.putBack(slot, lane, at));
       remember(quotas, claim.tasks());
       if (!claim.tasks().isEmpty()) {
@@ -247,6 +249,15 @@ final class Claimer {
       // nothing of it.
       completer.claimed(id);
     }
+  }
+
+  private WorkQueue.Claim claim(Part part, List<WorkQueue.Quota> quotas, String node, UUID id) {
+    if (part.reported()) {
+      return queue.claimToReport(part.slot(), quotas, start.holder(node), id);
+    }
+    return start.isOnlyToKeep()
+        ? queue.claimToKeep(part.slot(), quotas, node, id)
+        : queue.claimForNode(part.slot(), quotas, node, id, start.roomForSuspects());
   }
 
   private void putBack(Slot slot, List<WorkQueue.Quota> quotas) {

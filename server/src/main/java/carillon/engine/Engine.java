@@ -3,6 +3,7 @@ package carillon.engine;
 import carillon.delivery.Deliverer;
 import carillon.delivery.Publisher;
 import carillon.model.BrokerName;
+import carillon.model.ClaimedTask;
 import carillon.model.ClusterView;
 import carillon.model.NodeLease;
 import carillon.model.Shards;
@@ -210,7 +211,21 @@ public final class Engine {
                       !view.get().isOurs(lane)
                           && lane % KEEPERS == part
                           && catalog.isKeptNow(lane)),
-              (tasks, _) -> dispatcher.keep(tasks));
+              new Keeping(dispatcher));
+    }
+  }
+
+  /** Ends what is only kept as soon as it is claimed. */
+  private record Keeping(Dispatcher dispatcher) implements Claimer.Start {
+
+    @Override
+    public void start(List<ClaimedTask> tasks, String node) {
+      dispatcher.keep(tasks);
+    }
+
+    @Override
+    public boolean isOnlyToKeep() {
+      return true;
     }
   }
 

@@ -99,7 +99,7 @@ final class Completions {
   /** What those have in common that one walk along the key can find. */
   private record Alike(TenantId tenant, Lease lease) {
 
-    /** Always in this order, so that two who say the same do not wait for each other. */
+    /** The order in which they are locked; within each it is that of the key. */
     static final Comparator<Alike> LOCKED =
         Comparator.comparingInt((Alike alike) -> alike.tenant().value())
             .thenComparing(alike -> alike.lease().claim());
@@ -167,6 +167,7 @@ final class Completions {
     if (endings.isEmpty()) {
       return List.of();
     }
+    endings.sort(Endings.BY_ID);
     return tx.query(
         Sql.forSlot(EACH, slot),
         row -> done(row, slot),

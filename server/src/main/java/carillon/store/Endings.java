@@ -26,7 +26,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,7 +149,7 @@ public final class Endings {
    * Each statement locks in one order, so that two batches hardly ever wait for each other; if they
    * do, one is run again.
    */
-  private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
+  static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
   /**
    * Every end but a completion: the row will be used again or has failed, so its claim moves to the
@@ -342,9 +341,7 @@ public final class Endings {
 
   private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
     Map<Slot, List<Ending>> bySlot = new TreeMap<>();
-    List<Ending> ordered = new ArrayList<>(endings);
-    ordered.sort(BY_ID);
-    ordered.forEach(
+    endings.forEach(
         ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
     List<Done> dead = new ArrayList<>();
@@ -413,11 +410,12 @@ public final class Endings {
 
   private static List<Done> finishInSlot(
       Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
-    Map<Boolean, List<Ending>> completed =
-        endings.stream().collect(Collectors.partitioningBy(Ending::isCompleted));
+    List<Ending> completed = new ArrayList<>(endings.size());
+    List<Ending> others = new ArrayList<>();
+    endings.forEach(ending -> (ending.isCompleted() ? completed : others).add(ending));
     List<Done> done = new ArrayList<>(endings.size());
-    done.addAll(Completions.write(tx, slot, completed.getOrDefault(true, List.of()), who));
-    done.addAll(finish(tx, slot, completed.getOrDefault(false, List.of()), who, lapsed));
+    done.addAll(Completions.write(tx, slot, completed, who));
+    done.addAll(finish(tx, slot, others, who, lapsed));
     return done;
   }
 
@@ -426,6 +424,7 @@ public final class Endings {
     if (endings.isEmpty()) {
       return List.of();
     }
+    endings.sort(BY_ID);
     return tx.query(
         Sql.forSlot(FINISH, slot),
         row -> done(row, slot, row.getString("failure"), letter(row)),

@@ -224,8 +224,9 @@ public final class WorkQueue {
             AND (due.bytes IS NULL OR due.bytes <= ?) -- as much as fits into memory at once
             AND (due.crashes IS NULL OR due.suspects <= ?) -- and as can be run apart
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
-          RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key, t.payload,
-                    t.target, t.retry, t.slot, t.crashes, t.schedule, t.fire_at, due.ready_at
+          RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key,
+                    CASE WHEN ? THEN t.payload END AS payload, t.target, t.retry, t.slot, t.crashes, t.schedule,
+                    t.fire_at, due.ready_at
       ), claimed AS (
           INSERT INTO carillon.claim (id, node, lease_until, slot, tenants, tasks)
           SELECT ?, ?, max(lease_until), slot, array_agg(tenant), array_agg(id)
@@ -263,25 +264,39 @@ public final class WorkQueue {
    * @param suspects how many tasks it may take that a node may have died of; it steps over others
    */
   public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim, int suspects) {
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, node, node, claim, suspects));
+    var holder = new Holder(claim, node, node);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, suspects, true));
+  }
+
+  /** The same of tasks that will go nowhere: nobody needs to read what is in them. */
+  public Claim claimToKeep(Slot slot, List<Quota> quotas, String node, UUID claim) {
+    var holder = new Holder(claim, node, node);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, Integer.MAX_VALUE, false));
   }
 
   /**
    * Claims for whoever will be sent the tasks and report them: each has a lease, as a worker's has,
    * and no node holds them.
    *
-   * @param holder who is said to hold them until then
+   * @param who is said to hold them until then
    */
-  public Claim claimToReport(Slot slot, List<Quota> quotas, String holder, UUID claim) {
-    return db.inTransaction(
-        tx -> claimDue(tx, slot, quotas, null, holder, claim, Integer.MAX_VALUE));
+  public Claim claimToReport(Slot slot, List<Quota> quotas, String who, UUID claim) {
+    var holder = new Holder(claim, null, who);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, Integer.MAX_VALUE, true));
   }
 
   /** Claims for a worker, which holds a lease for each task. */
   Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
-    UUID claim = UUID.randomUUID();
-    return claimDue(tx, slot, List.of(quota), null, worker, claim, Integer.MAX_VALUE);
+    var holder = new Holder(UUID.randomUUID(), null, worker);
+    return claimDue(tx, slot, List.of(quota), holder, Integer.MAX_VALUE, true);
   }
+
+  /**
+   * Whose claim it is.
+   *
+   * @param node whose lease covers it; null where each task has one
+   */
+  private record Holder(UUID claim, @Nullable String node, String who) {}
 
   /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
   private static final class Reached {
@@ -295,13 +310,7 @@ public final class WorkQueue {
   }
 
   private Claim claimDue(
-      Tx tx,
-      Slot slot,
-      List<Quota> quotas,
-      @Nullable String node,
-      String who,
-      UUID claim,
-      int suspects) {
+      Tx tx, Slot slot, List<Quota> quotas, Holder holder, int suspects, boolean withPayloads) {
     Map<Integer, Instant> next = new HashMap<>();
     Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
@@ -315,7 +324,7 @@ public final class WorkQueue {
           switch (kind) {
             case "next" -> putIfKnown(next, lane, Sql.instant(row, "next_at"));
             case "taken" -> {
-              ClaimedTask task = claimed(row, catalog.lane(lane), claim);
+              ClaimedTask task = claimed(row, catalog.lane(lane), holder.claim());
               tasks.add(task);
               reached.computeIfAbsent(lane, _ -> new Reached()).add(task.readyAt());
             }
@@ -332,12 +341,13 @@ public final class WorkQueue {
         suspects,
         MAX_BYTES,
         suspects,
-        claim,
-        who,
+        holder.claim(),
+        holder.who(),
         MAX_BYTES,
         suspects,
-        claim,
-        node,
+        withPayloads,
+        holder.claim(),
+        holder.node(),
         MAX_BYTES,
         suspects);
     tasks.forEach(task -> keyed.remove(task.id().value()));
