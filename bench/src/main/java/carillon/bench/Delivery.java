@@ -12,10 +12,15 @@ final class Delivery implements Scenario<CarillonServer> {
       throws IOException, SQLException, InterruptedException {
     try (Receiver receiver = Receiver.start()) {
       stage.progress().step("warming up");
-      deliver(carillon, stage, receiver, stage.sizes().warmUp());
-      Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
-      return figures.with(carillon.between("started_at", "finished_at").times());
+      deliver(carillon, stage, receiver, stage.sizes().warmUp() / 2);
+      return Drain.middleRound(() -> round(carillon, stage, receiver), stage);
     }
+  }
+
+  private static Figures round(CarillonServer carillon, Stage stage, Receiver receiver)
+      throws IOException, SQLException, InterruptedException {
+    Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
+    return figures.with(carillon.between("started_at", "finished_at").times());
   }
 
   private static Figures deliver(CarillonServer carillon, Stage stage, Receiver receiver, int tasks)

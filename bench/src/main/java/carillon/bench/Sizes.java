@@ -9,7 +9,7 @@ import java.time.Duration;
  * @param drain tasks of drain, growth, snapshot and lanes
  * @param future tasks beside which growth drains
  * @param bulk tasks handed in in bulk
- * @param http tasks delivered over HTTP
+ * @param http tasks delivered over HTTP in a round
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
  * @param bigBurst the same of the burst that takes long
@@ -17,7 +17,7 @@ import java.time.Duration;
  * @param watching how long streams are measured at a time
  * @param window over which the tasks of lateness are spread
  * @param enqueuing how long tasks are handed in one by one
- * @param rounds of drain, growth and snapshot, unless they take long
+ * @param rounds of drain, growth, snapshot, lanes and http, unless they take long
  * @param patience after which a scenario ends with what has been reached
  */
 record Sizes(
@@ -59,7 +59,7 @@ record Sizes(
           300_000,
           5_000_000,
           1_000_000,
-          100_000,
+          60_000,
           150_000,
           50_000,
           500_000,
