@@ -1,4 +1,5 @@
--- Slots made from now on have room for a whole life on their pages; those that exist stay as they are.
+-- Slots made from now on have room for a whole life on their pages, and are analyzed with less effort; those that exist
+-- stay as they are.
 
 CREATE OR REPLACE FUNCTION carillon.make_slot(new_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -22,6 +23,14 @@ BEGIN
                    ' autovacuum_vacuum_threshold = 20000, autovacuum_analyze_scale_factor = 0.05)',
                    'task_' || suffix);
     EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = 50)', 'task_' || suffix || '_pkey');
+    -- Statistics of a queue are old as soon as they are taken, and our statements have plans that do without: 3,000 rows
+    -- of each slot are enough of a sample, where sorting 30,000 again and again led the profile of a busy server.
+    EXECUTE (SELECT format('ALTER TABLE carillon.%I %s', 'task_' || suffix,
+                           string_agg(format('ALTER COLUMN %I SET STATISTICS 10', attname), ', '))
+             FROM pg_attribute
+             WHERE attrelid = format('carillon.%I', 'task_' || suffix)::regclass
+               AND attnum > 0
+               AND NOT attisdropped);
     INSERT INTO carillon.slot (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
 END
 $$;
