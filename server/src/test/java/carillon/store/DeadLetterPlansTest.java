@@ -184,7 +184,7 @@ class DeadLetterPlansTest {
             "failure",
             filter(null, FailureKind.CONNECTION, null, null, null, none, null),
             "dead_letter_kind",
-            2_000,
+            2_500, // a hundred of each of ten kinds, some with an older version beside them
             100),
         new Question(
             "status",
