@@ -5,25 +5,29 @@ import java.sql.SQLException;
 import java.util.Map;
 
 /** A drain that delivers each task over HTTP to a receiver in this process. */
-final class Delivery implements Scenario<CarillonServer> {
+final class Delivery implements Rounds<CarillonServer> {
 
-  @Override
-  public Figures run(CarillonServer carillon, Stage stage)
-      throws IOException, SQLException, InterruptedException {
-    try (Receiver receiver = Receiver.start()) {
-      stage.progress().step("warming up");
-      deliver(carillon, stage, receiver, stage.sizes().warmUp() / 2);
-      return Drain.middleRound(() -> round(carillon, stage, receiver), stage);
-    }
+  private final Receiver receiver;
+
+  Delivery(Receiver receiver) {
+    this.receiver = receiver;
   }
 
-  private static Figures round(CarillonServer carillon, Stage stage, Receiver receiver)
+  @Override
+  public void warmUp(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    Figures figures = deliver(carillon, stage, receiver, stage.sizes().http());
+    stage.progress().step("warming up");
+    deliver(carillon, stage, stage.sizes().warmUp() / 2);
+  }
+
+  @Override
+  public Figures round(CarillonServer carillon, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    Figures figures = deliver(carillon, stage, stage.sizes().http());
     return figures.with(carillon.between("started_at", "finished_at").times());
   }
 
-  private static Figures deliver(CarillonServer carillon, Stage stage, Receiver receiver, int tasks)
+  private Figures deliver(CarillonServer carillon, Stage stage, int tasks)
       throws IOException, SQLException, InterruptedException {
     Map<String, ?> target = Map.of("http", Map.of("url", receiver.url()));
     String type = carillon.newType(Map.of("target", target, "paused", true));

@@ -5,15 +5,15 @@ import java.sql.SQLException;
 import java.util.Map;
 
 /** A drain of 1,000 lanes, ten types of each of 100 tenants, in rounds as one of a single type. */
-final class Lanes implements Scenario<CarillonServer> {
+final class Lanes implements Rounds<CarillonServer> {
 
   private static final int TENANTS = 100;
   private static final int TYPES = 10;
   private static final String PREFIX = "lane-";
 
   @Override
-  public Figures run(CarillonServer carillon, Stage stage)
-      throws IOException, SQLException, InterruptedException {
+  public void warmUp(CarillonServer carillon, Stage stage)
+      throws IOException, InterruptedException {
     stage.progress().step("warming up");
     for (int tenant = 0; tenant < TENANTS; tenant++) {
       pause(carillon, tenant, false);
@@ -27,10 +27,10 @@ final class Lanes implements Scenario<CarillonServer> {
     long before = carillon.finished();
     submit(carillon, stage.sizes().warmUp(), stage);
     stage.await(carillon, before, stage.sizes().warmUp());
-    return Drain.middleRound(() -> round(carillon, stage), stage);
   }
 
-  private static Figures round(CarillonServer carillon, Stage stage)
+  @Override
+  public Figures round(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     int tasks = stage.sizes().drain();
     stage.progress().step("loading");

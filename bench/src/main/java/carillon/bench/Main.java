@@ -125,7 +125,10 @@ public final class Main {
     delete(DIRECTORY);
   }
 
-  /** The systems of a scenario one after the other: what drifts on the machine hits all alike. */
+  /**
+   * The systems of a scenario one after the other, or in turns where a limit or a close peer is
+   * what counts: what drifts on the machine hits all alike.
+   */
   private void measureAll(Systems systems) throws IOException, InterruptedException {
     Contender.Start<CarillonServer> carillon = systems::carillon;
     Contender.Start<SqlLimit> sql = systems::sql;
@@ -133,9 +136,15 @@ public final class Main {
     List<String> peers = peers();
     List<String> few = options.quick() ? List.of() : peers;
 
-    measure("drain", Drain.ALONE, "carillon", carillon);
-    measure("drain", Drain.ALONE, "sql", sql);
-    measure("drain", Drain.ALONE, peers, systems);
+    List<Turn<?>> fast = new ArrayList<>();
+    fast.add(new Turn<>("carillon", carillon, Drain.ALONE));
+    fast.add(new Turn<>("sql", sql, Drain.ALONE));
+    List<String> slow = new ArrayList<>(peers);
+    if (slow.remove(FASTEST)) {
+      fast.add(new Turn<>(FASTEST, () -> systems.peer(FASTEST), Drain.ALONE));
+    }
+    measureInTurns("drain", fast);
+    measure("drain", Drain.ALONE, slow, systems);
     measure("lanes", new Lanes(), "carillon", carillon);
     measure("pull", new Pull(), "carillon", carillon);
 
@@ -167,8 +176,13 @@ public final class Main {
       measure(BigBurst.NAME, new BigBurst(results), "carillon", carillon);
     }
 
-    measure("http", new Delivery(), "carillon", carillon);
-    measure("http", new Posts(), "raw", raw);
+    try (Receiver receiver = Receiver.start()) {
+      measureInTurns(
+          "http",
+          List.of(
+              new Turn<>("carillon", carillon, new Delivery(receiver)),
+              new Turn<>("raw", raw, new Posts(receiver))));
+    }
     measureKafka(systems);
     measureRabbitMq(systems);
   }
@@ -205,6 +219,9 @@ public final class Main {
       measure(Publishing.NAME, new Producing(kafka.servers()), "raw", raw);
     }
   }
+
+  /** The peer that a drain is compared with. */
+  private static final String FASTEST = "graphile-worker";
 
   private static final Map<String, String> TOO_SLOW_TO_GROW =
       Map.of(
@@ -294,15 +311,67 @@ public final class Main {
     progress.step("starting");
     try (C contender = start.start()) {
       into.settings(system, contender.settings());
-      Figures figures = what.run(contender, new Stage(sizes.of(system), progress));
+      Figures figures = what.run(contender, stage(system));
       into.add(scenario, system, figures);
       progress.done(summary(figures));
-      if (options.statements() && contender.store() instanceof Database database) {
-        System.out.println(database.topStatements());
-      }
+      tellStatements(contender.store());
     } catch (IOException | SQLException | RuntimeException e) {
       into.failed(scenario, system, String.valueOf(e.getMessage()));
       progress.done("FAILED: " + e);
+    }
+  }
+
+  private void tellStatements(Store store) throws SQLException {
+    if (options.statements() && store instanceof Database database) {
+      System.out.println(database.topStatements());
+    }
+  }
+
+  /** The rounds of all that are wanted, one of each and then again; who fails is out. */
+  private void measureInTurns(String scenario, List<Turn<?>> all) throws InterruptedException {
+    List<Turn<?>> turns = new ArrayList<>(all);
+    turns.removeIf(turn -> !options.wants(scenario, turn.system()));
+    try {
+      each(scenario, turns, this::start);
+      for (int round = 0; round < sizes.rounds(); round++) {
+        each(scenario, turns, turn -> turn.round(stage(turn.system())));
+      }
+      each(
+          scenario,
+          turns,
+          turn -> {
+            results.add(scenario, turn.system(), turn.middle());
+            progress.done(summary(turn.middle()));
+            tellStatements(turn.store());
+          });
+    } finally {
+      each(scenario, new ArrayList<>(all), Turn::close);
+    }
+  }
+
+  private void start(Turn<?> turn) throws IOException, SQLException, InterruptedException {
+    progress.step("starting");
+    results.settings(turn.system(), turn.start(stage(turn.system())).settings());
+  }
+
+  private Stage stage(String system) {
+    return new Stage(sizes.of(system), progress);
+  }
+
+  private interface Step {
+    void of(Turn<?> turn) throws IOException, SQLException, InterruptedException;
+  }
+
+  private void each(String scenario, List<Turn<?>> turns, Step step) throws InterruptedException {
+    for (Turn<?> turn : List.copyOf(turns)) {
+      progress.title(scenario + ", " + turn.system());
+      try {
+        step.of(turn);
+      } catch (IOException | SQLException | RuntimeException e) {
+        results.failed(scenario, turn.system(), String.valueOf(e.getMessage()));
+        progress.done("FAILED: " + e);
+        turns.remove(turn);
+      }
     }
   }
 

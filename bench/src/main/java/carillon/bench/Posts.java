@@ -4,24 +4,26 @@ import java.io.IOException;
 import java.sql.SQLException;
 
 /** What {@link Delivery} does, by the same client and without a scheduler. */
-final class Posts implements Scenario<RawLimit> {
+final class Posts implements Rounds<RawLimit> {
 
   /** As many deliveries as a node runs at once by default. */
   private static final int CONCURRENCY = 512;
 
-  @Override
-  public Figures run(RawLimit raw, Stage stage)
-      throws IOException, SQLException, InterruptedException {
-    try (Receiver receiver = Receiver.start()) {
-      stage.progress().step("warming up");
-      raw.post(receiver.url(), stage.sizes().warmUp() / 2, CONCURRENCY);
-      stage.progress().step("posting");
-      return Drain.middleRound(() -> round(raw, stage, receiver), stage);
-    }
+  private final Receiver receiver;
+
+  Posts(Receiver receiver) {
+    this.receiver = receiver;
   }
 
-  private static Figures round(RawLimit raw, Stage stage, Receiver receiver)
-      throws IOException, SQLException {
+  @Override
+  public void warmUp(RawLimit raw, Stage stage) throws IOException {
+    stage.progress().step("warming up");
+    raw.post(receiver.url(), stage.sizes().warmUp() / 2, CONCURRENCY);
+  }
+
+  @Override
+  public Figures round(RawLimit raw, Stage stage) throws IOException, SQLException {
+    stage.progress().step("posting");
     Meter meter = Meter.start(raw);
     Intake.Taken taken = raw.post(receiver.url(), stage.sizes().http(), CONCURRENCY);
     Figures figures = meter.stop(taken.tasks()).with(Metric.RATE, taken.tasks() / taken.seconds());

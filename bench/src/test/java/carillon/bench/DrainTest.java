@@ -22,6 +22,30 @@ class DrainTest {
   }
 
   @Test
+  void of_two_that_take_turns_each_has_its_middle_round_and_is_stopped() throws Exception {
+    FakeWorker slow = new FakeWorker(30, 10, 20);
+    FakeWorker fast = new FakeWorker(3, 1, 2);
+    Turn<FakeWorker> first = new Turn<>("slow", () -> slow, Drain.ALONE);
+    Turn<FakeWorker> second = new Turn<>("fast", () -> fast, Drain.ALONE);
+    List<Turn<FakeWorker>> turns = List.of(first, second);
+    for (Turn<FakeWorker> turn : turns) {
+      turn.start(stage);
+    }
+
+    for (int round = 0; round < 3; round++) {
+      for (Turn<FakeWorker> turn : turns) {
+        turn.round(stage);
+      }
+    }
+    first.close();
+    second.close();
+
+    assertThat(first.middle().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 20.0);
+    assertThat(second.middle().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 2.0);
+    assertThat(slow.isClosed && fast.isClosed).isTrue();
+  }
+
+  @Test
   void what_is_disturbed_takes_turns_with_a_drain_that_is_not() throws Exception {
     FakeWorker worker = new FakeWorker(1, 4, 2, 5, 3, 6);
 

@@ -17,7 +17,7 @@ final class BacklogGauge {
   /** Times what a look took: it steps over all that was claimed while an old snapshot is held. */
   private static final int RESTS = 100;
 
-  private static final Duration STALEST = Duration.ofMinutes(1);
+  private static final Duration STALEST = Duration.ofSeconds(15);
 
   /** Counting stops there: a longer line is simply long. */
   private static final int MOST = 10_000;
@@ -26,6 +26,7 @@ final class BacklogGauge {
   private final DbClock clock;
   private Backlog.@Nullable Length length; // guarded by this
   private long groups; // guarded by this
+  private Instant lookedAt = Instant.EPOCH; // guarded by this
   private Instant freshUntil = Instant.EPOCH; // guarded by this
 
   BacklogGauge(Backlog backlog, DbClock clock) {
@@ -36,7 +37,10 @@ final class BacklogGauge {
   void register(Metrics metrics) {
     metrics.gauge(
         "backlog.due", "tasks that are due and wait, counted up to " + MOST, () -> read().due());
-    metrics.gauge("backlog.oldest.seconds", "how long the first of them has waited", this::oldest);
+    metrics.gauge(
+        "backlog.oldest.seconds",
+        "how long the first of them had waited when it was looked up",
+        this::oldest);
     metrics.gauge(
         "dead.letter.groups", "kinds of dead letters, counted up to " + MOST, this::groups);
   }
@@ -46,9 +50,10 @@ final class BacklogGauge {
     return groups;
   }
 
-  private double oldest() {
+  /** Not until now: it may have been claimed since. */
+  synchronized double oldest() {
     Instant oldest = read().oldest();
-    return oldest == null ? 0 : Duration.between(oldest, clock.instant()).toMillis() / 1e3;
+    return oldest == null ? 0 : Duration.between(oldest, lookedAt).toMillis() / 1e3;
   }
 
   private synchronized Backlog.Length read() {
@@ -59,6 +64,7 @@ final class BacklogGauge {
       known = backlog.look(now, MOST);
       groups = backlog.deadLetterGroups(MOST);
       length = known;
+      lookedAt = now;
       long rest = (System.nanoTime() - began) * RESTS;
       freshUntil = now.plusNanos(Math.clamp(rest, FRESH.toNanos(), STALEST.toNanos()));
     }

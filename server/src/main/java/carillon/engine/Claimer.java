@@ -186,6 +186,8 @@ final class Claimer {
 
   private void claim(List<Agenda.Entry> entries, int free, NodeLease lease) {
     StoreException failure = null;
+    Map<Part, List<WorkQueue.Quota>> failed = new TreeMap<>();
+    boolean gotSome = false;
     for (Map.Entry<Part, List<WorkQueue.Quota>> part : quotas(entries, free).entrySet()) {
       whenMoved.run();
       if (!start.isReady()) { // what was claimed before may have been as much as it can hold
@@ -193,13 +195,25 @@ final class Claimer {
         continue;
       }
       try {
-        claim(part.getKey(), part.getValue(), lease);
+        gotSome |= claim(part.getKey(), part.getValue(), lease);
       } catch (StoreException e) {
         failure = e; // one slot that cannot be claimed from must not stop the others
+        failed.put(part.getKey(), part.getValue());
       }
     }
     if (failure != null) {
+      boolean isToGoOn = gotSome;
+      failed.forEach((part, quotas) -> afterFailure(part.slot(), quotas, isToGoOn));
       throw failure;
+    }
+  }
+
+  /** A pass that got nothing is a reason to rest; one that got some wakes us to go on at once. */
+  private void afterFailure(Slot slot, List<WorkQueue.Quota> quotas, boolean isToGoOn) {
+    if (isToGoOn) {
+      quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
+    } else {
+      putBack(slot, quotas);
     }
   }
 
@@ -227,7 +241,8 @@ final class Claimer {
     return quotas;
   }
 
-  private void claim(Part part, List<WorkQueue.Quota> quotas, NodeLease lease) {
+  /** Whether there was anything. */
+  private boolean claim(Part part, List<WorkQueue.Quota> quotas, NodeLease lease) {
     Slot slot = part.slot();
     claimedAt = System.nanoTime();
     UUID id = UUID.randomUUID();
@@ -241,9 +256,7 @@ final class Claimer {
         events.accept(new EngineEvent.Claimed(claim.tasks()));
         start.start(claim.tasks(), lease.node());
       }
-    } catch (StoreException e) {
-      putBack(slot, quotas);
-      throw e;
+      return !claim.tasks().isEmpty();
     } finally {
       // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.

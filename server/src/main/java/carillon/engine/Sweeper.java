@@ -18,6 +18,9 @@ final class Sweeper {
    */
   private static final int SHARE = 50;
 
+  /** What nobody said waits no longer than that, whatever a sweep takes. */
+  private static final Duration LONGEST = Duration.ofSeconds(20);
+
   private final WorkQueue queue;
   private final DbClock clock;
 
@@ -30,7 +33,11 @@ final class Sweeper {
   Duration sweepOnce() {
     long began = System.nanoTime();
     queue.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
-    Duration rest = Duration.ofNanos(System.nanoTime() - began).multipliedBy(SHARE);
-    return rest.compareTo(INTERVAL) > 0 ? rest : INTERVAL;
+    return restAfter(Duration.ofNanos(System.nanoTime() - began));
+  }
+
+  static Duration restAfter(Duration sweep) {
+    long share = sweep.multipliedBy(SHARE).toNanos();
+    return Duration.ofNanos(Math.clamp(share, INTERVAL.toNanos(), LONGEST.toNanos()));
   }
 }

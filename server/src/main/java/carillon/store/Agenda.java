@@ -114,7 +114,8 @@ public final class Agenda {
 
   /**
    * What was taken is waiting still, or something behind it: no news to anybody but whoever took
-   * it, who looks again by himself. With many lanes most are put back by every claim.
+   * it, who looks again by himself. With many lanes most are put back by every claim. Where the
+   * lane has got another claimer meanwhile, that one finds it when it wakes by itself.
    */
   public void putBack(Slot slot, int lane, Instant readyAt) {
     var _ = isEarlier(slot, lane, readyAt);

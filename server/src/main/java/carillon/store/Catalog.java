@@ -65,6 +65,9 @@ public final class Catalog {
     }
   }
 
+  /** A lane as who asked knew it: after a failover its number may be another's. */
+  private record OfLane(Lane lane, TaskType type) {}
+
   /**
    * All of it at one version.
    *
@@ -76,7 +79,7 @@ public final class Catalog {
       Map<Integer, Tenant> tenants,
       Map<String, Tenant> tenantsByName,
       Map<TypeName, TaskType> types,
-      Map<Integer, TaskType> ofLanes) {
+      Map<Integer, OfLane> ofLanes) {
 
     Snapshot(
         long version,
@@ -92,12 +95,12 @@ public final class Catalog {
     }
 
     TaskType type(Lane lane) {
-      TaskType known = ofLanes.get(lane.id());
-      if (known != null) {
-        return known;
+      OfLane known = ofLanes.get(lane.id());
+      if (known != null && known.lane().equals(lane)) {
+        return known.type();
       }
       TaskType type = type(lane.tenant(), lane.type());
-      ofLanes.put(lane.id(), type);
+      ofLanes.put(lane.id(), new OfLane(lane, type));
       return type;
     }
 

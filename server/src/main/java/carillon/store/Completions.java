@@ -8,9 +8,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The way nearly every task ends, so it does nothing else. The claim and this end are not written
@@ -68,8 +68,7 @@ final class Completions {
 
   /**
    * The same for those that have nothing to say for themselves: the tasks of one claim and tenant
-   * are found by one walk along the key and not by one look-up each, which takes PostgreSQL 4 µs a
-   * task instead of 7 where they are 2,000, and 5 where they are 60.
+   * are found by one walk along the key and not by one look-up each, which is worth a third of it.
    */
   private static final String ALIKE =
       """
@@ -102,7 +101,8 @@ final class Completions {
     /** The order in which they are locked; within each it is that of the key. */
     static final Comparator<Alike> LOCKED =
         Comparator.comparingInt((Alike alike) -> alike.tenant().value())
-            .thenComparing(alike -> alike.lease().claim());
+            .thenComparing(alike -> alike.lease().claim())
+            .thenComparingInt(alike -> alike.lease().fence());
   }
 
   /**
@@ -137,18 +137,18 @@ final class Completions {
     if (endings.isEmpty()) {
       return List.of();
     }
-    Map<Alike, List<Endings.Ending>> groups = new HashMap<>();
+    Map<Alike, List<Endings.Ending>> groups = new TreeMap<>(Alike.LOCKED);
     for (Endings.Ending ending : endings) {
       Alike alike = new Alike(ending.tenant(), ending.lease());
       groups.computeIfAbsent(alike, _ -> new ArrayList<>()).add(ending);
     }
     List<Endings.Ending> all = new ArrayList<>(endings.size());
     List<Stretch> stretches = new ArrayList<>(groups.size());
-    for (Alike alike : groups.keySet().stream().sorted(Alike.LOCKED).toList()) {
-      List<Endings.Ending> some = groups.getOrDefault(alike, List.of());
-      stretches.add(new Stretch(alike, all.size() + 1, all.size() + some.size()));
-      all.addAll(some);
-    }
+    groups.forEach(
+        (alike, some) -> {
+          stretches.add(new Stretch(alike, all.size() + 1, all.size() + some.size()));
+          all.addAll(some);
+        });
     return tx.query(
         Sql.forSlot(ALIKE, slot),
         row -> done(row, slot),

@@ -114,7 +114,7 @@ public final class PullQueue {
         Agenda.Entry entry = next.get();
         Lane lane = Objects.requireNonNull(lanes.get(entry.lane()));
         tried.add(entry);
-        Duration held = lease == null ? catalog.type(tenant, lane.type()).leaseTimeout() : lease;
+        Duration held = lease == null ? catalog.type(lane).leaseTimeout() : lease;
         var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
         WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
         claim.next().forEach((id, at) -> agenda.found(entry.slot(), id, at));

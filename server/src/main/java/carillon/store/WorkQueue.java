@@ -264,14 +264,14 @@ public final class WorkQueue {
    * @param suspects how many tasks it may take that a node may have died of; it steps over others
    */
   public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim, int suspects) {
-    var holder = new Holder(claim, node, node);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, suspects, true));
+    var taker = new Taker(claim, node, node, suspects, true);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
   }
 
   /** The same of tasks that will go nowhere: nobody needs to read what is in them. */
   public Claim claimToKeep(Slot slot, List<Quota> quotas, String node, UUID claim) {
-    var holder = new Holder(claim, node, node);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, Integer.MAX_VALUE, false));
+    var taker = new Taker(claim, node, node, Integer.MAX_VALUE, false);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
   }
 
   /**
@@ -281,22 +281,30 @@ public final class WorkQueue {
    * @param who is said to hold them until then
    */
   public Claim claimToReport(Slot slot, List<Quota> quotas, String who, UUID claim) {
-    var holder = new Holder(claim, null, who);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, holder, Integer.MAX_VALUE, true));
+    var taker = new Taker(claim, null, who, Integer.MAX_VALUE, true);
+    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
   }
 
   /** Claims for a worker, which holds a lease for each task. */
   Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
-    var holder = new Holder(UUID.randomUUID(), null, worker);
-    return claimDue(tx, slot, List.of(quota), holder, Integer.MAX_VALUE, true);
+    var taker = new Taker(UUID.randomUUID(), null, worker, Integer.MAX_VALUE, true);
+    return claimDue(tx, slot, List.of(quota), taker);
   }
 
   /**
-   * Whose claim it is.
+   * Who claims, and what they want of a task.
    *
    * @param node whose lease covers it; null where each task has one
+   * @param suspects how many tasks there may be that a node may have died of
+   * @param payloads whether they are read; then they must fit into memory
    */
-  private record Holder(UUID claim, @Nullable String node, String who) {}
+  private record Taker(
+      UUID claim, @Nullable String node, String who, int suspects, boolean payloads) {
+
+    long maxBytes() {
+      return payloads ? MAX_BYTES : Long.MAX_VALUE;
+    }
+  }
 
   /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
   private static final class Reached {
@@ -309,8 +317,7 @@ public final class WorkQueue {
     }
   }
 
-  private Claim claimDue(
-      Tx tx, Slot slot, List<Quota> quotas, Holder holder, int suspects, boolean withPayloads) {
+  private Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, Taker taker) {
     Map<Integer, Instant> next = new HashMap<>();
     Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
@@ -324,7 +331,7 @@ public final class WorkQueue {
           switch (kind) {
             case "next" -> putIfKnown(next, lane, Sql.instant(row, "next_at"));
             case "taken" -> {
-              ClaimedTask task = claimed(row, catalog.lane(lane), holder.claim());
+              ClaimedTask task = claimed(row, catalog.lane(lane), taker.claim());
               tasks.add(task);
               reached.computeIfAbsent(lane, _ -> new Reached()).add(task.readyAt());
             }
@@ -338,18 +345,18 @@ public final class WorkQueue {
         Column.ints(quotas, Quota::tasks),
         Column.instants(quotas, quota -> quota.from()),
         Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
-        suspects,
-        MAX_BYTES,
-        suspects,
-        holder.claim(),
-        holder.who(),
-        MAX_BYTES,
-        suspects,
-        withPayloads,
-        holder.claim(),
-        holder.node(),
-        MAX_BYTES,
-        suspects);
+        taker.suspects(),
+        taker.maxBytes(),
+        taker.suspects(),
+        taker.claim(),
+        taker.who(),
+        taker.maxBytes(),
+        taker.suspects(),
+        taker.payloads(),
+        taker.claim(),
+        taker.node(),
+        taker.maxBytes(),
+        taker.suspects());
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
       // Changed by somebody between our look and our lock, so not taken; the key must not stay.

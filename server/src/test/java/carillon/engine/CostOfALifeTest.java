@@ -17,6 +17,10 @@ import carillon.model.Target;
 import carillon.store.Endings;
 import carillon.store.Types;
 import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
@@ -89,6 +93,23 @@ class CostOfALifeTest {
     assertThat(hotUpdates()).as("updates that touch no index: the finish").isGreaterThan(0.9);
     assertThat(statements()).as("statements a task").isLessThan(0.005);
     assertThat(walBytes()).as("bytes of log a task").isLessThan(1_200);
+  }
+
+  @Test
+  void while_somebody_holds_a_snapshot_the_finish_touches_no_index_either() throws SQLException {
+    try (Connection reader =
+        DriverManager.getConnection(
+            world.address.url(), world.address.user(), world.address.password())) {
+      reader.setAutoCommit(false);
+      reader.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      try (Statement statement = reader.createStatement()) {
+        statement.execute("SELECT count(*) FROM carillon.task");
+      }
+
+      live(new Target.Discard(), 1);
+
+      assertThat(hotUpdates()).as("updates that touch no index: the finish").isGreaterThan(0.9);
+    }
   }
 
   private static Delivery failFirst(ClaimedTask task) {

@@ -25,10 +25,12 @@ import carillon.store.StoreException;
 import carillon.store.TaskView;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
+import carillon.store.WorkQueue;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -516,18 +518,75 @@ class EngineTest {
   }
 
   @Test
-  void a_pass_that_claims_from_several_slots_says_so_of_each() {
-    TaskId today = world.create(task(null, HTTP));
-    Slot yesterday = Slot.of(world.clock.instant().minus(Duration.ofDays(1)));
+  void what_is_only_kept_is_claimed_without_its_payload_however_large_and_keeps_it() {
+    TaskId id = world.create(task(null, new Target.Discard()));
+    TaskId other = world.create(task(null, new Target.Discard()));
+    String large = "\"" + "x".repeat(9 << 20) + "\""; // both together are too much for a claim
+    world.sql(
+        "UPDATE carillon.task SET ready_at = now() - interval '1 s', payload = '%s'"
+            .formatted(large));
+    world.catalog.refresh();
+    List<WorkQueue.Quota> quotas =
+        world.catalog.lanes().stream()
+            .map(lane -> new WorkQueue.Quota(lane, 2, Instant.EPOCH, null))
+            .toList();
+    UUID claim = UUID.randomUUID();
+    List<ClaimedTask> claimed =
+        world.queue.claimToKeep(id.slot(), quotas, world.node("keeper"), claim).tasks();
+    completer.expect(claim, 2, seats);
+
+    dispatcher.keep(claimed);
+    completer.flushOnce();
+
+    assertThat(claimed).extracting(ClaimedTask::payload).containsExactly(null, null);
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(other)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.find(id).payload()).isEqualTo(large);
+  }
+
+  /** A task that is due, of a day that is over. */
+  private Slot ofYesterday() {
+    Instant then = world.clock.instant().minus(Duration.ofDays(1));
+    Slot yesterday = Slot.of(then);
     world.slots.ensure(yesterday);
     world.sql(
         """
         INSERT INTO carillon.task (tenant, id, slot, lane, target, ready_at, due_at, created_at)
         VALUES (1, '%s', DATE '%s', 1, '{"discard": {}}', now() - interval '1 hour', now(), now())
         """
-            .formatted(
-                TaskId.at(world.clock.instant().minus(Duration.ofDays(1)), new Random(1)),
-                yesterday.day()));
+            .formatted(TaskId.at(then, new Random(1)), yesterday.day()));
+    return yesterday;
+  }
+
+  @Test
+  void a_slot_that_cannot_be_claimed_from_neither_slows_the_others_nor_is_tried_without_end() {
+    TaskId today = world.create(task(null, HTTP));
+    Slot yesterday = ofYesterday();
+    world.sql(
+        """
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''damaged''; END';
+        CREATE TRIGGER fail BEFORE UPDATE ON carillon.task_%s FOR EACH ROW EXECUTE FUNCTION fail()
+        """
+            .formatted(yesterday.day().format(DateTimeFormatter.BASIC_ISO_DATE)));
+    sweeper.sweepOnce();
+    AtomicInteger wakeUps = new AtomicInteger();
+    world.agenda.whenEarlier(wakeUps::incrementAndGet);
+    Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
+    await().until(() -> world.clock.instant().isAfter(dueBy));
+
+    assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
+    assertThat(world.state(today)).isNotEqualTo(TaskState.PENDING);
+    assertThat(wakeUps).as("to go on with the others").hasPositiveValue();
+    wakeUps.set(0);
+
+    assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
+    assertThat(wakeUps).as("with nothing but what fails").hasValue(0);
+  }
+
+  @Test
+  void a_pass_that_claims_from_several_slots_says_so_of_each() {
+    TaskId today = world.create(task(null, HTTP));
+    Slot _ = ofYesterday();
     sweeper.sweepOnce();
     AtomicInteger moves = new AtomicInteger();
     claimer.whenMoved(moves::incrementAndGet);

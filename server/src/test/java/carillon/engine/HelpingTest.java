@@ -189,7 +189,7 @@ class HelpingTest {
     await().atMost(SLOW.multipliedBy(15)).until(() -> heir.delivered().equals(List.of(id)));
   }
 
-  /** Its next sweep is 20 times as long away as the first took, unless it is woken. */
+  /** Its next sweep is 20 seconds away, unless it is woken. */
   private Node startWithASlowSweep(String name, ClusterView view) {
     world.sql("BEGIN; LOCK TABLE carillon.slot");
     Node node = new Node(name, view);

@@ -46,6 +46,23 @@ class AgendaTest {
   }
 
   @Test
+  void what_is_put_back_wakes_nobody_and_replaces_nothing_earlier() {
+    agenda.note(TODAY, 1, NOW);
+    agenda.note(TODAY, 2, NOW);
+    assertThat(agenda.takeDue(NOW, _ -> true)).hasSize(2);
+    agenda.note(TODAY, 2, NOW.minusSeconds(1));
+    int before = wakeUps.get();
+
+    agenda.putBack(TODAY, 1, NOW);
+    agenda.putBack(TODAY, 2, NOW);
+
+    assertThat(wakeUps).hasValue(before);
+    assertThat(agenda.takeDue(NOW, _ -> true))
+        .containsExactlyInAnyOrder(
+            new Agenda.Entry(TODAY, 1, NOW), new Agenda.Entry(TODAY, 2, NOW.minusSeconds(1)));
+  }
+
+  @Test
   void lanes_that_are_not_asked_for_stay() {
     agenda.note(TODAY, 1, NOW);
 

@@ -63,6 +63,16 @@ class CatalogTest {
     assertThat(world.catalog.lanes()).isNotEmpty();
   }
 
+  @Test
+  void a_lane_of_another_history_does_not_lend_its_type_to_who_has_its_number_now() {
+    Lane now = world.catalog.lanes().iterator().next();
+    Lane before =
+        new Lane(now.id(), now.tenant(), "another", now.priority(), now.slice(), now.route());
+
+    assertThat(world.catalog.type(before).name()).isEqualTo("another");
+    assertThat(world.catalog.type(now).name()).isEqualTo(now.type());
+  }
+
   private static Tenants.Settings paused(boolean paused) {
     return new Tenants.Settings(false, paused, 1, new AlertSetting.AsInstallation(), null);
   }

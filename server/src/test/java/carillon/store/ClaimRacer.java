@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -58,10 +59,12 @@ final class ClaimRacer {
         .catalog
         .lanes()
         .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
-    return world
-        .queue
-        .claimForNode(slot, quotas, node, UUID.randomUUID(), Integer.MAX_VALUE)
-        .tasks();
+    UUID claim = UUID.randomUUID();
+    WorkQueue.Claim taken =
+        ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
+            ? world.queue.claimToKeep(slot, quotas, node, claim)
+            : world.queue.claimForNode(slot, quotas, node, claim, Integer.MAX_VALUE);
+    return taken.tasks();
   }
 
   private static void print(ClaimedTask task) {

@@ -83,6 +83,38 @@ class CompletionsTest {
   }
 
   @Test
+  void of_one_claim_first_attempts_and_others_of_several_tenants_are_all_written() {
+    var back =
+        new Outcome.RetryAt(
+            Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+    finish(
+        claim(OTHERS).stream()
+            .map(
+                task ->
+                    new Endings.Ending(
+                        task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
+            .toList(),
+        "reaper");
+    world.sql(
+        """
+        UPDATE carillon.task
+        SET tenant = 2
+        WHERE id IN (SELECT id FROM carillon.task WHERE state = 'PENDING' ORDER BY fence, id LIMIT 20)
+        """);
+    ready();
+    List<ClaimedTask> claimed = claim(TASKS);
+    assertThat(claimed).extracting(task -> task.lease().fence()).contains(1, 2);
+    assertThat(claimed).extracting(task -> task.tenant().value()).contains(1, 2);
+
+    Set<TaskId> written =
+        finish(claimed.stream().map(task -> completed(task, null)).toList(), "worker");
+
+    assertThat(written).hasSize(TASKS);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state <> 'COMPLETED'"))
+        .isEqualTo("0");
+  }
+
+  @Test
   void of_many_that_end_alike_only_those_that_are_still_held_are_written() {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);

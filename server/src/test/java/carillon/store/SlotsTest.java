@@ -47,6 +47,24 @@ class SlotsTest {
   }
 
   @Test
+  void a_new_slot_has_room_for_a_life_and_is_sampled_lightly() {
+    assertThat(
+            world.value(
+                "SELECT reloptions::text FROM pg_class WHERE oid ="
+                    + " 'carillon.task_20200101'::regclass"))
+        .contains("fillfactor=33");
+    assertThat(
+            world.value(
+                """
+                SELECT string_agg(DISTINCT attstattarget::text, ',')
+                FROM pg_attribute
+                WHERE attrelid = 'carillon.task_20200101'::regclass
+                  AND attnum > 0
+                """))
+        .isEqualTo("10");
+  }
+
+  @Test
   void what_is_dropped_through_other_connections_is_known_to_be_gone() {
     assertThat(world.slots.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
 
