@@ -24,7 +24,9 @@ final class Growth implements Scenario<Worker> {
       stage.warmUp(worker);
       stage.progress().step("loading the future");
       worker.loadFuture(stage.sizes().future());
-      // Long ago, as it were: who drains must not pay for writing out what was loaded.
+      // Long ago, as it were: who drains must not pay for what becomes of what was loaded, nor may
+      // the first vacuum of all of it be taken for a long round.
+      worker.store().settle();
       worker.store().checkpoint();
       return Drain.inTurns(
           () -> Drain.ALONE.round(alone, stage), () -> Drain.ALONE.round(worker, stage), stage);

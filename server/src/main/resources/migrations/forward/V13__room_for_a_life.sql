@@ -1,5 +1,4 @@
--- Slots made from now on have room for a whole life on their pages, and are analyzed with less effort; those that exist
--- stay as they are.
+-- Slots made from now on have room for a whole life on their pages; those that exist stay as they are.
 
 CREATE OR REPLACE FUNCTION carillon.make_slot(new_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,14 +22,6 @@ BEGIN
                    ' autovacuum_vacuum_threshold = 20000, autovacuum_analyze_scale_factor = 0.05)',
                    'task_' || suffix);
     EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = 50)', 'task_' || suffix || '_pkey');
-    -- Statistics of a queue are old as soon as they are taken, so no plan of ours may depend on their details: a sample
-    -- of 3,000 rows is enough, and a tenth of the work.
-    EXECUTE (SELECT format('ALTER TABLE carillon.%I %s', 'task_' || suffix,
-                           string_agg(format('ALTER COLUMN %I SET STATISTICS 10', attname), ', '))
-             FROM pg_attribute
-             WHERE attrelid = format('carillon.%I', 'task_' || suffix)::regclass
-               AND attnum > 0
-               AND NOT attisdropped);
     INSERT INTO carillon.slot (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
 END
 $$;
