@@ -92,8 +92,11 @@ class CrashTest {
     return 200;
   }
 
+  /** What is in flight at every kill would be taken for their cause, and be dead. */
   private ServerProcess start(Path dataDir) {
-    ServerProcess server = servers.start(dataDir, "--node-lease", "2s");
+    ServerProcess server =
+        servers.start(
+            dataDir, "--node-lease", "2s", "--poison-crashes", Integer.toString(KILLS + 1));
     connection.set(server.connect());
     return server;
   }
@@ -135,6 +138,12 @@ class CrashTest {
   }
 
   private void assertEachCompletedOnce(Database database) {
+    assertThat(
+            database.column(
+                "SELECT id || ' ' || state || ' attempt ' || attempt || ' crashes ' || crashes || '"
+                    + " ' || coalesce(error, '') FROM carillon.task WHERE state <> 'COMPLETED'"))
+        .as("not completed")
+        .isEmpty();
     List<String> tasks = database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'");
     assertThat(tasks).as("completed").hasSize(TASKS);
     assertThat(new HashSet<>(tasks)).as("completed").isEqualTo(new HashSet<>(accepted));
