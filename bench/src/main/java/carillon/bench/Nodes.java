@@ -1,8 +1,5 @@
 package carillon.bench;
 
-import static java.util.Comparator.comparingDouble;
-import static java.util.Objects.requireNonNull;
-
 import java.io.IOException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -43,8 +40,7 @@ final class Nodes implements Scenario<CarillonCluster> {
       stage.progress().step("loading and draining");
       rounds.add(drain(cluster, stage, stage.sizes().warmUp()));
     }
-    rounds.sort(comparingDouble(round -> requireNonNull(round.get(Metric.RATE))));
-    return rounds.get((rounds.size() - 1) / 2).with(Metric.IDLE_STATEMENTS, idle);
+    return Rounds.middle(rounds).with(Metric.IDLE_STATEMENTS, idle);
   }
 
   /** What a node asks for in a second in which there is nothing to do. */

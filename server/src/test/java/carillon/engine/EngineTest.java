@@ -30,7 +30,6 @@ import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -567,7 +566,7 @@ class EngineTest {
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''damaged''; END';
         CREATE TRIGGER fail BEFORE UPDATE ON carillon.task_%s FOR EACH ROW EXECUTE FUNCTION fail()
         """
-            .formatted(yesterday.day().format(DateTimeFormatter.BASIC_ISO_DATE)));
+            .formatted(yesterday.suffix()));
     sweeper.sweepOnce();
     AtomicInteger wakeUps = new AtomicInteger();
     world.agenda.whenEarlier(wakeUps::incrementAndGet);
