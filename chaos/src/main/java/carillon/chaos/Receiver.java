@@ -10,12 +10,14 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -44,6 +46,14 @@ public final class Receiver implements AutoCloseable {
 
   /** A delivery that has begun and not ended. */
   record Running(String tenant, String task) {}
+
+  /**
+   * What the other side was told.
+   *
+   * @param at a moment before it could know; null if it was told nothing. That it was told is noted
+   *     afterwards, and on a busy machine long after the other side has acted upon it.
+   */
+  private record Answer(String status, @Nullable Instant at) {}
 
   private Receiver(ServerSocket server, Streams streams, Recorder recorder) {
     this.server = server;
@@ -135,16 +145,16 @@ public final class Receiver implements AutoCloseable {
             .and("payloadHash", Payload.hash(request.body()))
             .and("signatureValid", tenant != null && request.isSignedWith(tenant.secret())));
     running.put(task, new Running(called, task));
-    String ended = "broken"; // the other side hung up before it had the answer
+    Answer answer = new Answer("broken", null); // it hung up before it had the answer
     try {
       Behaviour behaviour =
           body.hasNonNull("n") ? Behaviour.of(streams, body.get("n").asLong()) : Behaviour.OK;
-      ended = answer(behaviour, attempt, socket);
-      return !ended.equals("rst") && !ended.equals("none");
+      answer = answer(behaviour, attempt, socket);
+      return !socket.isClosed();
     } finally {
       running.remove(task);
-      Fields end = same.and("status", ended);
-      recorder.event("recv-end", ended.equals("429") ? end.and("retryAfter", 1) : end);
+      Fields end = same.and("status", answer.status()).and("answered", answer.at());
+      recorder.event("recv-end", answer.status().equals("429") ? end.and("retryAfter", 1) : end);
     }
   }
 
@@ -158,7 +168,7 @@ public final class Receiver implements AutoCloseable {
     return "nobody";
   }
 
-  private String answer(Behaviour behaviour, long attempt, Socket socket)
+  private Answer answer(Behaviour behaviour, long attempt, Socket socket)
       throws IOException, InterruptedException {
     boolean first = attempt <= 1;
     OutputStream out = socket.getOutputStream();
@@ -176,8 +186,9 @@ public final class Receiver implements AutoCloseable {
           yield say(out, 200, "");
         }
         socket.setSoLinger(true, 0);
+        Instant at = recorder.now();
         socket.close();
-        yield "rst";
+        yield new Answer("rst", at);
       }
       case SILENT -> {
         if (!first) {
@@ -185,27 +196,35 @@ public final class Receiver implements AutoCloseable {
         }
         Thread.sleep(SILENCE_MILLIS);
         socket.close();
-        yield "none";
+        yield new Answer("none", null);
       }
       case TRICKLE -> {
-        for (byte each : response(200, "")) {
-          out.write(each);
-          out.flush();
+        byte[] response = response(200, "");
+        int last = response.length - 1;
+        for (int i = 0; i < last; i++) {
+          send(out, response[i]);
           Thread.sleep(BYTE_MILLIS);
         }
+        Instant at = recorder.now();
+        send(out, response[last]);
         answeredWell.incrementAndGet();
-        yield "200";
+        yield new Answer("200", at);
       }
     };
   }
 
-  private String say(OutputStream out, int status, String headers) throws IOException {
-    out.write(response(status, headers));
+  private static void send(OutputStream out, byte... bytes) throws IOException {
+    out.write(bytes);
     out.flush();
+  }
+
+  private Answer say(OutputStream out, int status, String headers) throws IOException {
+    Instant at = recorder.now();
+    send(out, response(status, headers));
     if (status == 200) {
       answeredWell.incrementAndGet();
     }
-    return Integer.toString(status);
+    return new Answer(Integer.toString(status), at);
   }
 
   private static byte[] response(int status, String headers) {

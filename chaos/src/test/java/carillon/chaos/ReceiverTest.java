@@ -85,7 +85,9 @@ class ReceiverTest {
     assertThat(start.number("fence")).isEqualTo(4);
     assertThat(start.need("tenant")).isEqualTo("tenant-1");
     assertThat(start.fields().is("signatureValid")).isFalse();
-    assertThat(events().get(1).need("status")).isEqualTo("200");
+    Event end = events().get(1);
+    assertThat(end.need("status")).isEqualTo("200");
+    assertThat(end.number("answered")).isBetween(start.wall(), end.wall());
   }
 
   @Test

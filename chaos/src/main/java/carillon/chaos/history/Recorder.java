@@ -50,6 +50,11 @@ public final class Recorder implements AutoCloseable {
     return write(op, Kind.INFO, what, fields);
   }
 
+  /** By the clock of the events. */
+  public Instant now() {
+    return clock.instant();
+  }
+
   public Event event(String what, Fields fields) {
     return write(null, Kind.EVENT, what, fields);
   }

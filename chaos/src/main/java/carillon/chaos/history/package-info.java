@@ -27,7 +27,8 @@
  *
  * events: recv-start   task, type, tenant (the marker's), attempt, fence, n, payloadHash, signatureValid, conn,
  *                      expected (the tenant whose address was called)
- *         recv-end     task, attempt, fence, conn, status (a number, or rst, none, broken)
+ *         recv-end     task, attempt, fence, conn, status (a number, or rst, none, broken), answered (before anybody could
+ *                      know of it; not with none and broken)
  *         dial         address, allowed, task
  *         resources    node, phase (warm, check), threads, fds, connections
  *         fault-start  fault, id, node (none: all of them), and what it needs     fault-end  fault, id

@@ -13,12 +13,6 @@ import java.util.Set;
 /** One holder at a time, who alone may write, as often as allowed. */
 final class Claiming {
 
-  /**
-   * By so much the receiver may be late to note what it answered, on a machine with too much to do.
-   * Whom it lets wait waits for longer.
-   */
-  private static final long NOTED_LATE = 250_000;
-
   private Claiming() {}
 
   static List<Violation> doubleClaim(Facts facts) {
@@ -220,9 +214,7 @@ final class Claiming {
   }
 
   private static boolean isBeforeAnswer(List<Delivery> own, long finished) {
-    return own.stream()
-        .filter(Delivery::isOk)
-        .allMatch(each -> finished < each.ended() - NOTED_LATE);
+    return own.stream().filter(Delivery::isOk).allMatch(each -> finished < each.answered());
   }
 
   /** Accepted means that the token was of the current claim when it was written. */

@@ -24,6 +24,11 @@ record Delivery(Event start, @Nullable Event end) {
     return start.wall();
   }
 
+  /** Of one that was answered: before this nobody knew what. */
+  long answered() {
+    return end == null ? Long.MAX_VALUE : end.number("answered");
+  }
+
   long ended() {
     return end == null ? Long.MAX_VALUE : end.wall();
   }

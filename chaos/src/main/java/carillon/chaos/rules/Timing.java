@@ -14,9 +14,6 @@ final class Timing {
   /** Times cross the API in milliseconds. */
   private static final long ROUNDING = 1000;
 
-  /** An answer may be read before the receiver has noted that it sent it. */
-  private static final long NOTED_LATE = 250_000;
-
   /**
    * A node knows the database's clock, by which it says when to try again, to half a round trip.
    */
@@ -93,7 +90,7 @@ final class Timing {
       Facts facts, Delivery before, Delivery again, List<Violation> found) {
     Event end = before.end();
     String status = end == null ? null : end.text("status");
-    Long floor = end == null || status == null ? null : floor(facts, before, end.wall(), status);
+    Long floor = end == null || status == null ? null : floor(facts, before, status);
     String task = again.task();
     // A redrive starts anew at once.
     if (floor != null
@@ -105,14 +102,13 @@ final class Timing {
   }
 
   /** Before when nobody may try again; null if there is no such time. */
-  private static @Nullable Long floor(Facts facts, Delivery before, long answered, String status) {
+  private static @Nullable Long floor(Facts facts, Delivery before, String status) {
     long retry = facts.options().number("retryMs", 0) * 1000;
-    long sent = Math.max(before.began(), answered - NOTED_LATE);
     if (status.equals("429")) {
-      return sent + RETRY_AFTER;
+      return before.answered() + RETRY_AFTER;
     }
     if (retry > 0 && (status.startsWith("5") || status.equals("rst"))) {
-      return sent + retry;
+      return before.answered() + retry;
     }
     // Who is stopped between the beginning of the deadline and the request sees it end early.
     boolean isSilent = status.equals("none") && !mayBeStopped(facts, before);

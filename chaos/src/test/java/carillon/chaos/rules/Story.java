@@ -233,7 +233,7 @@ final class Story {
             .and("n", n)
             .and("payloadHash", "hash-" + n)
             .and("signatureValid", true));
-    event("recv-end", same.and("status", status));
+    event("recv-end", same.and("status", status).and("answered", now));
   }
 
   /** All of it, of one that goes well. */
