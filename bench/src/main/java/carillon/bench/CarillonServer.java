@@ -29,6 +29,10 @@ final class CarillonServer implements Scheduler {
   private static final int SLICES = 2; // so that both claimers of what is only kept have some
   private static final long SELDOM_NANOS = 1_000_000_000;
   private static final int FUTURE_DAYS = 30;
+
+  /** As many as there are cores where this is usually run. */
+  private static final int COPIERS = 2;
+
   private static final String KEY = "bench-admin-key-0123456789-0123456789";
   private static final Pattern COMPLETED =
       Pattern.compile("(?m)^carillon_outcomes_total\\{outcome=\"completed\"} (\\S+)$");
@@ -136,15 +140,34 @@ final class CarillonServer implements Scheduler {
    * because millions over HTTP would take longer than all that is measured.
    */
   @Override
-  public void loadFuture(int tasks) throws IOException, SQLException {
+  public void loadFuture(int tasks) throws IOException, SQLException, InterruptedException {
     newType(Map.of("target", Map.of("discard", Map.of())));
     submit(null, FUTURE_DAYS, day -> Tasks.task(type, ",\"delay\":\"" + (day * 24 + 1) + "h\""));
-    database.execute(
-        COPY.replace("{type}", type).replace("{copies}", "" + (tasks / FUTURE_DAYS - 1)));
+    String[] slots = database.one(SLOTS_OF, type).split(" ", -1);
+    AtomicInteger next = new AtomicInteger();
+    Callers.together(
+        COPIERS,
+        () -> {
+          for (int i = next.getAndIncrement(); i < slots.length; i = next.getAndIncrement()) {
+            database.execute(
+                COPY.replace("{slot}", slots[i])
+                    .replace("{type}", type)
+                    .replace("{copies}", "" + (tasks / FUTURE_DAYS - 1)));
+          }
+          return new long[0];
+        });
   }
 
+  private static final String SLOTS_OF =
+      """
+      SELECT string_agg(DISTINCT t.tableoid::regclass::text, ' ')
+      FROM carillon.task t
+      JOIN carillon.lane l ON l.id = t.lane
+      WHERE l.type = ?
+      """;
+
   // Copies each task so often, spread over the hour from when it is due. The time in an id is that
-  // of the task it was copied from, which is all that a slot needs.
+  // of the task it was copied from, which is all that a slot needs; its end counts the copies.
   private static final String COPY =
       """
       DO $$
@@ -156,25 +179,17 @@ final class CarillonServer implements Scheduler {
                 AND attnum > 0
                 AND NOT attisdropped
                 AND attname NOT IN ('id', 'due_at', 'ready_at'));
-          slot_table regclass;
       BEGIN
-          FOR slot_table IN
-              SELECT DISTINCT t.tableoid
-              FROM carillon.task t
-              JOIN carillon.lane l ON l.id = t.lane
-              WHERE l.type = '{type}'
-          LOOP
-              EXECUTE format(
-                  'INSERT INTO %1$s (id, due_at, ready_at, %2$s)
-                   SELECT overlay(gen_random_uuid()::text PLACING left(id::text, 15) FROM 1)::uuid,
-                          due_at + n * interval ''1 hour'' / {copies},
-                          ready_at + n * interval ''1 hour'' / {copies},
-                          %2$s
-                   FROM %1$s
-                   CROSS JOIN generate_series(1, {copies}) n
-                   WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
-                  slot_table, same);
-          END LOOP;
+          EXECUTE format(
+              'INSERT INTO {slot} (id, due_at, ready_at, %1$s)
+               SELECT (left(id::text, 24) || lpad(to_hex(n), 12, ''0''))::uuid,
+                      due_at + n * interval ''1 hour'' / {copies},
+                      ready_at + n * interval ''1 hour'' / {copies},
+                      %1$s
+               FROM {slot}
+               CROSS JOIN generate_series(1, {copies}) n
+               WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
+              same);
       END
       $$
       """;
@@ -222,6 +237,7 @@ final class CarillonServer implements Scheduler {
 
   private static final String EVER = "-infinity";
 
+  // What has completed was due, so that the slots of days to come need not be looked through.
   private static final String FROM_COMPLETED =
       """
       SELECT %s
@@ -229,6 +245,7 @@ final class CarillonServer implements Scheduler {
       JOIN carillon.lane l ON l.id = t.lane
       WHERE starts_with(l.type, ?)
         AND t.created_at >= ?::timestamptz
+        AND t.slot <= current_date + 1
         AND t.state = 'COMPLETED'
         AND t.attempt = 1
       """;

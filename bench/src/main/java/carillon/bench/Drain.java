@@ -1,5 +1,6 @@
 package carillon.bench;
 
+import static java.util.Comparator.comparingDouble;
 import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
@@ -38,30 +39,44 @@ enum Drain implements Rounds<Worker> {
     Figures run() throws IOException, SQLException, InterruptedException;
   }
 
-  /** Without, with, without, with and so on; says both rates and what of the first is left. */
+  /** A round and the one right after it, which tell of one and the same machine. */
+  private record Pair(Figures without, Figures with) {
+
+    double ratio() {
+      return rate(with) / rate(without);
+    }
+
+    private static double rate(Figures figures) {
+      return requireNonNull(figures.get(Metric.RATE));
+    }
+
+    double other() {
+      return Math.max(other(without), other(with));
+    }
+
+    private static double other(Figures figures) {
+      return requireNonNull(figures.get(Metric.OTHER));
+    }
+
+    Figures figures() {
+      return with.with(Metric.BASE, rate(without))
+          .with(Metric.RATIO, ratio())
+          .with(Metric.OTHER, other());
+    }
+  }
+
+  /**
+   * Without, with, without, with and so on; says both rates and what of the first is left, of the
+   * pair in the middle.
+   */
   static Figures inTurns(Round without, Round with, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    List<Figures> bases = new ArrayList<>();
-    List<Figures> rounds = new ArrayList<>();
-    long began = System.nanoTime();
-    do {
-      bases.add(without.run());
-      rounds.add(with.run());
-    } while (Rounds.isToGoOn(stage, rounds.size(), began, AGAIN.multipliedBy(2)));
-    Figures base = Rounds.middle(bases);
-    Figures figures = Rounds.middle(rounds);
-    return figures
-        .with(Metric.BASE, rate(base))
-        .with(Metric.RATIO, rate(figures) / rate(base))
-        .with(Metric.OTHER, Math.max(other(base), other(figures)));
-  }
-
-  private static double rate(Figures figures) {
-    return requireNonNull(figures.get(Metric.RATE));
-  }
-
-  private static double other(Figures figures) {
-    return requireNonNull(figures.get(Metric.OTHER));
+    List<Pair> pairs = new ArrayList<>();
+    while (pairs.size() < stage.sizes().pairs()) {
+      pairs.add(new Pair(without.run(), with.run()));
+    }
+    pairs.sort(comparingDouble(Pair::ratio));
+    return pairs.get((pairs.size() - 1) / 2).figures();
   }
 
   @Override

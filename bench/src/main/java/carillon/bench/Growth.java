@@ -20,14 +20,15 @@ final class Growth implements Scenario<Worker> {
   public Figures run(Worker worker, Stage stage)
       throws IOException, SQLException, InterruptedException {
     try (Worker alone = another.start()) {
-      stage.warmUp(alone);
-      stage.warmUp(worker);
       stage.progress().step("loading the future");
       worker.loadFuture(stage.sizes().future());
       // Long ago, as it were: who drains must not pay for what becomes of what was loaded, nor may
-      // the first vacuum of all of it be taken for a long round.
+      // the first vacuum of all of it be taken for a long round. And it has driven from memory what
+      // a drain works with: that is back when both have warmed up.
       worker.store().settle();
       worker.store().checkpoint();
+      stage.warmUp(alone);
+      stage.warmUp(worker);
       return Drain.inTurns(
           () -> Drain.ALONE.round(alone, stage), () -> Drain.ALONE.round(worker, stage), stage);
     }

@@ -30,12 +30,8 @@ interface Rounds<C extends Contender> extends Scenario<C> {
     long began = System.nanoTime();
     do {
       rounds.add(round(contender, stage));
-    } while (isToGoOn(stage, rounds.size(), began, AGAIN));
+    } while (rounds.size() < stage.sizes().rounds() && System.nanoTime() - began < AGAIN.toNanos());
     return middle(rounds);
-  }
-
-  static boolean isToGoOn(Stage stage, int rounds, long began, Duration most) {
-    return rounds < stage.sizes().rounds() && System.nanoTime() - began < most.toNanos();
   }
 
   static Figures middle(List<Figures> rounds) {

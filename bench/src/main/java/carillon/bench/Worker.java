@@ -10,7 +10,7 @@ interface Worker extends Contender {
   void load(int tasks) throws IOException, SQLException;
 
   /** Takes in tasks that are due in the next weeks, and are only there. */
-  void loadFuture(int tasks) throws IOException, SQLException;
+  void loadFuture(int tasks) throws IOException, SQLException, InterruptedException;
 
   /** Lets the tasks that were loaded last run. */
   void release() throws IOException;

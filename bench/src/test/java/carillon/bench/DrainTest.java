@@ -46,15 +46,16 @@ class DrainTest {
   }
 
   @Test
-  void what_is_disturbed_takes_turns_with_a_drain_that_is_not() throws Exception {
-    FakeWorker worker = new FakeWorker(1, 4, 2, 5, 3, 6);
+  void what_is_disturbed_takes_turns_with_a_drain_that_is_not_and_the_middle_pair_counts()
+      throws Exception {
+    FakeWorker worker = new FakeWorker(1, 2, 4, 5, 8, 80);
 
     Figures figures = Drain.SNAPSHOT.run(worker, stage);
 
     assertThat(worker.underSnapshot).containsExactly(false, true, false, true, false, true);
-    assertThat(figures.get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 5.0);
-    assertThat(figures.get(Metric.BASE)).isEqualTo(Sizes.FULL.drain() / 2.0);
-    assertThat(figures.get(Metric.RATIO)).isEqualTo(0.4);
+    assertThat(figures.get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 2.0);
+    assertThat(figures.get(Metric.BASE)).isEqualTo((double) Sizes.FULL.drain());
+    assertThat(figures.get(Metric.RATIO)).isEqualTo(0.5);
   }
 
   @Test
