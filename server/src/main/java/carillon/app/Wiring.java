@@ -98,8 +98,8 @@ final class Wiring {
 
   /**
    * Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. The
-   * tally, the feed and the census have none of their own: hardly any loop uses its own all the
-   * time, and nobody waits for these three.
+   * tally, the feed, the census and the second threads of claimers have none of their own: hardly
+   * any loop uses its own all the time.
    */
   private static final int ENGINE_CONNECTIONS = 15;
 

@@ -19,12 +19,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Moves due tasks from the table into this node, never more than it has room to run. */
+/**
+ * Moves due tasks from the table into this node, never more than it has room to run.
+ *
+ * <p>One or two loops run its passes. One of them looks for what is due; as soon as it knows what a
+ * small claim took, the other one looks while this one waits for the commit. On a disk that is slow
+ * to answer now and then, that wait would be the lateness of whatever comes due meanwhile.
+ */
 final class Claimer {
 
   /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
@@ -44,6 +52,9 @@ final class Claimer {
    */
   private static final Duration GATHERING = Duration.ofMillis(3);
 
+  /** A larger claim keeps the database busy by itself, and its commit is a small part of it. */
+  private static final int MAX_HANDED_OVER = 64;
+
   private final WorkQueue queue;
   private final Catalog catalog;
   private final Agenda agenda;
@@ -54,9 +65,18 @@ final class Claimer {
   private final Start start;
   private final Completer completer;
   private final Consumer<EngineEvent> events;
-  private final LeftAlone leftAlone = new LeftAlone(System::nanoTime);
   private volatile Runnable whenMoved = () -> {};
-  private long claimedAt = System.nanoTime() - GATHERING.toNanos(); // of this loop's thread only
+  private volatile Runnable whenHandedOver = () -> {};
+
+  /** Whoever looks for what is due has it, for a pass or until it hands over. */
+  private final Semaphore looking = new Semaphore(1);
+
+  /** Tasks of claims that are handed over and have no seats yet. */
+  private final AtomicInteger standing = new AtomicInteger();
+
+  // Both of whoever is looking.
+  private final LeftAlone leftAlone = new LeftAlone(System::nanoTime);
+  private long claimedAt = System.nanoTime() - GATHERING.toNanos();
 
   /** Runs what was claimed under this node's id; every task ends at the completer. */
   interface Start {
@@ -154,11 +174,44 @@ final class Claimer {
     this.whenMoved = action;
   }
 
+  /** Asks to be told when another loop may look for what is due. */
+  void whenHandedOver(Runnable action) {
+    this.whenHandedOver = action;
+  }
+
+  /** The time in which a pass looks for what is due, and nobody else does. */
+  private final class Turn {
+    private boolean isOver; // of the pass's thread only
+
+    boolean isOver() {
+      return isOver;
+    }
+
+    void end() {
+      if (!isOver) {
+        isOver = true;
+        looking.release();
+      }
+    }
+  }
+
   /** One pass. Returns how long nothing is known to be due. */
   Duration claimOnce() {
+    if (!looking.tryAcquire()) {
+      return IDLE; // the other loop looks, and wakes us if it hands over
+    }
+    Turn turn = new Turn();
+    try {
+      return claimOnce(turn);
+    } finally {
+      turn.end();
+    }
+  }
+
+  private Duration claimOnce(Turn turn) {
     NodeLease lease = node.get();
-    int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
+    int free = free();
+    if (free <= 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
       // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
       // could be taken back at once.
       return IDLE;
@@ -167,35 +220,47 @@ final class Claimer {
     if (!seats.isWorthwhile() && early.isPositive()) {
       return early;
     }
-    claim(agenda.takeDue(clock.instant(), this::isOwn), free, lease);
+    claim(agenda.takeDue(clock.instant(), this::isOwn), free, lease, turn);
     Duration wait = until(agenda.earliest(this::isOwn));
-    return wait.isPositive() && seats.isWorthwhile() ? help(wait, lease) : wait;
+    return wait.isPositive() && seats.isWorthwhile() && !turn.isOver()
+        ? help(wait, lease, turn)
+        : wait;
+  }
+
+  private int free() {
+    int stand = standing.get(); // first: who sits down meanwhile is counted twice, and never not
+    return Math.min(MAX_BATCH, seats.free() - stand);
   }
 
   /**
    * Takes what others have left waiting, when there is nothing to do and room to do it: so a lane
    * that is too much for one node gets the seats of all, and a node that is gone costs two seconds.
    */
-  private Duration help(Duration wait, NodeLease lease) {
-    int free = Math.min(MAX_BATCH, seats.free());
-    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free, lease);
+  private Duration help(Duration wait, NodeLease lease, Turn turn) {
+    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free(), lease, turn);
+    if (turn.isOver()) {
+      return wait; // the other loop knows the rest
+    }
     Instant left = seats.isWorthwhile() ? agenda.earliest(this::isOthers) : null;
     Duration untilLate = left == null ? wait : until(left).plus(HELP_AFTER);
     return untilLate.compareTo(wait) < 0 ? untilLate : wait;
   }
 
-  private void claim(List<Agenda.Entry> entries, int free, NodeLease lease) {
+  private void claim(List<Agenda.Entry> entries, int free, NodeLease lease, Turn turn) {
     StoreException failure = null;
     Map<Part, List<WorkQueue.Quota>> failed = new TreeMap<>();
     boolean gotSome = false;
-    for (Map.Entry<Part, List<WorkQueue.Quota>> part : quotas(entries, free).entrySet()) {
+    Map<Part, List<WorkQueue.Quota>> parts = quotas(entries, free);
+    int left = parts.size();
+    for (Map.Entry<Part, List<WorkQueue.Quota>> part : parts.entrySet()) {
+      boolean isLast = --left == 0;
       whenMoved.run();
       if (!start.isReady()) { // what was claimed before may have been as much as it can hold
         putBack(part.getKey().slot(), part.getValue());
         continue;
       }
       try {
-        gotSome |= claim(part.getKey(), part.getValue(), lease);
+        gotSome |= claim(part.getKey(), part.getValue(), lease, isLast ? turn : null);
       } catch (StoreException e) {
         failure = e; // one slot that cannot be claimed from must not stop the others
         failed.put(part.getKey(), part.getValue());
@@ -241,36 +306,89 @@ final class Claimer {
     return quotas;
   }
 
-  /** Whether there was anything. */
-  private boolean claim(Part part, List<WorkQueue.Quota> quotas, NodeLease lease) {
-    Slot slot = part.slot();
+  /**
+   * Whether there was anything.
+   *
+   * @param turn to be handed over; null if this pass claims more
+   */
+  private boolean claim(
+      Part part, List<WorkQueue.Quota> quotas, NodeLease lease, @Nullable Turn turn) {
     claimedAt = System.nanoTime();
     UUID id = UUID.randomUUID();
+    Handover handover = new Handover(part.slot(), quotas, turn);
     completer.claiming(id);
     try {
-      WorkQueue.Claim claim = claim(part, quotas, lease.node(), id);
-      claim.next().forEach((lane, at) -> agenda.putBack(slot, lane, at));
-      remember(quotas, claim.tasks());
+      WorkQueue.Claim claim = claim(part, quotas, lease.node(), id, handover);
+      handover.goOn(claim);
       if (!claim.tasks().isEmpty()) {
         completer.expect(id, claim.tasks().size(), seats);
+        handover.isSeated();
         events.accept(new EngineEvent.Claimed(claim.tasks()));
         start.start(claim.tasks(), lease.node());
       }
       return !claim.tasks().isEmpty();
     } finally {
+      handover.isSeated();
       // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.
       completer.claimed(id);
     }
   }
 
-  private WorkQueue.Claim claim(Part part, List<WorkQueue.Quota> quotas, String node, UUID id) {
+  /** What a claim leaves to the next one, before its commit or after it. */
+  private final class Handover implements Consumer<WorkQueue.Claim> {
+    private final Slot slot;
+    private final List<WorkQueue.Quota> quotas;
+    private final @Nullable Turn turn;
+    private boolean isDone;
+    private int tasks;
+
+    Handover(Slot slot, List<WorkQueue.Quota> quotas, @Nullable Turn turn) {
+      this.slot = slot;
+      this.quotas = quotas;
+      this.turn = turn;
+    }
+
+    /** Before the commit. */
+    @Override
+    public void accept(WorkQueue.Claim claim) {
+      int took = claim.tasks().size();
+      boolean isSmall = took > 0 && took <= MAX_HANDED_OVER;
+      // Nobody must take another suspect before those that were taken are known.
+      boolean isPlain = claim.tasks().stream().allMatch(task -> task.crashes() == 0);
+      if (turn != null && isSmall && isPlain) {
+        tasks = took;
+        standing.addAndGet(tasks);
+        goOn(claim);
+        turn.end();
+        whenHandedOver.run();
+      }
+    }
+
+    /** Notes where the lanes go on, unless that was done. */
+    void goOn(WorkQueue.Claim claim) {
+      if (!isDone) {
+        isDone = true;
+        claim.next().forEach((lane, at) -> agenda.putBack(slot, lane, at));
+        remember(quotas, claim.tasks());
+      }
+    }
+
+    /** They have seats, or will never need any. */
+    void isSeated() {
+      standing.addAndGet(-tasks);
+      tasks = 0;
+    }
+  }
+
+  private WorkQueue.Claim claim(
+      Part part, List<WorkQueue.Quota> quotas, String node, UUID id, Handover handover) {
     if (part.reported()) {
       return queue.claimToReport(part.slot(), quotas, start.holder(node), id);
     }
     return start.isOnlyToKeep()
-        ? queue.claimToKeep(part.slot(), quotas, node, id)
-        : queue.claimForNode(part.slot(), quotas, node, id, start.roomForSuspects());
+        ? queue.claimToKeep(part.slot(), quotas, node, id, handover)
+        : queue.claimForNode(part.slot(), quotas, node, id, start.roomForSuspects(), handover);
   }
 
   private void putBack(Slot slot, List<WorkQueue.Quota> quotas) {

@@ -33,6 +33,9 @@ public final class Engine {
    */
   private static final int KEEPERS = 2;
 
+  /** While one thread of a claimer waits for a commit, the other one looks for what is due. */
+  private static final int LOOKING_AND_COMMITTING = 2;
+
   /** One that is being claimed, one that is being written or sent, and one between them. */
   private static final int BATCHES = 3;
 
@@ -192,6 +195,7 @@ public final class Engine {
     var _ =
         addClaimer(
             "claimer",
+            LOOKING_AND_COMMITTING,
             sent,
             new Claimer.Lanes(
                 lane -> view.get().isOurs(lane) && catalog.isSentNow(lane),
@@ -204,6 +208,7 @@ public final class Engine {
       var _ =
           addClaimer(
               "claimer-kept-" + i,
+              LOOKING_AND_COMMITTING,
               seats,
               new Claimer.Lanes(
                   lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
@@ -240,19 +245,21 @@ public final class Engine {
     BrokerName name = publisher.name();
     var publishing = new Publishing(publisher, store.catalog(), dispatcher, completer);
     Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH);
-    Loop loop =
+    List<Loop> loops =
         addClaimer(
             "claimer-" + name.kind().text() + "-" + name.cluster(),
+            1, // it counts what is published: what is still being claimed must not be left out
             seats,
             new Claimer.Lanes(
                 lane -> view.get().isOurs(lane) && publishing.takes(lane),
                 lane -> !view.get().isOurs(lane) && publishing.takes(lane)),
             publishing);
-    publisher.whenReady(loop::wake);
+    publisher.whenReady(() -> loops.forEach(Loop::wake));
     outlets.add(new Outlet(publisher, publishing, seats));
   }
 
-  private Loop addClaimer(String name, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
+  private List<Loop> addClaimer(
+      String name, int threads, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -265,11 +272,15 @@ public final class Engine {
             start,
             completer,
             events);
-    Loop loop = loop(name, claimer::claimOnce, Duration.ZERO);
-    claimer.whenMoved(loop::progress);
-    seats.whenFreed(loop::wake);
-    claiming.add(loop);
-    return loop;
+    List<Loop> loops = new ArrayList<>();
+    for (int i = 1; i <= threads; i++) {
+      loops.add(loop(i == 1 ? name : name + "-" + i, claimer::claimOnce, Duration.ZERO));
+    }
+    claimer.whenMoved(() -> loops.forEach(Loop::progress));
+    claimer.whenHandedOver(() -> loops.forEach(Loop::wake));
+    seats.whenFreed(() -> loops.forEach(Loop::wake));
+    claiming.addAll(loops);
+    return loops;
   }
 
   private Loop loop(String name, Supplier<Duration> pass, Duration rest) {

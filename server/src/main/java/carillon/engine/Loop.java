@@ -103,9 +103,12 @@ public final class Loop implements AutoCloseable {
     return name;
   }
 
-  /** To be told by the pass, of each part of its work: one that is long does not stand still. */
+  /**
+   * To be told by the pass, of each part of its work: one that is long does not stand still. What
+   * another thread does says nothing of this one.
+   */
   void progress() {
-    if (movedAt != BETWEEN_PASSES) {
+    if (Thread.currentThread().equals(thread)) {
       movedAt = System.nanoTime();
     }
   }

@@ -17,6 +17,9 @@ public final class DbClock implements InstantSource {
   /** A bad measurement is better than one that is older than this. */
   private static final Duration TOO_OLD = Duration.ofMinutes(1);
 
+  /** The shortest of so many trips says the most: any of them may have been held up. */
+  private static final int TRIPS = 5;
+
   private static final String NOW =
       """
       /* DbClock.measure */
@@ -57,13 +60,25 @@ public final class DbClock implements InstantSource {
     db.ask(
         tx -> {
           tx.query(NOW, row -> true); // the first answer also pays for the connection
-          long asked = System.nanoTime();
-          Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
-          long trip = System.nanoTime() - asked;
-          if (trip < GOOD_TRIP.toNanos() || anchor.isOld()) {
-            anchor = new Anchor(now, asked + trip / 2);
+          Trip best = Trip.make(tx);
+          for (int i = 1; i < TRIPS; i++) {
+            Trip another = Trip.make(tx);
+            best = another.nanos() < best.nanos() ? another : best;
           }
-          return trip;
+          if (best.nanos() < GOOD_TRIP.toNanos() || anchor.isOld()) {
+            anchor = new Anchor(best.now(), best.asked() + best.nanos() / 2);
+          }
+          return best;
         });
+  }
+
+  /** A question and its answer. */
+  private record Trip(long asked, Instant now, long nanos) {
+
+    static Trip make(Tx tx) {
+      long asked = System.nanoTime();
+      Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+      return new Trip(asked, now, System.nanoTime() - asked);
+    }
   }
 }

@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -36,12 +35,6 @@ public final class Tasks {
   /** From so many rows on, what COPY saves is more than its two further round trips cost. */
   private static final int COPIED_FROM = 500;
 
-  /**
-   * So many in a row wait for the same microsecond, if they are due at the same time, and lie side
-   * by side in every index: whoever claims a burst finds many rows on a page instead of one.
-   */
-  private static final int TOGETHER = 256;
-
   private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
@@ -54,7 +47,7 @@ public final class Tasks {
   private final TaskChanges changes;
   private final MatchingTasks matching;
   private final Combiner<TaskRow> combiner;
-  private final AtomicLong made = new AtomicLong();
+  private final Bursts bursts = new Bursts();
   private final LongAdder created = new LongAdder();
 
   public Tasks(Db db, Catalog catalog, Slots slots, DbClock clock, Agenda agenda) {
@@ -177,8 +170,9 @@ public final class Tasks {
     for (Fired fire : fires) {
       Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
       slots.ensure(fire.id().slot());
+      Lane lane = lane(fire.tenant(), fire.task(), fire.id());
       rows.add(
-          row(lane(fire.tenant(), fire.task(), fire.id()), fire.id(), fire.task(), dueAt, now)
+          row(lane, fire.id(), fire.task(), dueAt, bursts.next(dueAt), now)
               .firedBy(fire.schedule(), fire.fireAt()));
     }
     insertAll(tx, rows);
@@ -234,31 +228,28 @@ public final class Tasks {
 
   private TaskRow row(Lane lane, NewTask task, Instant now) {
     Instant dueAt = dueAt(task, now);
-    TaskId id = TaskId.at(dueAt, made.get() / TOGETHER, ThreadLocalRandom.current());
-    return row(lane, id, task, dueAt, now);
+    int place = bursts.next(dueAt);
+    TaskId id = TaskId.at(dueAt, place, ThreadLocalRandom.current());
+    return row(lane, id, task, dueAt, place, now);
   }
 
-  private TaskRow row(Lane lane, TaskId id, NewTask task, Instant dueAt, Instant now) {
+  /**
+   * @param place by which it is claimed later than it is due, in microseconds
+   */
+  private static TaskRow row(
+      Lane lane, TaskId id, NewTask task, Instant dueAt, int place, Instant now) {
     return new TaskRow(
         lane.tenant(),
         id,
         lane.id(),
         lane.priority(),
-        readyAt(dueAt),
+        dueAt.plus(place, ChronoUnit.MICROS),
         dueAt,
         now,
         expiresAt(task, dueAt),
         task,
         null,
         null);
-  }
-
-  /**
-   * Spread over a millisecond, never early: a burst at one instant must not be one key that no
-   * cursor can divide.
-   */
-  private Instant readyAt(Instant dueAt) {
-    return dueAt.plus(made.getAndIncrement() / TOGETHER % 1_000, ChronoUnit.MICROS);
   }
 
   private static Instant dueAt(NewTask task, Instant now) {

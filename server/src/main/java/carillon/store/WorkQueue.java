@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -262,16 +263,24 @@ public final class WorkQueue {
    *
    * @param claim names this claim; if the answer is lost, what it took can be found under it
    * @param suspects how many tasks it may take that a node may have died of; it steps over others
+   * @param beforeCommit told what it has locked, once: nothing of that is anybody's yet, but where
+   *     the lanes go on is known
    */
-  public Claim claimForNode(Slot slot, List<Quota> quotas, String node, UUID claim, int suspects) {
-    var taker = new Taker(claim, node, node, suspects, true);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
+  public Claim claimForNode(
+      Slot slot,
+      List<Quota> quotas,
+      String node,
+      UUID claim,
+      int suspects,
+      Consumer<Claim> beforeCommit) {
+    return claimDue(slot, quotas, new Taker(claim, node, node, suspects, true), beforeCommit);
   }
 
   /** The same of tasks that will go nowhere: nobody needs to read what is in them. */
-  public Claim claimToKeep(Slot slot, List<Quota> quotas, String node, UUID claim) {
+  public Claim claimToKeep(
+      Slot slot, List<Quota> quotas, String node, UUID claim, Consumer<Claim> beforeCommit) {
     var taker = new Taker(claim, node, node, Integer.MAX_VALUE, false);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
+    return claimDue(slot, quotas, taker, beforeCommit);
   }
 
   /**
@@ -282,7 +291,7 @@ public final class WorkQueue {
    */
   public Claim claimToReport(Slot slot, List<Quota> quotas, String who, UUID claim) {
     var taker = new Taker(claim, null, who, Integer.MAX_VALUE, true);
-    return db.inTransaction(tx -> claimDue(tx, slot, quotas, taker));
+    return claimDue(slot, quotas, taker, _ -> {});
   }
 
   /** Claims for a worker, which holds a lease for each task. */
@@ -315,6 +324,15 @@ public final class WorkQueue {
       rows++;
       last = readyAt.isAfter(last) ? readyAt : last;
     }
+  }
+
+  private Claim claimDue(Slot slot, List<Quota> quotas, Taker taker, Consumer<Claim> beforeCommit) {
+    return db.inTransaction(
+        tx -> {
+          Claim claim = claimDue(tx, slot, quotas, taker);
+          beforeCommit.accept(claim);
+          return claim;
+        });
   }
 
   private Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, Taker taker) {

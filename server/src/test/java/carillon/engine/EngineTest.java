@@ -531,7 +531,7 @@ class EngineTest {
             .toList();
     UUID claim = UUID.randomUUID();
     List<ClaimedTask> claimed =
-        world.queue.claimToKeep(id.slot(), quotas, world.node("keeper"), claim).tasks();
+        world.queue.claimToKeep(id.slot(), quotas, world.node("keeper"), claim, _ -> {}).tasks();
     completer.expect(claim, 2, seats);
 
     dispatcher.keep(claimed);

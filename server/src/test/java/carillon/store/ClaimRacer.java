@@ -62,8 +62,8 @@ final class ClaimRacer {
     UUID claim = UUID.randomUUID();
     WorkQueue.Claim taken =
         ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
-            ? world.queue.claimToKeep(slot, quotas, node, claim)
-            : world.queue.claimForNode(slot, quotas, node, claim, Integer.MAX_VALUE);
+            ? world.queue.claimToKeep(slot, quotas, node, claim, _ -> {})
+            : world.queue.claimForNode(slot, quotas, node, claim, Integer.MAX_VALUE, _ -> {});
     return taken.tasks();
   }
 

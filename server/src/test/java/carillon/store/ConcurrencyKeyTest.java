@@ -74,7 +74,8 @@ class ConcurrencyKeyTest {
                           List.of(quota),
                           "node",
                           UUID.randomUUID(),
-                          Integer.MAX_VALUE)
+                          Integer.MAX_VALUE,
+                          _ -> {})
                       .tasks());
             });
     return claimed;

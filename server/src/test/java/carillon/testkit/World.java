@@ -202,7 +202,8 @@ public final class World implements AutoCloseable {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
           claimed.addAll(
               queue
-                  .claimForNode(slot, List.of(quota), node, UUID.randomUUID(), Integer.MAX_VALUE)
+                  .claimForNode(
+                      slot, List.of(quota), node, UUID.randomUUID(), Integer.MAX_VALUE, _ -> {})
                   .tasks());
         }
       }
