@@ -20,7 +20,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
@@ -70,9 +69,6 @@ final class Claimer {
 
   /** Whoever looks for what is due has it, for a pass or until it hands over. */
   private final Semaphore looking = new Semaphore(1);
-
-  /** Tasks of claims that are handed over and have no seats yet. */
-  private final AtomicInteger standing = new AtomicInteger();
 
   // Both of whoever is looking.
   private final LeftAlone leftAlone = new LeftAlone(System::nanoTime);
@@ -198,7 +194,7 @@ final class Claimer {
   /** One pass. Returns how long nothing is known to be due. */
   Duration claimOnce() {
     if (!looking.tryAcquire()) {
-      return IDLE; // the other loop looks, and wakes us if it hands over
+      return Loop.NOT_MINE; // the other loop looks, and wakes us if it hands over
     }
     Turn turn = new Turn();
     try {
@@ -210,8 +206,8 @@ final class Claimer {
 
   private Duration claimOnce(Turn turn) {
     NodeLease lease = node.get();
-    int free = free();
-    if (free <= 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
+    int free = Math.min(MAX_BATCH, seats.free());
+    if (free == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
       // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
       // could be taken back at once.
       return IDLE;
@@ -227,17 +223,13 @@ final class Claimer {
         : wait;
   }
 
-  private int free() {
-    int stand = standing.get(); // first: who sits down meanwhile is counted twice, and never not
-    return Math.min(MAX_BATCH, seats.free() - stand);
-  }
-
   /**
    * Takes what others have left waiting, when there is nothing to do and room to do it: so a lane
    * that is too much for one node gets the seats of all, and a node that is gone costs two seconds.
    */
   private Duration help(Duration wait, NodeLease lease, Turn turn) {
-    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free(), lease, turn);
+    int free = Math.min(MAX_BATCH, seats.free());
+    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free, lease, turn);
     if (turn.isOver()) {
       return wait; // the other loop knows the rest
     }
@@ -321,14 +313,13 @@ final class Claimer {
       WorkQueue.Claim claim = claim(part, quotas, lease.node(), id, handover);
       handover.goOn(claim);
       if (!claim.tasks().isEmpty()) {
-        completer.expect(id, claim.tasks().size(), seats);
-        handover.isSeated();
+        handover.expect(id, claim.tasks().size());
         events.accept(new EngineEvent.Claimed(claim.tasks()));
         start.start(claim.tasks(), lease.node());
       }
       return !claim.tasks().isEmpty();
     } finally {
-      handover.isSeated();
+      handover.leave();
       // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.
       completer.claimed(id);
@@ -341,7 +332,7 @@ final class Claimer {
     private final List<WorkQueue.Quota> quotas;
     private final @Nullable Turn turn;
     private boolean isDone;
-    private int tasks;
+    private int seated; // that nobody knows of yet
 
     Handover(Slot slot, List<WorkQueue.Quota> quotas, @Nullable Turn turn) {
       this.slot = slot;
@@ -349,20 +340,30 @@ final class Claimer {
       this.turn = turn;
     }
 
-    /** Before the commit. */
+    /** Before the commit. Who looks from now on must find the seats taken and the lanes noted. */
     @Override
     public void accept(WorkQueue.Claim claim) {
-      int took = claim.tasks().size();
-      boolean isSmall = took > 0 && took <= MAX_HANDED_OVER;
-      // Nobody must take another suspect before those that were taken are known.
-      boolean isPlain = claim.tasks().stream().allMatch(task -> task.crashes() == 0);
-      if (turn != null && isSmall && isPlain) {
-        tasks = took;
-        standing.addAndGet(tasks);
+      if (turn != null && !turn.isOver() && isToBeHandedOver(claim)) {
+        seated = claim.tasks().size();
+        seats.take(seated);
         goOn(claim);
         turn.end();
         whenHandedOver.run();
       }
+    }
+
+    private boolean isToBeHandedOver(WorkQueue.Claim claim) {
+      int took = claim.tasks().size();
+      return took > 0
+          && took <= MAX_HANDED_OVER
+          // Nobody must take another suspect before it is known that these were taken.
+          && claim.tasks().stream().noneMatch(ClaimedTask::isSuspect)
+          // What had to be left, say for a key, would be looked for in vain until the commit.
+          && quotas.stream().noneMatch(quota -> isToBeginAnew(quota, claim));
+    }
+
+    private boolean isToBeginAnew(WorkQueue.Quota quota, WorkQueue.Claim claim) {
+      return quota.from().equals(claim.next().get(quota.lane().id()));
     }
 
     /** Notes where the lanes go on, unless that was done. */
@@ -374,10 +375,21 @@ final class Claimer {
       }
     }
 
-    /** They have seats, or will never need any. */
-    void isSeated() {
-      standing.addAndGet(-tasks);
-      tasks = 0;
+    void expect(UUID id, int tasks) {
+      if (seated > 0) {
+        completer.expectSeated(id, tasks, seats);
+        seated = 0;
+      } else {
+        completer.expect(id, tasks, seats);
+      }
+    }
+
+    /** Gives back the seats of a claim that came to nothing. */
+    void leave() {
+      if (seated > 0) {
+        seats.leave(seated);
+        seated = 0;
+      }
     }
   }
 

@@ -97,6 +97,11 @@ final class Completer {
    */
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
+    expectSeated(claim, tasks, seats);
+  }
+
+  /** The same of tasks that have their seats already. */
+  void expectSeated(UUID claim, int tasks, Seats seats) {
     synchronized (running) {
       running.put(claim, new Running(tasks, seats, false));
     }

@@ -33,9 +33,6 @@ public final class Engine {
    */
   private static final int KEEPERS = 2;
 
-  /** While one thread of a claimer waits for a commit, the other one looks for what is due. */
-  private static final int LOOKING_AND_COMMITTING = 2;
-
   /** One that is being claimed, one that is being written or sent, and one between them. */
   private static final int BATCHES = 3;
 
@@ -195,7 +192,7 @@ public final class Engine {
     var _ =
         addClaimer(
             "claimer",
-            LOOKING_AND_COMMITTING,
+            true,
             sent,
             new Claimer.Lanes(
                 lane -> view.get().isOurs(lane) && catalog.isSentNow(lane),
@@ -208,7 +205,7 @@ public final class Engine {
       var _ =
           addClaimer(
               "claimer-kept-" + i,
-              LOOKING_AND_COMMITTING,
+              true,
               seats,
               new Claimer.Lanes(
                   lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
@@ -248,7 +245,7 @@ public final class Engine {
     List<Loop> loops =
         addClaimer(
             "claimer-" + name.kind().text() + "-" + name.cluster(),
-            1, // it counts what is published: what is still being claimed must not be left out
+            false, // it counts what is published: what is still being claimed must not be left out
             seats,
             new Claimer.Lanes(
                 lane -> view.get().isOurs(lane) && publishing.takes(lane),
@@ -258,8 +255,11 @@ public final class Engine {
     outlets.add(new Outlet(publisher, publishing, seats));
   }
 
+  /**
+   * @param isInTurns whether one thread looks for what is due while another one commits
+   */
   private List<Loop> addClaimer(
-      String name, int threads, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
+      String name, boolean isInTurns, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
     var claimer =
         new Claimer(
             store.queue(),
@@ -273,8 +273,9 @@ public final class Engine {
             completer,
             events);
     List<Loop> loops = new ArrayList<>();
-    for (int i = 1; i <= threads; i++) {
-      loops.add(loop(i == 1 ? name : name + "-" + i, claimer::claimOnce, Duration.ZERO));
+    loops.add(loop(name, claimer::claimOnce, Duration.ZERO));
+    if (isInTurns) {
+      loops.add(loop(name + "-b", claimer::claimOnce, Duration.ZERO));
     }
     claimer.whenMoved(() -> loops.forEach(Loop::progress));
     claimer.whenHandedOver(() -> loops.forEach(Loop::wake));

@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
 
 /**
  * Lanes of other nodes in which something waits that cannot be taken, say for a key: who looked in
- * vain looks again later and later. Of one thread only.
+ * vain looks again later and later. Of one thread at a time.
  */
 final class LeftAlone {
 

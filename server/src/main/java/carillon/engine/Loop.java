@@ -16,6 +16,12 @@ public final class Loop implements AutoCloseable {
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
   private static final long BETWEEN_PASSES = Long.MIN_VALUE;
 
+  /**
+   * What a pass says that left the work to another loop, which wakes it. That says nothing of
+   * whether the work can be done, and there is no other pass that asks for just this.
+   */
+  static final Duration NOT_MINE = Duration.ofSeconds(1).plusNanos(1);
+
   private final String name;
   private final Supplier<Duration> pass;
   private final Consumer<String> whenFailed;
@@ -77,7 +83,7 @@ public final class Loop implements AutoCloseable {
     movedAt = System.nanoTime();
     try {
       Duration wait = pass.get();
-      if (failures > 0) {
+      if (failures > 0 && !wait.equals(NOT_MINE)) {
         log.info("pass works again loop={} failures={}", name, failures);
         failures = 0;
       }

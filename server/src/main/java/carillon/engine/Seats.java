@@ -67,13 +67,18 @@ final class Seats {
     return free() >= worthwhile;
   }
 
-  /** Only the claimer takes seats, so what it saw free it can have. */
+  /** Only who looks for what is due takes seats, so what it saw free it can have. */
   synchronized void take(int seats) {
     if (free() < seats) {
       throw new IllegalStateException("more was claimed than there were seats");
     }
     unwritten += seats;
     untried += seats;
+  }
+
+  /** So many were taken for a claim that came to nothing. */
+  void leave(int seats) {
+    tellIf(freed(seats, seats));
   }
 
   /** One has been tried, and is to be written. */

@@ -16,30 +16,39 @@ final class Bursts {
   /** One for each microsecond of a millisecond; then they begin anew. */
   static final int PLACES = 1_000;
 
-  /** As many instants are kept apart as are usually handed in at the same time. */
   private static final int BITS = 10;
-
   private static final int COUNT_BITS = 18;
   private static final long COUNT = (1L << COUNT_BITS) - 1;
 
   /**
-   * Of each instant how many tasks there were, beside the lowest bits of its microseconds. Two
-   * instants that meet here drive each other out, which costs them a good place and no more.
+   * Of some instants how many tasks there were, beside the lowest bits of their microseconds. Many
+   * instants share a cell: it is the one's that comes most often, because each of the others takes
+   * one off its count and gets the cell only at zero.
    */
-  private final AtomicLongArray counts = new AtomicLongArray(1 << BITS);
+  private final AtomicLongArray cells = new AtomicLongArray(1 << BITS);
 
   /** The place of another task that is due then. */
   int next(Instant dueAt) {
     long micros = ChronoUnit.MICROS.between(Instant.EPOCH, dueAt);
-    int cell = (int) ((micros * 0x9E37_79B9_7F4A_7C15L) >>> (Long.SIZE - BITS));
     long instant = micros << COUNT_BITS;
-    long now =
-        counts.updateAndGet(
-            cell,
-            known -> {
-              boolean isSame = (known & ~COUNT) == instant;
-              return isSame ? instant | ((known & COUNT) + 1) % (TOGETHER * PLACES) : instant;
-            });
-    return (int) ((now & COUNT) / TOGETHER);
+    int cell = (int) ((micros * 0x9E37_79B9_7F4A_7C15L) >>> (Long.SIZE - BITS));
+    long now = cells.updateAndGet(cell, known -> withOneMore(known, instant));
+    return isOf(now, instant) ? count(now) / TOGETHER : 0;
+  }
+
+  private static long withOneMore(long cell, long instant) {
+    int count = count(cell);
+    if (isOf(cell, instant)) {
+      return instant | ((count + 1) % (TOGETHER * PLACES));
+    }
+    return count > 0 ? cell - 1 : instant;
+  }
+
+  private static boolean isOf(long cell, long instant) {
+    return (cell & ~COUNT) == instant;
+  }
+
+  private static int count(long cell) {
+    return (int) (cell & COUNT);
   }
 }

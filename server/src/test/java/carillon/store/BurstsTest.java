@@ -54,6 +54,20 @@ class BurstsTest {
   }
 
   @Test
+  void a_burst_is_divided_although_others_come_between_each_two_of_it() {
+    int place = 0;
+    for (int i = 1; i <= 3 * Bursts.TOGETHER; i++) {
+      place = bursts.next(NOON);
+      for (int other = 0; other < 20; other++) {
+        assertThat(bursts.next(NOON.minusSeconds(60).plusNanos(1_000L * (20 * i + other))))
+            .isZero();
+      }
+    }
+
+    assertThat(place).isEqualTo(2);
+  }
+
+  @Test
   void no_place_is_a_millisecond_after_the_first() {
     List<Integer> many = next(NOON, Bursts.TOGETHER * (Bursts.PLACES + 1));
 
