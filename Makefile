@@ -31,7 +31,7 @@ test: fmt-check ## check the formatting, install what the tests need and run all
 	@tools/mvn -T 2 verify
 	@tools/packages --say
 
-bench: build ## measure everything beside the peers, under 25 minutes; results in bench/results; see bench/README.md
+bench: build ## measure everything beside the peers, 25 to 35 minutes; results in bench/results; see bench/README.md
 	@exec bench/run
 
 bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, under 3 minutes; results in bench/target/results
