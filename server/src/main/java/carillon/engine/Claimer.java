@@ -206,8 +206,7 @@ final class Claimer {
 
   private Duration claimOnce(Turn turn) {
     NodeLease lease = node.get();
-    int free = Math.min(MAX_BATCH, seats.free());
-    if (free == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
+    if (room() == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
       // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
       // could be taken back at once.
       return IDLE;
@@ -216,7 +215,7 @@ final class Claimer {
     if (!seats.isWorthwhile() && early.isPositive()) {
       return early;
     }
-    claim(agenda.takeDue(clock.instant(), this::isOwn), free, lease, turn);
+    claim(agenda.takeDue(clock.instant(), this::isOwn), lease, turn);
     Duration wait = until(agenda.earliest(this::isOwn));
     return wait.isPositive() && seats.isWorthwhile() && !turn.isOver()
         ? help(wait, lease, turn)
@@ -228,8 +227,7 @@ final class Claimer {
    * that is too much for one node gets the seats of all, and a node that is gone costs two seconds.
    */
   private Duration help(Duration wait, NodeLease lease, Turn turn) {
-    int free = Math.min(MAX_BATCH, seats.free());
-    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), free, lease, turn);
+    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), lease, turn);
     if (turn.isOver()) {
       return wait; // the other loop knows the rest
     }
@@ -238,11 +236,11 @@ final class Claimer {
     return untilLate.compareTo(wait) < 0 ? untilLate : wait;
   }
 
-  private void claim(List<Agenda.Entry> entries, int free, NodeLease lease, Turn turn) {
+  private void claim(List<Agenda.Entry> entries, NodeLease lease, Turn turn) {
     StoreException failure = null;
     Map<Part, List<WorkQueue.Quota>> failed = new TreeMap<>();
     boolean gotSome = false;
-    Map<Part, List<WorkQueue.Quota>> parts = quotas(entries, free);
+    Map<Part, List<WorkQueue.Quota>> parts = quotas(entries);
     int left = parts.size();
     for (Map.Entry<Part, List<WorkQueue.Quota>> part : parts.entrySet()) {
       boolean isLast = --left == 0;
@@ -274,14 +272,18 @@ final class Claimer {
     }
   }
 
+  private int room() {
+    return Math.min(MAX_BATCH, seats.free());
+  }
+
   /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Part, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries, int free) {
+  private Map<Part, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries) {
     Instant now = clock.instant();
     List<Quotas.Line> due = new ArrayList<>(entries.size());
     for (Agenda.Entry entry : entries) {
       due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
     }
-    Map<Quotas.Line, Integer> shares = Quotas.share(due, free, now);
+    Map<Quotas.Line, Integer> shares = Quotas.share(due, room(), now);
     Map<Part, List<WorkQueue.Quota>> quotas = new TreeMap<>();
     Limit limit = start.limit();
     for (Quotas.Line line : due) {

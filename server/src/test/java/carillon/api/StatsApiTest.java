@@ -10,6 +10,7 @@ import carillon.store.Activity;
 import carillon.store.ActivityReader.Since;
 import carillon.store.Tenants;
 import carillon.store.WaitingCounts;
+import carillon.testkit.Latches;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -374,7 +375,7 @@ class StatsApiTest {
             () -> {
               if (Thread.currentThread().equals(slow.get()) && nanos.get() > 0) {
                 looking.countDown();
-                awaitQuietly(seen); // in the midst of its look
+                Latches.await(seen); // in the midst of its look
               }
               return nanos.get();
             });
@@ -395,14 +396,6 @@ class StatsApiTest {
       other.join();
     }
     assertThat(stats.json(viewer)).isNotEqualTo(first);
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   @Test

@@ -10,7 +10,6 @@ import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NewTask;
-import carillon.model.NodeLease;
 import carillon.model.RetryPolicy;
 import carillon.model.StatusRules;
 import carillon.model.Target;
@@ -24,7 +23,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -50,36 +48,20 @@ class CostOfALifeTest {
           RetryPolicy.Jitter.NONE);
 
   private World world;
-  private Completer completer;
-  private Dispatcher dispatcher;
+  private NodeByHand node;
   private Claimer claimer;
 
   @BeforeEach
   void open() {
     world = World.create();
     world.sql("CREATE EXTENSION pg_stat_statements");
-    world.node("node");
-    Supplier<NodeLease> lease =
-        () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
-    completer = new Completer(world.endings, lease, _ -> {});
-    dispatcher = new Dispatcher(CostOfALifeTest::failFirst, lease, completer, world.clock, _ -> {});
-    claimer =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            lease,
-            new Seats(TASKS),
-            Claimer.Lanes.ALL,
-            dispatcher::send,
-            completer,
-            _ -> {});
+    node = new NodeByHand(world, "node", CostOfALifeTest::failFirst, _ -> {});
+    claimer = node.claimer(new Seats(TASKS));
   }
 
   @AfterEach
   void close() {
-    dispatcher.close();
+    node.close();
     world.close();
   }
 
@@ -161,7 +143,7 @@ class CostOfALifeTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(TASKS - 1, task)));
     while (completed() < TASKS) {
       claimer.claimOnce();
-      completer.flushOnce();
+      node.completer.flushOnce();
     }
     assertThat(world.value("SELECT min(attempt) || '-' || max(attempt) FROM carillon.task"))
         .isEqualTo(attempts + "-" + attempts);

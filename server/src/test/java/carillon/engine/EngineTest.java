@@ -11,7 +11,6 @@ import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NewTask;
-import carillon.model.NodeLease;
 import carillon.model.Outcome;
 import carillon.model.RetryPolicy;
 import carillon.model.Slot;
@@ -36,7 +35,6 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -71,26 +69,13 @@ class EngineTest {
   @BeforeEach
   void open() {
     world = World.create();
-    world.node("node");
-    Supplier<NodeLease> lease =
-        () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
-    completer = new Completer(world.endings, lease, events::add);
-    dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, events::add);
-    claimer =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            lease,
-            seats,
-            Claimer.Lanes.ALL,
-            dispatcher::send,
-            completer,
-            events::add);
+    NodeByHand node = new NodeByHand(world, "node", deliverer, events::add);
+    completer = node.completer;
+    dispatcher = node.dispatcher;
+    claimer = node.claimer(seats);
     Verdict verdict = new Verdict(world.clock, 3);
-    reaper = new Reaper(world.claims, world.nodes, lease, verdict, events::add);
-    lostClaims = new LostClaims(world.claims, lease, completer::isKnown, verdict, events::add);
+    reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, events::add);
+    lostClaims = new LostClaims(world.claims, node.lease, completer::isKnown, verdict, events::add);
     sweeper = new Sweeper(world.queue, world.clock);
     expirer = new Expirer(world.queue, events::add);
   }

@@ -22,7 +22,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -213,22 +212,10 @@ class HelpingTest {
     Slot slot = id.slot();
     int lane = lane(id);
     world.cancel(id);
-    world.node("helper");
-    Supplier<NodeLease> lease = () -> NodeLease.renewed("helper", System.nanoTime(), A_MINUTE);
-    Completer completer = new Completer(world.endings, lease, _ -> {});
+    NodeByHand node = new NodeByHand(world, "helper", new FakeDeliverer(), _ -> {});
     AtomicInteger claims = new AtomicInteger();
     Claimer helper =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            lease,
-            new Seats(SEATS),
-            new Claimer.Lanes(_ -> false, _ -> true),
-            (_, _) -> {},
-            completer,
-            _ -> {});
+        node.claimer(new Seats(SEATS), new Claimer.Lanes(_ -> false, _ -> true), (_, _) -> {});
     helper.whenMoved(claims::incrementAndGet);
 
     for (int sweep = 0; sweep < 3; sweep++) {
@@ -237,6 +224,7 @@ class HelpingTest {
     }
 
     assertThat(claims).hasValue(1);
+    node.close();
   }
 
   @Test

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClusterView;
 import carillon.model.Hint;
-import carillon.model.NodeLease;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.TaskId;
@@ -22,7 +21,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,24 +94,8 @@ class HintsTest {
   @Test
   void a_task_made_on_one_node_runs_on_the_node_of_its_lane_without_a_sweep() {
     World world = runner.world;
-    world.node("runner");
-    Supplier<NodeLease> lease =
-        () -> NodeLease.renewed("runner", System.nanoTime(), Duration.ofMinutes(1));
-    Completer completer = new Completer(world.endings, lease, _ -> {});
-    Dispatcher dispatcher =
-        new Dispatcher(new FakeDeliverer(), lease, completer, world.clock, _ -> {});
-    Claimer claimer =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            lease,
-            new Seats(10),
-            Claimer.Lanes.ALL,
-            dispatcher::send,
-            completer,
-            _ -> {});
+    NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {});
+    Claimer claimer = node.claimer(new Seats(10));
 
     TaskId id = maker.world.create(World.task("of-a-lane-that-runner-has-never-seen", HTTP));
     assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
@@ -124,10 +106,10 @@ class HintsTest {
         .until(
             () -> {
               claimer.claimOnce();
-              completer.flushOnce();
+              node.completer.flushOnce();
               return world.state(id) == TaskState.COMPLETED;
             });
-    dispatcher.close();
+    node.close();
   }
 
   @Test

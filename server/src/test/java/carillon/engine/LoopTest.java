@@ -3,6 +3,7 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import carillon.testkit.Latches;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -16,14 +17,6 @@ class LoopTest {
 
   private static final Duration IDLE = Duration.ofMinutes(1);
 
-  private static void pass(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
   @Test
   void a_long_pass_that_gets_on_does_not_stand_still() {
     CountDownLatch first = new CountDownLatch(1);
@@ -32,10 +25,10 @@ class LoopTest {
     AtomicReference<Runnable> progress = new AtomicReference<>(() -> {});
     Supplier<Duration> pass =
         () -> {
-          pass(first);
+          Latches.await(first);
           progress.get().run();
           moved.countDown();
-          pass(second);
+          Latches.await(second);
           return IDLE;
         };
     try (Loop loop = new Loop("long", pass, _ -> {})) {
@@ -45,7 +38,7 @@ class LoopTest {
 
       long movedFrom = System.nanoTime();
       first.countDown();
-      pass(moved);
+      Latches.await(moved);
 
       Duration sinceMoved = Duration.ofNanos(System.nanoTime() - movedFrom);
       assertThat(loop.isStuckFor(sinceMoved.plusMillis(900))).isFalse();

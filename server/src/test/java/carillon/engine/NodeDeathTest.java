@@ -15,6 +15,7 @@ import carillon.model.TaskState;
 import carillon.store.TaskStory;
 import carillon.store.TaskView;
 import carillon.testkit.FakeDeliverer;
+import carillon.testkit.Latches;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +27,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,29 +61,16 @@ class NodeDeathTest {
     private final Reaper reaper;
     private final LostClaims lostClaims;
 
-    private Engineer(String node) {
-      world.node(node);
-      Supplier<NodeLease> lease =
-          () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1));
-      completer = new Completer(world.endings, lease, _ -> {});
-      dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, _ -> {});
+    private Engineer(String name) {
+      NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
+      completer = node.completer;
+      dispatcher = node.dispatcher;
       suspects = new Suspects(world.nodes, dispatcher, POISON_CRASHES);
       completer.whenWritten(suspects::ended);
-      claimer =
-          new Claimer(
-              world.queue,
-              world.catalog,
-              world.agenda,
-              world.clock,
-              lease,
-              seats,
-              Claimer.Lanes.ALL,
-              suspects,
-              completer,
-              _ -> {});
+      claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
       Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
-      reaper = new Reaper(world.claims, world.nodes, lease, verdict, _ -> {});
-      lostClaims = new LostClaims(world.claims, lease, completer::isKnown, verdict, _ -> {});
+      reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, _ -> {});
+      lostClaims = new LostClaims(world.claims, node.lease, completer::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -339,7 +326,7 @@ class NodeDeathTest {
     engineer.deliverer.answer(
         task -> {
           marks.add(suspectsOf("ours"));
-          awaitUninterruptibly(mayEnd);
+          Latches.await(mayEnd);
           return new DeliveryResult.Accepted(200, null);
         });
     await()
@@ -535,13 +522,5 @@ class NodeDeathTest {
     engineer.reaper.reapOnce();
 
     assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

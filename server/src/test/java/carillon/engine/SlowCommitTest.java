@@ -6,10 +6,10 @@ import static org.awaitility.Awaitility.await;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.NewTask;
-import carillon.model.NodeLease;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.testkit.FakeDeliverer;
+import carillon.testkit.Latches;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -20,7 +20,6 @@ import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,44 +37,28 @@ class SlowCommitTest {
   private final List<String> failed = new CopyOnWriteArrayList<>();
   private final List<Loop> loops = new ArrayList<>();
   private World world;
-  private Dispatcher dispatcher;
+  private NodeByHand node;
 
   @BeforeEach
   void open() {
     world = World.create();
-    world.node("node");
-    Supplier<NodeLease> lease =
-        () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1));
-    Completer completer = new Completer(world.endings, lease, _ -> {});
-    dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, _ -> {});
-    Claimer claimer =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            lease,
-            seats,
-            Claimer.Lanes.ALL,
-            dispatcher::send,
-            completer,
-            _ -> {});
+    node = new NodeByHand(world, "node", deliverer, _ -> {});
+    Claimer claimer = node.claimer(seats);
     loops.add(new Loop("first", claimer::claimOnce, failed::add));
     loops.add(new Loop("second", claimer::claimOnce, failed::add));
     Runnable wake = () -> loops.forEach(Loop::wake);
     claimer.whenHandedOver(wake);
     seats.whenFreed(wake);
     world.agenda.whenEarlier(wake);
-    Loop completing = new Loop("completer", completer::flushOnce, failed::add);
-    completer.whenAdded(completing::wake);
+    Loop completing = new Loop("completer", node.completer::flushOnce, failed::add);
+    node.completer.whenAdded(completing::wake);
     loops.add(completing);
   }
 
   @AfterEach
   void close() {
     loops.forEach(Loop::close);
-    dispatcher.interrupt();
-    dispatcher.close();
+    node.close();
     world.close();
   }
 
@@ -178,7 +161,7 @@ class SlowCommitTest {
     deliverer.answer(
         _ -> {
           atOnce.add(running.incrementAndGet());
-          awaitUninterruptibly(answer);
+          Latches.await(answer);
           running.decrementAndGet();
           return new DeliveryResult.Accepted(200, "ok");
         });
@@ -195,14 +178,6 @@ class SlowCommitTest {
     awaitCompleted(SEATS + 1);
     assertThat(atOnce).hasSize(SEATS + 1).allMatch(tasks -> tasks <= SEATS);
     assertThat(failed).isEmpty();
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   @Test

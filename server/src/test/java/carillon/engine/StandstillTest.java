@@ -7,6 +7,7 @@ import carillon.model.ClusterView;
 import carillon.model.NodeLease;
 import carillon.model.Target;
 import carillon.testkit.FakeDeliverer;
+import carillon.testkit.Latches;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.List;
@@ -46,7 +47,7 @@ class StandstillTest {
               new EngineConfig(50, Duration.ZERO, 3, Duration.ofMillis(300)),
               each -> {
                 if (each.getClass().getSimpleName().equals(event)) {
-                  awaitUninterruptibly(moves);
+                  Latches.await(moves);
                 }
               });
 
@@ -64,14 +65,6 @@ class StandstillTest {
       await().until(() -> engine.stuck().isEmpty());
       engine.stop();
       assertThat(engine.inFlight()).isZero();
-    }
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 }

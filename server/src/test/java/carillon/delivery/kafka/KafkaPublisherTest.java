@@ -15,6 +15,7 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.testkit.KafkaBroker;
 import carillon.testkit.KafkaReader;
+import carillon.testkit.Latches;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -236,7 +237,7 @@ class KafkaPublisherTest {
     one.publish(
         IntStream.range(0, many).mapToObj(_ -> task("heavy", null, payload)).toList(),
         (_, result) -> {
-          awaitQuietly(looked);
+          Latches.await(looked);
           results.add(result);
         });
 
@@ -246,14 +247,6 @@ class KafkaPublisherTest {
     assertThat(one.isFull()).isFalse();
     one.close();
     assertThat(results).hasSize(many);
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   @Test
