@@ -41,6 +41,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private final HttpTargetRules rules;
   private final InstantSource clock;
   private final Requests requests;
+  private final Urls urls;
   private final Resolver resolver;
   private final Connections connections;
 
@@ -66,6 +67,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     this.rules = rules;
     this.clock = clock;
     this.requests = new Requests(version);
+    this.urls = new Urls(rules);
     this.resolver = new Resolver(rules.addresses(), lookup);
     this.connections = new Connections((tls == null ? defaultTls() : tls).getSocketFactory());
     this.timer =
@@ -105,11 +107,11 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
 
   private Delivery attempt(ClaimedTask task, Target.Http target, Deadline deadline)
       throws InterruptedException, IOException {
-    var problem = rules.checkUrl(target.url());
-    if (problem.isPresent()) {
-      return Delivery.unsent(failed(FailureKind.ADDRESS_NOT_ALLOWED, problem.get().message()));
+    TargetUrl url = urls.allowed(target.url());
+    if (url == null) {
+      String why = rules.checkUrl(target.url()).orElseThrow().message();
+      return Delivery.unsent(failed(FailureKind.ADDRESS_NOT_ALLOWED, why));
     }
-    TargetUrl url = TargetUrl.parse(target.url()).orElseThrow();
     return switch (resolver.resolve(url, deadline.left())) {
       case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
           throw new ConnectException("the name was not resolved in time");

@@ -11,8 +11,10 @@ import java.util.regex.Pattern;
  *
  * @param host in lower case, without brackets and without the dot that may end it
  * @param path with the query; never empty
+ * @param literal the address that the host is, if it is one and not a name
  */
-public record TargetUrl(boolean secure, String host, int port, String path) {
+public record TargetUrl(
+    boolean secure, String host, int port, String path, Optional<InetAddress> literal) {
 
   public static final int MAX_LENGTH = 2048;
 
@@ -34,26 +36,25 @@ public record TargetUrl(boolean secure, String host, int port, String path) {
       return Optional.empty();
     }
     boolean secure = shape.group("scheme").toLowerCase(Locale.ROOT).equals("https");
-    String host = shape.group("host");
-    if (host.startsWith("[")) {
-      host = host.substring(1, host.length() - 1);
-      if (literal(host).isEmpty()) {
-        return Optional.empty();
-      }
+    String written = shape.group("host");
+    boolean isBracketed = written.startsWith("[");
+    String host =
+        isBracketed
+            ? written.substring(1, written.length() - 1).toLowerCase(Locale.ROOT)
+            : AddressRules.normalised(written);
+    Optional<InetAddress> literal = literal(host);
+    if (isBracketed && literal.isEmpty()) {
+      return Optional.empty();
     }
     String port = shape.group("port");
     String path = shape.group("path");
     return Optional.of(
         new TargetUrl(
             secure,
-            AddressRules.normalised(host),
+            host,
             port == null ? defaultPort(secure) : Integer.parseInt(port),
-            path == null ? "/" : path.startsWith("/") ? path : "/" + path));
-  }
-
-  /** The address that the host is, if it is one and not a name. */
-  public Optional<InetAddress> literal() {
-    return literal(host);
+            path == null ? "/" : path.startsWith("/") ? path : "/" + path,
+            literal));
   }
 
   /** What the Host header says. */

@@ -207,6 +207,7 @@ class HttpTargetRulesTest {
         "[localhost]",
         "[dead]",
         "[8.8.8.8]",
+        "[2606:4700::1.]",
         "[:::]",
         "[]"
       })
