@@ -17,7 +17,7 @@ final class Delivery implements Rounds<CarillonServer> {
   public void warmUp(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     stage.progress().step("warming up");
-    deliver(carillon, stage, stage.sizes().warmUp() / 2);
+    deliver(carillon, stage, stage.sizes().httpWarmUp());
   }
 
   @Override

@@ -154,9 +154,6 @@ public final class Main {
       measure("growth", new Growth(start), peer, start);
     }
     measure("snapshot", Drain.SNAPSHOT, "carillon", carillon);
-    if (!options.quick()) {
-      measure("snapshot", Drain.SNAPSHOT, "sql", sql);
-    }
     measure("snapshot", Drain.SNAPSHOT, without(few, "snapshot", NO_SNAPSHOT), systems);
 
     measure("enqueue", HandIn.ONE_BY_ONE, "carillon", carillon);

@@ -87,7 +87,7 @@ final class Peer extends OwnProcess implements Scheduler {
 
   @Override
   public Duration lead(int tasks) {
-    return Duration.ofSeconds(tasks > MANY ? 12 : 5);
+    return Duration.ofSeconds(tasks > MANY ? 12 : 3);
   }
 
   @Override

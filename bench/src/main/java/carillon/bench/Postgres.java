@@ -128,6 +128,7 @@ final class Postgres implements AutoCloseable {
         new Database(
             HOST, maintenance.port(), name, USER, maintenance.password(), maintenance.postgres());
     database.execute("CREATE EXTENSION pg_stat_statements");
+    database.execute("CREATE EXTENSION pg_visibility"); // to see what has to be settled
     return database;
   }
 

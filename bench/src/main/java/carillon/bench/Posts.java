@@ -18,7 +18,7 @@ final class Posts implements Rounds<RawLimit> {
   @Override
   public void warmUp(RawLimit raw, Stage stage) throws IOException {
     stage.progress().step("warming up");
-    raw.post(receiver.url(), stage.sizes().warmUp() / 2, CONCURRENCY);
+    raw.post(receiver.url(), stage.sizes().httpWarmUp(), CONCURRENCY);
   }
 
   @Override
