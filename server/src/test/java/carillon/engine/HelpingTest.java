@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
 import carillon.model.ClusterView;
-import carillon.model.NodeLease;
 import carillon.model.Shards;
 import carillon.model.Slot;
 import carillon.model.Target;
@@ -53,18 +52,11 @@ class HelpingTest {
       store.agenda.shareWith(
           new Announcer(name, store.catalog, () -> this.view, store.clock, _ -> {}));
       this.engine =
-          Engine.start(
-              new Engine.Store(
-                  store.queue,
-                  store.endings,
-                  store.catalog,
-                  store.agenda,
-                  store.clock,
-                  store.nodes,
-                  store.claims),
+          Engines.start(
+              store,
+              name,
               new Engine.Ways(deliverer, List.of()),
-              new Engine.Membership(
-                  () -> NodeLease.renewed(name, System.nanoTime(), A_MINUTE), () -> this.view),
+              () -> this.view,
               new EngineConfig(SEATS, Duration.ZERO, 3, A_MINUTE),
               _ -> {});
       nodes.add(this);

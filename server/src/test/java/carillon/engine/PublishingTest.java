@@ -76,19 +76,11 @@ class PublishingTest {
 
   private void start() {
     engine =
-        Engine.start(
-            new Engine.Store(
-                world.queue,
-                world.endings,
-                world.catalog,
-                world.agenda,
-                world.clock,
-                world.nodes,
-                world.claims),
+        Engines.start(
+            world,
+            "node",
             new Engine.Ways(deliverer, List.of(broker, other)),
-            new Engine.Membership(
-                () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
-                () -> new ClusterView(null, -1L, false)),
+            () -> new ClusterView(null, -1L, false),
             new EngineConfig(50, Duration.ZERO, 3, A_MINUTE),
             _ -> {});
   }

@@ -1,9 +1,11 @@
 package carillon.engine;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
+import carillon.model.ClusterView;
 import carillon.model.DeliveryResult;
 import carillon.model.NewTask;
 import carillon.model.Target;
@@ -13,7 +15,6 @@ import carillon.testkit.Latches;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -21,45 +22,57 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A claimer of two loops, where a claim's commit is not answered at once. */
+/** Two loops that claim in turns, where a claim's commit is not answered at once. */
 class SlowCommitTest {
 
   private static final int SEATS = 3;
+  private static final int MANY = 65; // more than a claim that is handed over
+  private static final String WAITS_TO_COMMIT =
+      """
+       WHERE locktype = 'advisory'
+         AND NOT granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """;
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
   private final FakeDeliverer deliverer = new FakeDeliverer();
-  private final Seats seats = new Seats(SEATS);
   private final List<String> failed = new CopyOnWriteArrayList<>();
-  private final List<Loop> loops = new ArrayList<>();
   private World world;
-  private NodeByHand node;
+  private @Nullable Engine engine;
 
   @BeforeEach
   void open() {
     world = World.create();
-    node = new NodeByHand(world, "node", deliverer, _ -> {});
-    Claimer claimer = node.claimer(seats);
-    loops.add(new Loop("first", claimer::claimOnce, failed::add));
-    loops.add(new Loop("second", claimer::claimOnce, failed::add));
-    Runnable wake = () -> loops.forEach(Loop::wake);
-    claimer.whenHandedOver(wake);
-    seats.whenFreed(wake);
-    world.agenda.whenEarlier(wake);
-    Loop completing = new Loop("completer", node.completer::flushOnce, failed::add);
-    node.completer.whenAdded(completing::wake);
-    loops.add(completing);
+    world.node("node");
   }
 
   @AfterEach
-  void close() {
-    loops.forEach(Loop::close);
-    node.close();
+  void close() throws InterruptedException {
+    if (engine != null) {
+      engine.stop();
+    }
     world.close();
+  }
+
+  private void start(int seats) {
+    engine =
+        Engines.start(
+            world,
+            "node",
+            new Engine.Ways(deliverer, List.of()),
+            () -> ClusterView.ALONE,
+            new EngineConfig(seats, Duration.ZERO, 3, Duration.ofMinutes(1)),
+            event -> {
+              if (event instanceof EngineEvent.PassFailed(String loop)) {
+                failed.add(loop);
+              }
+            });
   }
 
   /** Has every claim do that when it commits. */
@@ -87,19 +100,7 @@ class SlowCommitTest {
   }
 
   private int committing() {
-    return Integer.parseInt(
-        world.value(
-            """
-            SELECT count(*)
-            FROM pg_locks
-            WHERE locktype = 'advisory'
-              AND NOT granted
-              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """));
-  }
-
-  private void start() {
-    loops.forEach(Loop::start);
+    return Integer.parseInt(world.value("SELECT count(*) FROM pg_locks" + WAITS_TO_COMMIT));
   }
 
   private TaskId due(String type) {
@@ -111,13 +112,13 @@ class SlowCommitTest {
     await()
         .atMost(Duration.ofSeconds(30))
         .until(() -> world.value(completed).equals(Integer.toString(tasks)));
-    await().until(() -> seats.taken() == 0);
+    await().until(() -> requireNonNull(engine).inFlight() == 0);
   }
 
   @Test
   void what_comes_due_meanwhile_is_claimed_and_nothing_is_sent_before_its_commit() {
     holdCommits();
-    start();
+    start(SEATS);
     TaskId first = due("t");
     await().until(() -> committing() == 1);
 
@@ -139,7 +140,7 @@ class SlowCommitTest {
     TaskId later =
         world.create(World.task("t", HTTP, world.clock.instant().plus(Duration.ofSeconds(2))));
     holdCommits();
-    start();
+    start(SEATS);
 
     await().until(() -> committing() == 2);
 
@@ -166,7 +167,7 @@ class SlowCommitTest {
           return new DeliveryResult.Accepted(200, "ok");
         });
     holdCommits();
-    start();
+    start(SEATS);
 
     await().until(() -> committing() == 1);
     due("another"); // wakes both loops
@@ -186,7 +187,7 @@ class SlowCommitTest {
       due("t");
     }
     whenCommitting("RAISE EXCEPTION 'no'");
-    start();
+    start(SEATS);
 
     await().until(() -> !failed.isEmpty());
     assertThat(deliverer.delivered()).isEmpty();
@@ -202,7 +203,7 @@ class SlowCommitTest {
     world.create(keyed);
     world.create(keyed);
     holdCommits();
-    start();
+    start(SEATS);
 
     await().until(() -> committing() == 1);
     // The second would wait for the key, and whoever looks with it.
@@ -230,6 +231,49 @@ class SlowCommitTest {
   }
 
   @Test
+  void after_a_suspect_nobody_looks_before_it_is_known_that_it_was_taken() {
+    TaskId suspect = due("t");
+    world.sql("UPDATE carillon.task SET crashes = 1 WHERE id = '%s'".formatted(suspect));
+    nothingMoreIsClaimedDuringTheCommit(SEATS);
+    awaitCompleted(2);
+  }
+
+  @Test
+  void a_large_claim_commits_before_anybody_looks_again() {
+    for (int i = 0; i < MANY; i++) {
+      due("t");
+    }
+    nothingMoreIsClaimedDuringTheCommit(2 * MANY);
+    awaitCompleted(MANY + 1);
+  }
+
+  private void nothingMoreIsClaimedDuringTheCommit(int seats) {
+    holdCommits();
+    start(seats);
+    await().until(() -> committing() == 1);
+    due("another");
+    await().during(Duration.ofMillis(300)).until(() -> committing() == 1);
+    letCommitsGo();
+  }
+
+  @Test
+  void a_connection_that_breaks_while_it_commits_leaves_its_tasks_and_its_seats() {
+    holdCommits();
+    start(SEATS);
+    TaskId first = due("t");
+    await().until(() -> committing() == 1);
+
+    world.value("SELECT pg_terminate_backend(pid) FROM pg_locks" + WAITS_TO_COMMIT);
+
+    await().until(() -> !failed.isEmpty());
+    await().until(() -> committing() == 1); // another claim of it
+    assertThat(deliverer.delivered()).isEmpty();
+    letCommitsGo();
+    awaitCompleted(1);
+    assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(first);
+  }
+
+  @Test
   void many_that_come_due_while_commits_take_their_time_are_each_sent_once() {
     whenCommitting("PERFORM pg_sleep(random() * 0.004)");
     Random random = new Random(7);
@@ -242,7 +286,7 @@ class SlowCommitTest {
                             "t" + random.nextInt(3), HTTP, from.plusMillis(random.nextInt(800)))))
             .limit(300)
             .toList();
-    start();
+    start(SEATS);
 
     awaitCompleted(all.size());
     assertThat(deliverer.delivered())

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClusterView;
-import carillon.model.NodeLease;
 import carillon.model.Target;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Latches;
@@ -21,7 +20,6 @@ class StandstillTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
-  private static final Duration A_MINUTE = Duration.ofMinutes(1);
 
   @ParameterizedTest
   @CsvSource({"Claimed, claimer", "Ended, completer"})
@@ -31,19 +29,11 @@ class StandstillTest {
     try (World world = World.create()) {
       world.node("node");
       Engine engine =
-          Engine.start(
-              new Engine.Store(
-                  world.queue,
-                  world.endings,
-                  world.catalog,
-                  world.agenda,
-                  world.clock,
-                  world.nodes,
-                  world.claims),
+          Engines.start(
+              world,
+              "node",
               new Engine.Ways(new FakeDeliverer(), List.of()),
-              new Engine.Membership(
-                  () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
-                  () -> ClusterView.ALONE),
+              () -> ClusterView.ALONE,
               new EngineConfig(50, Duration.ZERO, 3, Duration.ofMillis(300)),
               each -> {
                 if (each.getClass().getSimpleName().equals(event)) {

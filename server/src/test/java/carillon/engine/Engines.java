@@ -1,0 +1,38 @@
+package carillon.engine;
+
+import carillon.model.ClusterView;
+import carillon.model.NodeLease;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** Starts engines on the store of a {@link World}. */
+final class Engines {
+
+  private Engines() {}
+
+  /** The engine of a node whose lease never lapses. */
+  static Engine start(
+      World world,
+      String node,
+      Engine.Ways ways,
+      Supplier<ClusterView> view,
+      EngineConfig config,
+      Consumer<EngineEvent> events) {
+    return Engine.start(
+        new Engine.Store(
+            world.queue,
+            world.endings,
+            world.catalog,
+            world.agenda,
+            world.clock,
+            world.nodes,
+            world.claims),
+        ways,
+        new Engine.Membership(
+            () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1)), view),
+        config,
+        events);
+  }
+}
