@@ -16,7 +16,7 @@ import java.util.stream.DoubleStream;
 record Database(String host, int port, String name, String user, String password, long postgres)
     implements Store {
 
-  /** Tables with a page that has been written to since their last vacuum, or that had none. */
+  /** Tables with a row that was written since their last vacuum or analysis, or that had none. */
   private static final String CHANGED =
       """
       SELECT coalesce(string_agg(c.oid::regclass::text, ', '), '')
@@ -25,7 +25,15 @@ record Database(String host, int port, String name, String user, String password
       WHERE c.relkind IN ('r', 'm')
         AND c.relpersistence <> 't'
         AND (c.reltuples < 0
+             OR pg_stat_get_mod_since_analyze(c.oid) > 0
              OR seen.all_visible < pg_relation_size(c.oid) / current_setting('block_size')::int)
+      """;
+
+  private static final String PARTITIONED =
+      """
+      SELECT coalesce(string_agg('ONLY ' || c.oid::regclass::text, ', '), '')
+      FROM pg_class c
+      WHERE c.relkind = 'p'
       """;
 
   /** As Carillon and others take it. */
@@ -133,16 +141,20 @@ record Database(String host, int port, String name, String user, String password
   }
 
   /**
-   * Statistics as they would be, and the vacuum that inserts ask for done, of what has changed: as
-   * autovacuum would do it, which does not read again what lies beside it.
+   * Statistics as they would be, and the vacuum that inserts ask for done. What has not changed,
+   * such as the partitions of the next weeks, is not read again.
    */
   @Override
   public void settle() throws SQLException {
-    String changed = one(CHANGED);
-    if (!changed.isEmpty()) {
-      execute("VACUUM (ANALYZE) " + changed);
-    }
+    executeFor("VACUUM (ANALYZE) ", one(CHANGED));
+    executeFor("ANALYZE ", one(PARTITIONED));
     execute("SELECT pg_stat_statements_reset()");
+  }
+
+  private void executeFor(String command, String tables) throws SQLException {
+    if (!tables.isEmpty()) {
+      execute(command + tables);
+    }
   }
 
   @Override

@@ -52,7 +52,7 @@ final class Claimer {
   private static final Duration GATHERING = Duration.ofMillis(3);
 
   /** A larger claim keeps the database busy by itself, and its commit is a small part of it. */
-  private static final int MAX_HANDED_OVER = 64;
+  static final int MAX_HANDED_OVER = 64;
 
   private final WorkQueue queue;
   private final Catalog catalog;

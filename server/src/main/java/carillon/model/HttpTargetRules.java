@@ -86,7 +86,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
     return problems;
   }
 
-  /** What is wrong with the URL, if anything. Asked again before every attempt. */
+  /** What is wrong with the URL, if anything. Asked again by whoever delivers to it. */
   public Optional<Problem> checkUrl(String url) {
     if (url.length() > TargetUrl.MAX_LENGTH) {
       return urlProblem(

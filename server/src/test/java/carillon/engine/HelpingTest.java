@@ -204,19 +204,19 @@ class HelpingTest {
     Slot slot = id.slot();
     int lane = lane(id);
     world.cancel(id);
-    NodeByHand node = new NodeByHand(world, "helper", new FakeDeliverer(), _ -> {});
-    AtomicInteger claims = new AtomicInteger();
-    Claimer helper =
-        node.claimer(new Seats(SEATS), new Claimer.Lanes(_ -> false, _ -> true), (_, _) -> {});
-    helper.whenMoved(claims::incrementAndGet);
+    try (NodeByHand node = new NodeByHand(world, "helper", new FakeDeliverer(), _ -> {})) {
+      AtomicInteger claims = new AtomicInteger();
+      Claimer helper =
+          node.claimer(new Seats(SEATS), new Claimer.Lanes(_ -> false, _ -> true), (_, _) -> {});
+      helper.whenMoved(claims::incrementAndGet);
 
-    for (int sweep = 0; sweep < 3; sweep++) {
-      world.agenda.found(slot, lane, Instant.EPOCH);
-      assertThat(helper.claimOnce()).isPositive();
+      for (int sweep = 0; sweep < 3; sweep++) {
+        world.agenda.found(slot, lane, Instant.EPOCH);
+        assertThat(helper.claimOnce()).isPositive();
+      }
+
+      assertThat(claims).hasValue(1);
     }
-
-    assertThat(claims).hasValue(1);
-    node.close();
   }
 
   @Test

@@ -94,22 +94,22 @@ class HintsTest {
   @Test
   void a_task_made_on_one_node_runs_on_the_node_of_its_lane_without_a_sweep() {
     World world = runner.world;
-    NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {});
-    Claimer claimer = node.claimer(new Seats(10));
+    try (NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {})) {
+      Claimer claimer = node.claimer(new Seats(10));
 
-    TaskId id = maker.world.create(World.task("of-a-lane-that-runner-has-never-seen", HTTP));
-    assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
-    maker.announcer.announceOnce();
-    runner.hear();
+      TaskId id = maker.world.create(World.task("of-a-lane-that-runner-has-never-seen", HTTP));
+      assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
+      maker.announcer.announceOnce();
+      runner.hear();
 
-    await()
-        .until(
-            () -> {
-              claimer.claimOnce();
-              node.completer.flushOnce();
-              return world.state(id) == TaskState.COMPLETED;
-            });
-    node.close();
+      await()
+          .until(
+              () -> {
+                claimer.claimOnce();
+                node.completer.flushOnce();
+                return world.state(id) == TaskState.COMPLETED;
+              });
+    }
   }
 
   @Test
