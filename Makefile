@@ -17,7 +17,7 @@ build: $(built) ## build the program; nothing to do when nothing changed
 $(built): $(sources)
 	@mkdir -p server/target
 	@touch server/target/.building
-	@echo "Building ..."
+	@echo "Building, for minutes the first time; its log is server/target/build.log ..."
 	@tools/mvn package -pl '!spring,!examples,!browser' -Dmaven.test.skip=true >server/target/build.log 2>&1 || \
 	  { grep -E '^(\[(WARNING|ERROR)\] .|No )' server/target/build.log >&2; exit 1; }
 	@tools/java-cds

@@ -49,6 +49,8 @@ final class BigBurst implements Scenario<CarillonServer> {
             Tasks.task(
                 "other", CarillonServer.due(spread.get(i)) + ",\"target\":{\"discard\":{}}"));
     carillon.schedule(tasks, from, Duration.ZERO);
+    // Most are handed in long before; and the drain beside which this is seen had that, too.
+    carillon.store().settle();
     if (Instant.now().isAfter(from)) {
       throw new IOException("the first task was due before all had been handed in");
     }
