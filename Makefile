@@ -34,7 +34,7 @@ test: fmt-check ## check the formatting, install what the tests need and run all
 bench: build ## measure everything beside the peers, 25 to 35 minutes; results in bench/results; see bench/README.md
 	@exec bench/run
 
-bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, under 3 minutes; results in bench/target/results
+bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, 3 to 5 minutes; results in bench/target/results
 	@exec bench/run --quick
 
 chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results
