@@ -2,7 +2,6 @@ package carillon.bench;
 
 import java.io.IOException;
 import java.sql.SQLException;
-import java.time.Duration;
 
 /** Tasks handed in as fast as they are taken; none is due while this is measured. */
 enum HandIn implements Scenario<Intake> {
@@ -22,9 +21,6 @@ enum HandIn implements Scenario<Intake> {
     }
   };
 
-  /** A node compiles for longer than that, a library that is called directly is nearly done. */
-  private static final Duration WARM_UP = Duration.ofSeconds(10);
-
   abstract Intake.Taken handIn(Intake intake, Stage stage)
       throws IOException, SQLException, InterruptedException;
 
@@ -33,7 +29,7 @@ enum HandIn implements Scenario<Intake> {
       throws IOException, SQLException, InterruptedException {
     stage.progress().step("warming up");
     if (this == ONE_BY_ONE) {
-      intake.oneByOne(WARM_UP);
+      intake.oneByOne(stage.sizes().enqueueWarmUp());
     } else {
       intake.inBulk(stage.sizes().bulk() / 4);
     }

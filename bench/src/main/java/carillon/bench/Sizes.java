@@ -6,6 +6,8 @@ import java.time.Duration;
  * How much of everything.
  *
  * @param warmUp tasks drained before anything is measured, so that the JIT has seen the code
+ * @param httpWarmUp the same of http, where there is more to compile
+ * @param enqueueWarmUp how long tasks are handed in one by one before that is measured
  * @param drain tasks of drain, growth, snapshot and lanes
  * @param future tasks beside which growth drains
  * @param bulk tasks handed in in bulk
@@ -23,6 +25,8 @@ import java.time.Duration;
  */
 record Sizes(
     int warmUp,
+    int httpWarmUp,
+    Duration enqueueWarmUp,
     int drain,
     int future,
     int bulk,
@@ -41,6 +45,8 @@ record Sizes(
   static final Sizes QUICK =
       new Sizes(
           20_000,
+          10_000,
+          Duration.ofSeconds(3),
           60_000,
           200_000,
           200_000,
@@ -59,6 +65,8 @@ record Sizes(
   static final Sizes FULL =
       new Sizes(
           150_000,
+          300_000,
+          Duration.ofSeconds(10),
           300_000,
           5_000_000,
           1_000_000,
@@ -87,11 +95,6 @@ record Sizes(
   private static final int FUTURE_OF_OTHERS = 1_000_000;
   private static final Duration PATIENCE_WITH_OTHERS = Duration.ofMinutes(1);
 
-  /** More: there is more to compile, and both who take part are still at it after as many. */
-  int httpWarmUp() {
-    return 2 * warmUp;
-  }
-
   /** The same, or less of it for a system that would take too long. */
   Sizes of(String system) {
     return switch (system) {
@@ -111,6 +114,8 @@ record Sizes(
   private Sizes atMost(int mostWarmUp, int mostDrain, int mostBulk, int mostRounds) {
     return new Sizes(
         Math.min(warmUp, mostWarmUp),
+        httpWarmUp,
+        enqueueWarmUp,
         Math.min(drain, mostDrain),
         Math.min(future, FUTURE_OF_OTHERS),
         Math.min(bulk, mostBulk),

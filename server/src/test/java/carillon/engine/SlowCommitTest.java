@@ -95,14 +95,20 @@ class SlowCommitTest {
   }
 
   private int committing() {
+    return waitingFor("advisory");
+  }
+
+  /** How many sessions wait for a lock of that kind. */
+  private int waitingFor(String lock) {
     return Integer.parseInt(
         world.value(
             """
             SELECT count(*)
             FROM pg_stat_activity
             WHERE datname = current_database()
-              AND wait_event = 'advisory'
-            """));
+              AND wait_event = '%s'
+            """
+                .formatted(lock)));
   }
 
   private TaskId due(String type) {
@@ -210,7 +216,7 @@ class SlowCommitTest {
 
     await().until(() -> committing() == 1);
     // The second would wait for the key, and whoever looks with it.
-    await().during(Duration.ofMillis(300)).until(() -> waitingForOthers() == 0);
+    await().during(Duration.ofMillis(300)).until(() -> waitingFor("transactionid") == 0);
     letCommitsGo();
 
     awaitCompleted(2);
@@ -220,17 +226,6 @@ class SlowCommitTest {
   private static NewTask keyed() {
     return new NewTask(
         "t", null, null, null, null, "{}", HTTP, null, null, null, "key", null, Map.of());
-  }
-
-  private int waitingForOthers() {
-    return Integer.parseInt(
-        world.value(
-            """
-            SELECT count(*)
-            FROM pg_stat_activity
-            WHERE datname = current_database()
-              AND wait_event = 'transactionid'
-            """));
   }
 
   @Test
