@@ -252,13 +252,23 @@ final class CarillonServer implements Scheduler {
 
   /** Of the tasks that were loaded last, the time between two of their columns. */
   Percentiles between(String from, String to) throws SQLException {
-    return between(from, to, type);
+    return Percentiles.ofMillis(
+        database.column(FROM_COMPLETED.formatted(millis(from, to)), type, EVER));
   }
 
-  /** The same of all types whose names begin so. */
-  Percentiles between(String from, String to, String prefix) throws SQLException {
-    String millis = "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
-    return Percentiles.ofMillis(database.column(FROM_COMPLETED.formatted(millis), prefix, EVER));
+  /** How late tasks of another type were, of those that were due while the last ones ran. */
+  Percentiles latenessDuring(String other) throws SQLException {
+    String whileTheyRan = " AND t.due_at <= ?::timestamptz";
+    return Percentiles.ofMillis(
+        database.column(
+            FROM_COMPLETED.formatted(millis("due_at", "started_at")) + whileTheyRan,
+            other,
+            EVER,
+            ask("max(t.finished_at)", type, EVER)));
+  }
+
+  private static String millis(String from, String to) {
+    return "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
   }
 
   @Override

@@ -1,7 +1,6 @@
 package carillon.bench;
 
 import static java.util.Comparator.comparingDouble;
-import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
 import java.sql.SQLException;
@@ -43,23 +42,15 @@ enum Drain implements Rounds<Worker> {
   private record Pair(Figures without, Figures with) {
 
     double ratio() {
-      return rate(with) / rate(without);
-    }
-
-    private static double rate(Figures figures) {
-      return requireNonNull(figures.get(Metric.RATE));
+      return with.required(Metric.RATE) / without.required(Metric.RATE);
     }
 
     double other() {
-      return Math.max(other(without), other(with));
-    }
-
-    private static double other(Figures figures) {
-      return requireNonNull(figures.get(Metric.OTHER));
+      return Math.max(without.required(Metric.OTHER), with.required(Metric.OTHER));
     }
 
     Figures figures() {
-      return with.with(Metric.BASE, rate(without))
+      return with.with(Metric.BASE, without.required(Metric.RATE))
           .with(Metric.RATIO, ratio())
           .with(Metric.OTHER, other());
     }

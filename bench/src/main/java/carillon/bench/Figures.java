@@ -1,5 +1,7 @@
 package carillon.bench;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +39,11 @@ final class Figures {
   /** Null where it was not measured. */
   @Nullable Double get(Metric metric) {
     return values.get(metric);
+  }
+
+  /** Of what every measurement of its kind has. */
+  double required(Metric metric) {
+    return requireNonNull(get(metric), metric.key);
   }
 
   boolean isEmpty() {

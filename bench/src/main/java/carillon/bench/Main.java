@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /** Runs the scenarios one after the other and writes down what came out. */
@@ -169,9 +170,7 @@ public final class Main {
     measure("lateness", OnTime.LATENESS, without(few, "lateness", NOT_ON_TIME), systems);
     measure("burst", OnTime.BURST, "carillon", carillon);
     measure("burst", OnTime.BURST, without(few, "burst", TOO_SLOW_FOR_A_BURST), systems);
-    if (!options.quick()) {
-      measure(BigBurst.NAME, new BigBurst(results), "carillon", carillon);
-    }
+    measure(BigBurst.NAME, new BigBurst(results), "carillon", carillon);
 
     try (Receiver receiver = Receiver.start()) {
       measureInTurns(
@@ -245,6 +244,9 @@ public final class Main {
   private List<String> peers() throws IOException, InterruptedException {
     if (options.quick()) {
       System.err.println("Of the peers only db-scheduler's drain: make bench has them all.");
+      if (options.only().isEmpty()) {
+        System.err.println("Left out: " + String.join(", ", new TreeSet<>(Options.LONG)));
+      }
       return List.of("db-scheduler");
     }
     List<String> peers = new ArrayList<>();

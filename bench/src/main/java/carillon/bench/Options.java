@@ -3,13 +3,15 @@ package carillon.bench;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What the command line asks for.
  *
- * @param only scenarios to run; empty means all but those {@link #APART}
+ * @param only scenarios to run; empty means all but those {@link #APART} and, if quick, {@link
+ *     #LONG}
  * @param systems to measure; empty means all
  * @param statements print where PostgreSQL's time went, after each scenario
  * @param server more options for {@code ./carillon server}
@@ -44,6 +46,9 @@ record Options(
   /** Only who asks for these gets them; each has a page of its own. */
   static final Set<String> APART = Set.of(Nodes.NAME, Dashboard.NAME);
 
+  /** Those that a quick run has no time for, unless asked for them. */
+  static final Set<String> LONG = Set.of(BigBurst.NAME, Publishing.NAME, "rabbitmq");
+
   static final List<String> SYSTEMS =
       Stream.concat(Stream.of("carillon", "sql", "raw"), Systems.PEERS.stream()).toList();
 
@@ -53,11 +58,14 @@ record Options(
                 [--server "--concurrency 4096"] [--out DIR]
       Results of everything, and those of nodes or dashboard alone, go to bench/results, others to
       bench/target/results. Only who asks for nodes or dashboard gets it: each has a page of its own,
-      nodes.md and dashboard.md.
+      nodes.md and dashboard.md. A quick run leaves out %s unless asked.
       Scenarios: %s
       Systems: %s
       """
-          .formatted(String.join(" ", SCENARIOS), String.join(" ", SYSTEMS));
+          .formatted(
+              String.join(", ", new TreeSet<>(LONG)),
+              String.join(" ", SCENARIOS),
+              String.join(" ", SYSTEMS));
 
   static Options parse(String... arguments) {
     boolean quick = false;
@@ -106,7 +114,11 @@ record Options(
   }
 
   boolean wants(String scenario, String system) {
-    return (only.isEmpty() ? !APART.contains(scenario) : only.contains(scenario))
+    return (only.isEmpty() ? isUsual(scenario) : only.contains(scenario))
         && (systems.isEmpty() || systems.contains(system));
+  }
+
+  private boolean isUsual(String scenario) {
+    return !APART.contains(scenario) && !(quick && LONG.contains(scenario));
   }
 }

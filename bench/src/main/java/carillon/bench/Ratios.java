@@ -10,8 +10,8 @@ final class Ratios {
       The ratio is of rates: drain to `sql`; growth and snapshot to `base`, drains of the same system without that, in
       turns with it, of which the one in the middle counts; lanes to Carillon's drain; bulk, http and kafka to `raw`;
       enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is graphile-worker's time until the last task
-      had ended to the system's own. To RabbitMQ it is to a plain producer's rate right before. `base` of burst-500k is a
-      drain right before it, which says how long the burst may take.
+      had ended to the system's own. To RabbitMQ it is to a plain producer's rate right before. `base` of burst-500k is
+      the mean of two drains, one right before it and one right after it, which says how long the burst may take.
       """;
 
   private Ratios() {}

@@ -1,7 +1,6 @@
 package carillon.bench;
 
 import static java.util.Comparator.comparingDouble;
-import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
 import java.sql.SQLException;
@@ -36,9 +35,7 @@ interface Rounds<C extends Contender> extends Scenario<C> {
 
   static Figures middle(List<Figures> rounds) {
     List<Figures> byRate =
-        rounds.stream()
-            .sorted(comparingDouble(round -> requireNonNull(round.get(Metric.RATE))))
-            .toList();
+        rounds.stream().sorted(comparingDouble(round -> round.required(Metric.RATE))).toList();
     return byRate.get((byRate.size() - 1) / 2);
   }
 }

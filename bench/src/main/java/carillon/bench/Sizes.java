@@ -64,7 +64,7 @@ record Sizes(
 
   static final Sizes FULL =
       new Sizes(
-          150_000,
+          300_000,
           300_000,
           Duration.ofSeconds(10),
           300_000,
@@ -87,7 +87,7 @@ record Sizes(
       """
       three rounds, of which the middle counts, for Carillon, sql and graphile-worker, one for the others; growth and
       snapshot once of all but Carillon; of a drain at most 300,000 of graphile-worker, 150,000 of pg-boss, 80,000 of
-      BullMQ, 60,000 of db-scheduler, 12,000 of JobRunr and 2,000 of Quartz, after 60,000, 40,000, 20,000, 40,000, 5,000
+      BullMQ, 60,000 of db-scheduler, 12,000 of JobRunr and 2,000 of Quartz, after 150,000, 40,000, 20,000, 40,000, 5,000
       and 1,000 to warm up; in bulk 300,000 of graphile-worker and pg-boss, 100,000 of BullMQ, 50,000 of JobRunr and 3,000
       of Quartz; the future beside a drain has 1,000,000; lateness is over 10 s, and enqueue takes 5 s\
       """;
@@ -100,7 +100,7 @@ record Sizes(
     return switch (system) {
       case "carillon", "raw" -> this;
       case "sql" -> atMost(warmUp, drain, bulk, rounds);
-      case "graphile-worker" -> atMost(60_000, 300_000, 300_000, rounds);
+      case "graphile-worker" -> atMost(150_000, 300_000, 300_000, rounds);
       case "pg-boss" -> atMost(40_000, 150_000, 300_000, 1);
       case "bullmq" -> atMost(20_000, 80_000, 100_000, 1);
       case "db-scheduler" -> atMost(40_000, 60_000, 1_000_000, 1);

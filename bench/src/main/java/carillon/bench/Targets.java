@@ -125,7 +125,7 @@ final class Targets {
     Double drain = value(carillon(BigBurst.NAME), Metric.BASE);
     add(
         BigBurst.NAME,
-        "99.9 %% of %,d started, against what the rate of a drain right before it allows and 1 s"
+        "99.9 %% of %,d started, against what the rate of the drains around it allows and 1 s"
             .formatted(bigBurst),
         Measured.of(
             drain == null ? null : value(carillon(BigBurst.NAME), Metric.P999),
@@ -134,7 +134,7 @@ final class Targets {
         null);
     add(
         BigBurst.NAME,
-        "p99 of another tenant's 200 tasks a second",
+        "p99 of another tenant's 200 tasks a second meanwhile",
         Measured.of(
             results.get(BigBurst.NAME, "carillon-others", Metric.P99), carillon(BigBurst.NAME)),
         atMost(100, "ms"),

@@ -57,6 +57,14 @@ class OptionsTest {
     assertThat(Options.parse().wants("dashboard", "carillon")).isFalse();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"burst-500k", "kafka", "rabbitmq"})
+  void what_takes_long_is_no_part_of_a_quick_run_unless_it_is_named(String scenario) {
+    assertThat(Options.parse().wants(scenario, "carillon")).isTrue();
+    assertThat(Options.parse("--quick").wants(scenario, "carillon")).isFalse();
+    assertThat(Options.parse("--quick", "--only", scenario).wants(scenario, "carillon")).isTrue();
+  }
+
   @Test
   void what_is_unknown_or_lacks_a_value_is_refused() {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
