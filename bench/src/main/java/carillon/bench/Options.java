@@ -27,6 +27,7 @@ record Options(
 
   static final List<String> SCENARIOS =
       List.of(
+          "lateness",
           "drain",
           "lanes",
           "pull",
@@ -34,7 +35,6 @@ record Options(
           "snapshot",
           "enqueue",
           "bulk",
-          "lateness",
           "burst",
           BigBurst.NAME,
           "http",

@@ -70,7 +70,7 @@ class OptionsTest {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
     assertThatThrownBy(() -> Options.parse("--only")).hasMessage("--only needs a value");
     assertThatThrownBy(() -> Options.parse("--only", "drain,drian"))
-        .hasMessageStartingWith("there is no drian, only [drain, ");
+        .hasMessageStartingWith("there is no drian, only [lateness, drain, ");
     assertThatThrownBy(() -> Options.parse("--systems", "cron")).hasMessageContaining("no cron");
   }
 }
