@@ -31,10 +31,10 @@ test: fmt-check ## check the formatting, install what the tests need and run all
 	@tools/mvn -T 2 verify
 	@tools/packages --say
 
-bench: build ## measure everything beside the peers, 25 to 35 minutes; results in bench/results; see bench/README.md
+bench: build ## measure everything beside the peers, 25 minutes, 35 on a slow machine; results in bench/results; see bench/README.md
 	@exec bench/run
 
-bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, 3 to 5 minutes; results in bench/target/results
+bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, 3 minutes; results in bench/target/results
 	@exec bench/run --quick
 
 chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results
