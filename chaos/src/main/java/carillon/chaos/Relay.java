@@ -129,7 +129,10 @@ final class Relay implements AutoCloseable {
 
   /** The ports from which PostgreSQL is called on behalf of the node. */
   List<Integer> ports() {
-    return lines.stream().map(line -> line.server.getLocalPort()).toList();
+    return lines.stream()
+        .filter(line -> line.server.isConnected())
+        .map(line -> line.server.getLocalPort())
+        .toList();
   }
 
   private void accept() {
@@ -145,18 +148,17 @@ final class Relay implements AutoCloseable {
 
   private void connect(Socket client) {
     Socket server = new Socket();
+    Line line = new Line(client, server);
+    lines.add(line); // before PostgreSQL hears of it: who ends all connections must not miss one
     try {
       client.setTcpNoDelay(true);
       server.setTcpNoDelay(true);
       awaitOpen(true);
       server.connect(new InetSocketAddress(LOOPBACK, target), CONNECT_MILLIS);
     } catch (IOException | InterruptedException _) {
-      close(client, true);
-      close(server, true);
+      line.end(true);
       return;
     }
-    Line line = new Line(client, server);
-    lines.add(line);
     Thread.ofVirtual().name("relay-up").start(line::up);
     line.down();
   }
