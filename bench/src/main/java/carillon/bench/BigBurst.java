@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * A burst of one tenant, so large that it takes many seconds: how late does it get, and how late do
@@ -41,22 +40,14 @@ final class BigBurst implements Scenario<CarillonServer> {
     Figures before = Drain.ALONE.round(carillon, stage);
     Figures burst = burst(carillon, stage);
     Figures after = Drain.ALONE.round(carillon, stage);
+    double rateBefore = before.required(Metric.RATE);
+    double rateAfter = after.required(Metric.RATE);
     if (burst.note() == null) {
-      burst.note(
-          "the drains around it: %,.0f and %,.0f tasks/s"
-              .formatted(before.required(Metric.RATE), after.required(Metric.RATE)));
+      burst.note("the drains around it: %,.0f and %,.0f tasks/s".formatted(rateBefore, rateAfter));
     }
     return burst
-        .with(Metric.BASE, mean(before, after, Metric.RATE))
-        .with(Metric.OTHER, most(Metric.OTHER, before, burst, after));
-  }
-
-  private static double mean(Figures one, Figures another, Metric metric) {
-    return (one.required(metric) + another.required(metric)) / 2;
-  }
-
-  private static double most(Metric metric, Figures... all) {
-    return Stream.of(all).mapToDouble(each -> each.required(metric)).max().orElseThrow();
+        .with(Metric.BASE, (rateBefore + rateAfter) / 2)
+        .with(Metric.OTHER, Figures.most(Metric.OTHER, before, burst, after));
   }
 
   private Figures burst(CarillonServer carillon, Stage stage)

@@ -45,14 +45,10 @@ enum Drain implements Rounds<Worker> {
       return with.required(Metric.RATE) / without.required(Metric.RATE);
     }
 
-    double other() {
-      return Math.max(without.required(Metric.OTHER), with.required(Metric.OTHER));
-    }
-
     Figures figures() {
       return with.with(Metric.BASE, without.required(Metric.RATE))
           .with(Metric.RATIO, ratio())
-          .with(Metric.OTHER, other());
+          .with(Metric.OTHER, Figures.most(Metric.OTHER, without, with));
     }
   }
 

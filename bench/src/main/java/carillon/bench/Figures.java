@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What one scenario measured of one system. */
@@ -44,6 +45,11 @@ final class Figures {
   /** Of what every measurement of its kind has. */
   double required(Metric metric) {
     return requireNonNull(get(metric), metric.key);
+  }
+
+  /** The highest that any of them has. */
+  static double most(Metric metric, Figures... all) {
+    return Stream.of(all).mapToDouble(each -> each.required(metric)).max().orElseThrow();
   }
 
   boolean isEmpty() {
