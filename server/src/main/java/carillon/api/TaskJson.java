@@ -5,6 +5,8 @@ import carillon.model.ClaimToken;
 import carillon.model.ClaimedTask;
 import carillon.model.FailureKind;
 import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TraceParent;
 import carillon.store.Json;
 import carillon.store.TaskStory;
 import carillon.store.TaskView;
@@ -13,6 +15,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -86,7 +89,7 @@ final class TaskJson {
     TaskView task = story.task();
     ObjectNode node = of(task);
     ArrayNode attempts = node.putArray("attempts");
-    story.attempts().forEach(attempt -> attempts.add(of(attempt)));
+    story.attempts().forEach(attempt -> attempts.add(of(task.id(), attempt)));
     ArrayNode transitions = node.putArray("transitions");
     if (story.olderTransitions() == null) {
       transitions.add(creation(task));
@@ -95,7 +98,7 @@ final class TaskJson {
     return node;
   }
 
-  static ObjectNode of(TaskStory.Attempt attempt) {
+  static ObjectNode of(TaskId task, TaskStory.Attempt attempt) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("attempt", attempt.attempt());
     node.put("fence", attempt.fence());
@@ -106,13 +109,24 @@ final class TaskJson {
     node.put("outcome", attempt.outcome());
     node.put("status", attempt.status());
     error(node, attempt.failure(), attempt.error(), attempt.status());
-    if (attempt.request() == null) {
-      node.putNull("request");
-    } else {
-      node.putRawValue("request", new RawValue(attempt.request())); // as SentRequest wrote it
-    }
+    node.set("request", request(attempt.request(), TraceParent.of(task, attempt.fence())));
     node.put("output", attempt.output());
     return node;
+  }
+
+  /**
+   * What was sent. Its trace is not kept with it, except by older versions, which made it up; and
+   * what was restored from a file may be any JSON.
+   */
+  private static JsonNode request(@Nullable String kept, String trace) {
+    if (kept == null) {
+      return JsonNodeFactory.instance.nullNode();
+    }
+    JsonNode request = Json.MAPPER.readTree(kept);
+    if (request.path("headers") instanceof ObjectNode headers && !headers.has(TraceParent.HEADER)) {
+      headers.put(TraceParent.HEADER, trace);
+    }
+    return request;
   }
 
   private static @Nullable String duration(@Nullable Instant start, @Nullable Instant end) {

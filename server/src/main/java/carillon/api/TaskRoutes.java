@@ -138,7 +138,8 @@ final class TaskRoutes {
     Integer before = lists.start(call, path, Integer::valueOf);
     Page<TaskStory.Attempt, Integer> page =
         database.use(() -> tasks.attempts(call.tenant(), task, limit, before));
-    List<ObjectNode> items = page.items().stream().map(TaskJson::of).toList();
+    List<ObjectNode> items =
+        page.items().stream().map(attempt -> TaskJson.of(task.id(), attempt)).toList();
     return lists.answer(call, path, items, text(page.next()));
   }
 

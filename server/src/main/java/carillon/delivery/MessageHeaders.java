@@ -3,6 +3,7 @@ package carillon.delivery;
 import carillon.model.ClaimToken;
 import carillon.model.ClaimedTask;
 import carillon.model.Target;
+import carillon.model.TraceParent;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -42,7 +43,7 @@ public final class MessageHeaders {
     headers.put("Carillon-Fence", Integer.toString(task.lease().fence()));
     headers.put("Carillon-Due-At", due);
     putRest(headers, task);
-    headers.put("traceparent", Requests.traceparent(task));
+    headers.put(TraceParent.HEADER, TraceParent.of(task.id(), task.lease().fence()));
     headers.put("content-type", "application/json");
     headers.put("ce_specversion", "1.0");
     headers.put("ce_id", id);

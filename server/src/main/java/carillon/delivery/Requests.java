@@ -5,14 +5,13 @@ import carillon.model.HttpTargetRules;
 import carillon.model.SentRequest;
 import carillon.model.Target;
 import carillon.model.TargetUrl;
+import carillon.model.TraceParent;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
-import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import org.apache.hc.core5.http.ClassicHttpRequest;
 import org.apache.hc.core5.http.Header;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
@@ -36,7 +35,8 @@ final class Requests {
           "Carillon-Fence",
           "Carillon-Due-At",
           "Carillon-Schedule",
-          "Carillon-Fire-At");
+          "Carillon-Fire-At",
+          TraceParent.HEADER);
 
   private final String userAgent;
 
@@ -112,24 +112,11 @@ final class Requests {
     if (task.fireAt() != null) {
       request.setHeader("Carillon-Fire-At", millis(task.fireAt()));
     }
-    request.setHeader("traceparent", traceparent(task));
+    request.setHeader(TraceParent.HEADER, TraceParent.of(task.id(), task.lease().fence()));
     request.setHeader("Accept-Encoding", "identity");
   }
 
   static String millis(Instant time) {
     return MILLIS.format(time);
-  }
-
-  /** All attempts of a task are one trace, and each is a span of it. */
-  static String traceparent(ClaimedTask task) {
-    var hex = HexFormat.of();
-    // A span of only zeros is invalid.
-    long span = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-    return "00-"
-        + hex.toHexDigits(task.id().value().getMostSignificantBits())
-        + hex.toHexDigits(task.id().value().getLeastSignificantBits())
-        + "-"
-        + hex.toHexDigits(span)
-        + "-01";
   }
 }

@@ -8,9 +8,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The way nearly every task ends, so it does nothing else. The claim and this end are not written
@@ -19,9 +20,31 @@ import java.util.TreeMap;
  */
 final class Completions {
 
-  /** What both leave behind and answer. */
-  private static final String COMPLETED =
+  /**
+   * Those of one claim that end alike are found by one walk along the key and not by one look-up
+   * each, which is worth a third of it. What has something of its own to say is looked up alone.
+   */
+  private static final String COMPLETE =
       """
+      /* Completions.complete */
+      WITH done AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'COMPLETED',
+              finished_at = clock_timestamp(),
+              version = t.version + 1,
+              claim = NULL,
+              lease_until = NULL,
+              status = f.status,
+              output = f.output,
+              request = f.request,
+              progress = coalesce(f.progress, t.progress)
+          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[], ?::int[], ?::int[])
+               AS f (tenant, fence, claim, status, output, progress, request, first, last)
+          WHERE t.tenant = f.tenant
+            AND t.id = ANY ((?::uuid[])[f.first:f.last])
+            AND t.state = 'RUNNING'
+            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.claim = f.claim
           RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
                     t.concurrency_key, t.on_complete
       ), trail AS (
@@ -42,71 +65,41 @@ final class Completions {
       FROM done
       """;
 
-  private static final String EACH =
-      """
-      /* Completions.each */
-      WITH done AS (
-          UPDATE carillon.task_{slot} t
-          SET state = 'COMPLETED',
-              finished_at = clock_timestamp(),
-              version = t.version + 1,
-              claim = NULL,
-              lease_until = NULL,
-              status = f.status,
-              output = f.output,
-              request = f.request,
-              progress = coalesce(f.progress, t.progress)
-          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[])
-               AS f (tenant, id, fence, claim, status, output, progress, request)
-          WHERE t.tenant = f.tenant
-            AND t.id = f.id
-            AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
-            AND t.claim = f.claim
-      """
-          + COMPLETED;
-
-  /**
-   * The same for those that have nothing to say for themselves: the tasks of one claim and tenant
-   * are found by one walk along the key and not by one look-up each, which is worth a third of it.
-   */
-  private static final String ALIKE =
-      """
-      /* Completions.alike */
-      WITH done AS (
-          UPDATE carillon.task_{slot} t
-          SET state = 'COMPLETED',
-              finished_at = clock_timestamp(),
-              version = t.version + 1,
-              claim = NULL,
-              lease_until = NULL,
-              status = NULL,
-              output = NULL,
-              request = NULL
-          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::int[], ?::int[])
-               AS f (tenant, fence, claim, first, last)
-          WHERE t.tenant = f.tenant
-            AND t.id = ANY ((?::uuid[])[f.first:f.last])
-            AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
-            AND t.claim = f.claim
-      """
-          + COMPLETED;
-
   private Completions() {}
 
   /** What those have in common that one walk along the key can find. */
-  private record Alike(TenantId tenant, Lease lease) {
+  private record Alike(
+      TenantId tenant,
+      Lease lease,
+      @Nullable Integer status,
+      @Nullable String output,
+      @Nullable String progress,
+      @Nullable String request) {
+
+    static Alike of(Endings.Ending ending) {
+      return new Alike(
+          ending.tenant(),
+          ending.lease(),
+          ending.status(),
+          ending.output(),
+          ending.progress(),
+          ending.request());
+    }
+  }
+
+  /** Some that end alike. */
+  private record Group(Alike alike, List<Endings.Ending> endings) {
 
     /** The order in which they are locked; within each it is that of the key. */
-    static final Comparator<Alike> LOCKED =
-        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
-            .thenComparing(alike -> alike.lease().claim())
-            .thenComparingInt(alike -> alike.lease().fence());
+    static final Comparator<Group> LOCKED =
+        Comparator.comparingInt((Group group) -> group.alike().tenant().value())
+            .thenComparing(group -> group.alike().lease().claim())
+            .thenComparingInt(group -> group.alike().lease().fence())
+            .thenComparing(group -> group.endings().getFirst(), Endings.BY_ID);
   }
 
   /**
-   * Some that are alike, side by side among all of them.
+   * Where a group stands among the ids of all.
    *
    * @param first the place of the first of them, counted from 1 as PostgreSQL does
    */
@@ -114,73 +107,44 @@ final class Completions {
 
   /** Writes those that are still held as they say, and returns them. */
   static List<Endings.Done> write(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
-    List<Endings.Ending> silent = new ArrayList<>(endings.size());
-    List<Endings.Ending> others = new ArrayList<>();
-    for (Endings.Ending ending : endings) {
-      (saysNothing(ending) ? silent : others).add(ending);
-    }
-    List<Endings.Done> done = new ArrayList<>(endings.size());
-    done.addAll(writeAlike(tx, slot, silent, who));
-    done.addAll(writeEach(tx, slot, others, who));
-    return done;
-  }
-
-  private static boolean saysNothing(Endings.Ending ending) {
-    return ending.status() == null
-        && ending.output() == null
-        && ending.progress() == null
-        && ending.request() == null;
-  }
-
-  private static List<Endings.Done> writeAlike(
-      Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }
-    Map<Alike, List<Endings.Ending>> groups = new TreeMap<>(Alike.LOCKED);
-    for (Endings.Ending ending : endings) {
-      Alike alike = new Alike(ending.tenant(), ending.lease());
-      groups.computeIfAbsent(alike, _ -> new ArrayList<>()).add(ending);
+    List<TaskId> ids = new ArrayList<>(endings.size());
+    List<Stretch> stretches = new ArrayList<>();
+    for (Group group : groups(endings)) {
+      int first = ids.size() + 1;
+      group.endings().forEach(ending -> ids.add(ending.id()));
+      stretches.add(new Stretch(group.alike(), first, ids.size()));
     }
-    List<Endings.Ending> all = new ArrayList<>(endings.size());
-    List<Stretch> stretches = new ArrayList<>(groups.size());
-    groups.forEach(
-        (alike, some) -> {
-          stretches.add(new Stretch(alike, all.size() + 1, all.size() + some.size()));
-          all.addAll(some);
-        });
     return tx.query(
-        Sql.forSlot(ALIKE, slot),
+        Sql.forSlot(COMPLETE, slot),
         row -> done(row, slot),
         Column.ints(stretches, each -> each.alike().tenant().value()),
         Column.ints(stretches, each -> each.alike().lease().fence()),
         Column.uuids(stretches, each -> each.alike().lease().claim()),
+        Column.shorts(stretches, each -> each.alike().status()),
+        Column.texts(stretches, each -> each.alike().output()),
+        Column.texts(stretches, each -> each.alike().progress()),
+        Column.texts(stretches, each -> each.alike().request()),
         Column.ints(stretches, Stretch::first),
         Column.ints(stretches, Stretch::last),
-        Column.uuids(all, e -> e.id().value()),
+        Column.uuids(ids, TaskId::value),
         who,
         who);
   }
 
-  private static List<Endings.Done> writeEach(
-      Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
-    if (endings.isEmpty()) {
-      return List.of();
+  private static List<Group> groups(List<Endings.Ending> endings) {
+    Map<Alike, Group> groups = new HashMap<>();
+    for (Endings.Ending ending : endings) {
+      groups
+          .computeIfAbsent(Alike.of(ending), alike -> new Group(alike, new ArrayList<>()))
+          .endings()
+          .add(ending);
     }
-    endings.sort(Endings.BY_ID);
-    return tx.query(
-        Sql.forSlot(EACH, slot),
-        row -> done(row, slot),
-        Column.ints(endings, e -> e.tenant().value()),
-        Column.uuids(endings, e -> e.id().value()),
-        Column.ints(endings, e -> e.lease().fence()),
-        Column.uuids(endings, e -> e.lease().claim()),
-        Column.shorts(endings, Endings.Ending::status),
-        Column.texts(endings, Endings.Ending::output),
-        Column.texts(endings, Endings.Ending::progress),
-        Column.texts(endings, Endings.Ending::request),
-        who,
-        who);
+    List<Group> ordered = new ArrayList<>(groups.values());
+    ordered.sort(Group.LOCKED);
+    return ordered;
   }
 
   private static Endings.Done done(ResultSet row, Slot slot) throws SQLException {

@@ -6,6 +6,7 @@ import carillon.model.Attempted;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Outcome;
+import carillon.model.TraceParent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** What one can learn of a task afterwards. */
@@ -104,6 +107,7 @@ class StoryApiTest {
     var dead =
         new Attempted(
             claimed, new Outcome.Dead(failure, false), "{\"method\":\"POST\",\"headers\":{}}");
+    String trace = TraceParent.of(claimed.id(), claimed.lease().fence());
     api.world.endings.finish(List.of(dead), Set.of(), "node");
 
     JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
@@ -119,11 +123,29 @@ class StoryApiTest {
         .isEqualTo(
             "{\"kind\":\"status\",\"cause\":\"target_failed\","
                 + "\"message\":\"the target answered 503\",\"status\":503}");
-    assertThat(attempt.get("request").get("method").asString()).isEqualTo("POST");
+    assertThat(attempt.get("request").toString())
+        .isEqualTo("{\"method\":\"POST\",\"headers\":{\"traceparent\":\"%s\"}}".formatted(trace));
     assertThat(attempt.get("output").asString()).isEqualTo("<b>\u001b[1m");
     assertThat(task.get("transitions").get(2).get("reason").asString()).isEqualTo("STATUS");
     assertThat(task.get("transitions").get(2).get("cause").asString()).isEqualTo("target_failed");
     assertThat(api.get("/v1/tasks/" + id).send().body()).doesNotContain("\u001b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"method\":\"POST\",\"headers\":{\"traceparent\":\"made up by an older version\"}}",
+        "{\"headers\":[]}",
+        "7"
+      })
+  void a_request_that_was_kept_otherwise_is_shown_as_it_is(String request) {
+    String id = api.task("{\"type\": \"kept\", \"target\": {\"discard\": {}}}");
+    var done = new Attempted(api.world.claimOne("node"), new Outcome.Completed(200, null), request);
+    api.world.endings.finish(List.of(done), Set.of(), "node");
+
+    JsonNode page = api.get("/v1/tasks/" + id + "/attempts").send().expect(200).json();
+
+    assertThat(page.get("items").get(0).get("request").toString()).isEqualTo(request);
   }
 
   @Test

@@ -16,7 +16,7 @@ class MessageHeadersTest {
         .containsEntry("webhook-id", Attempt.ID.toString())
         .containsEntry("Carillon-Task-Type", "invoice.send")
         .containsEntry("Carillon-Attempt", "3")
-        .containsEntry("Carillon-Fence", "7")
+        .containsEntry("Carillon-Fence", "9")
         .containsEntry("Carillon-Due-At", "2026-11-15T09:59:58.007Z")
         .containsEntry("ce_id", Attempt.ID.toString())
         .containsEntry("ce_time", "2026-11-15T09:59:58.007Z")

@@ -20,12 +20,15 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many that end alike, and those among them that do not. */
 class CompletionsTest {
@@ -119,8 +122,9 @@ class CompletionsTest {
         .isEqualTo("0");
   }
 
-  @Test
-  void of_many_that_end_alike_only_those_that_are_still_held_are_written() {
+  @ParameterizedTest
+  @ValueSource(strings = {"", "the same", "its own: "})
+  void of_many_only_those_that_are_still_held_are_written(String output) {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);
     assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
@@ -129,16 +133,65 @@ class CompletionsTest {
     assertThat(anew).hasSize(OTHERS);
 
     Set<TaskId> written =
-        finish(old.stream().map(task -> completed(task, null)).toList(), "worker");
+        finish(old.stream().map(task -> completed(task, said(output, task))).toList(), "worker");
 
     Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
     anew.forEach(task -> held.remove(task.id()));
     assertThat(written).isEqualTo(held);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(String.valueOf(TASKS - OTHERS));
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output IS NOT NULL"))
+        .isEqualTo(output.isEmpty() ? "0" : String.valueOf(TASKS - OTHERS));
     anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
     assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
         .hasSize(OTHERS);
+  }
+
+  private static @Nullable String said(String output, ClaimedTask task) {
+    return output.isEmpty() ? null : output.endsWith(" ") ? output + task.id() : output;
+  }
+
+  @Test
+  void each_is_written_as_it_says_and_not_as_one_that_is_nearly_alike() {
+    world.sql("UPDATE carillon.task SET progress = 'before'");
+    List<ClaimedTask> claimed = claim(TASKS);
+    List<Endings.Ending> endings = new ArrayList<>();
+    for (int i = 0; i < TASKS; i++) {
+      ClaimedTask task = claimed.get(i);
+      endings.add(
+          new Endings.Ending(
+              task.tenant(),
+              task.id(),
+              "t",
+              task.lease(),
+              new Outcome.Completed(
+                  i % 2 == 0 ? null : 200 + i % 3, i % 5 == 0 ? null : "o" + i % 5),
+              i % 7 == 0 ? null : "p" + i % 7,
+              i % 11 == 0 ? null : "r" + i % 11,
+              false));
+    }
+    Collections.shuffle(endings, new Random(1));
+
+    assertThat(finish(endings, "worker")).hasSize(TASKS);
+
+    for (Endings.Ending ending : endings) {
+      assertThat(
+              world.value(
+                  """
+                  SELECT concat_ws('|', coalesce(status::text, '-'), coalesce(output, '-'), progress,
+                                   coalesce(request, '-'))
+                  FROM carillon.task
+                  WHERE id = '%s'
+                  """
+                      .formatted(ending.id())))
+          .isEqualTo(
+              String.join(
+                  "|",
+                  Objects.toString(ending.status(), "-"),
+                  Objects.toString(ending.output(), "-"),
+                  Objects.toString(ending.progress(), "before"),
+                  Objects.toString(ending.request(), "-")));
+    }
   }
 
   @Test
