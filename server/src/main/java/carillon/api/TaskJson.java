@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -109,24 +110,40 @@ final class TaskJson {
     node.put("outcome", attempt.outcome());
     node.put("status", attempt.status());
     error(node, attempt.failure(), attempt.error(), attempt.status());
-    node.set("request", request(attempt.request(), TraceParent.of(task, attempt.fence())));
+    request(node, attempt.request(), TraceParent.of(task, attempt.fence()));
     node.put("output", attempt.output());
     return node;
   }
 
-  /**
-   * What was sent. Its trace is not kept with it, except by older versions, which made it up; and
-   * what was restored from a file may be any JSON.
-   */
-  private static JsonNode request(@Nullable String kept, String trace) {
+  private static void request(ObjectNode node, @Nullable String kept, String trace) {
     if (kept == null) {
-      return JsonNodeFactory.instance.nullNode();
+      node.putNull("request");
+      return;
     }
-    JsonNode request = Json.MAPPER.readTree(kept);
+    JsonNode traced = withTrace(kept, trace);
+    if (traced == null) {
+      node.putRawValue("request", new RawValue(kept));
+    } else {
+      node.set("request", traced);
+    }
+  }
+
+  /**
+   * What was sent, with its trace, which is not kept. Null where that is there already, as older
+   * versions kept it, or has no place: what was restored from a file may be any JSON.
+   */
+  private static @Nullable JsonNode withTrace(String kept, String trace) {
+    JsonNode request;
+    try {
+      request = Json.MAPPER.readTree(kept);
+    } catch (JacksonException e) {
+      return null; // JSON all the same, with a number or a name that is too long to be read here
+    }
     if (request.path("headers") instanceof ObjectNode headers && !headers.has(TraceParent.HEADER)) {
       headers.put(TraceParent.HEADER, trace);
+      return request;
     }
-    return request;
+    return null;
   }
 
   private static @Nullable String duration(@Nullable Instant start, @Nullable Instant end) {

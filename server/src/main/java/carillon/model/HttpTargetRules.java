@@ -44,7 +44,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
           "expect",
           "http2-settings",
           "accept-encoding",
-          "traceparent",
+          TraceParent.HEADER,
           "tracestate",
           "metadata",
           "metadata-flavor");

@@ -13,17 +13,20 @@ public final class TraceParent {
 
   /**
    * All attempts of a task are one trace, and each is a span of it. Both can be told from what is
-   * known of the attempt, so that nothing has to be kept for it.
+   * known of the attempt, so that nothing has to be kept for it. Should a database have lost what
+   * it had confirmed and count a fence again, two attempts are one span.
    */
   public static String of(TaskId id, int fence) {
     var hex = HexFormat.of();
-    long trace = id.value().getMostSignificantBits();
-    long rest = id.value().getLeastSignificantBits(); // begins with the variant, so is never small
+    long high = id.value().getMostSignificantBits();
+    long low = id.value().getLeastSignificantBits();
+    // Never zero, which no span may be: the variant of an id stands in the first bits of low.
+    long span = low + fence;
     return "00-"
-        + hex.toHexDigits(trace)
-        + hex.toHexDigits(rest)
+        + hex.toHexDigits(high)
+        + hex.toHexDigits(low)
         + "-"
-        + hex.toHexDigits(rest + fence)
+        + hex.toHexDigits(span)
         + "-01";
   }
 }

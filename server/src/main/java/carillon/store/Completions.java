@@ -1,5 +1,8 @@
 package carillon.store;
 
+import static java.util.Comparator.naturalOrder;
+import static java.util.Comparator.nullsFirst;
+
 import carillon.model.Lease;
 import carillon.model.Slot;
 import carillon.model.TaskId;
@@ -8,9 +11,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 final class Completions {
 
   /**
-   * Those of one claim that end alike are found by one walk along the key and not by one look-up
-   * each, which is worth a third of it. What has something of its own to say is looked up alone.
+   * Those of one claim and tenant that say the same are found by one walk along the key and not by
+   * one look-up each.
    */
   private static final String COMPLETE =
       """
@@ -76,6 +79,16 @@ final class Completions {
       @Nullable String progress,
       @Nullable String request) {
 
+    /** The order in which they are locked; within each it is that of the key. */
+    static final Comparator<Alike> LOCKED =
+        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
+            .thenComparing(alike -> alike.lease().claim())
+            .thenComparingInt(alike -> alike.lease().fence())
+            .thenComparing(Alike::status, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::output, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::progress, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::request, nullsFirst(naturalOrder()));
+
     static Alike of(Endings.Ending ending) {
       return new Alike(
           ending.tenant(),
@@ -87,19 +100,8 @@ final class Completions {
     }
   }
 
-  /** Some that end alike. */
-  private record Group(Alike alike, List<Endings.Ending> endings) {
-
-    /** The order in which they are locked; within each it is that of the key. */
-    static final Comparator<Group> LOCKED =
-        Comparator.comparingInt((Group group) -> group.alike().tenant().value())
-            .thenComparing(group -> group.alike().lease().claim())
-            .thenComparingInt(group -> group.alike().lease().fence())
-            .thenComparing(group -> group.endings().getFirst(), Endings.BY_ID);
-  }
-
   /**
-   * Where a group stands among the ids of all.
+   * Some that are alike, side by side among all of them.
    *
    * @param first the place of the first of them, counted from 1 as PostgreSQL does
    */
@@ -110,13 +112,17 @@ final class Completions {
     if (endings.isEmpty()) {
       return List.of();
     }
-    List<TaskId> ids = new ArrayList<>(endings.size());
-    List<Stretch> stretches = new ArrayList<>();
-    for (Group group : groups(endings)) {
-      int first = ids.size() + 1;
-      group.endings().forEach(ending -> ids.add(ending.id()));
-      stretches.add(new Stretch(group.alike(), first, ids.size()));
+    Map<Alike, List<TaskId>> groups = new TreeMap<>(Alike.LOCKED);
+    for (Endings.Ending ending : endings) {
+      groups.computeIfAbsent(Alike.of(ending), _ -> new ArrayList<>()).add(ending.id());
     }
+    List<TaskId> ids = new ArrayList<>(endings.size());
+    List<Stretch> stretches = new ArrayList<>(groups.size());
+    groups.forEach(
+        (alike, some) -> {
+          stretches.add(new Stretch(alike, ids.size() + 1, ids.size() + some.size()));
+          ids.addAll(some);
+        });
     return tx.query(
         Sql.forSlot(COMPLETE, slot),
         row -> done(row, slot),
@@ -132,19 +138,6 @@ final class Completions {
         Column.uuids(ids, TaskId::value),
         who,
         who);
-  }
-
-  private static List<Group> groups(List<Endings.Ending> endings) {
-    Map<Alike, Group> groups = new HashMap<>();
-    for (Endings.Ending ending : endings) {
-      groups
-          .computeIfAbsent(Alike.of(ending), alike -> new Group(alike, new ArrayList<>()))
-          .endings()
-          .add(ending);
-    }
-    List<Group> ordered = new ArrayList<>(groups.values());
-    ordered.sort(Group.LOCKED);
-    return ordered;
   }
 
   private static Endings.Done done(ResultSet row, Slot slot) throws SQLException {

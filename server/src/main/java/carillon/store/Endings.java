@@ -147,10 +147,10 @@ public final class Endings {
 
   /**
    * Each statement locks in one order, so that two of its batches hardly ever wait for each other.
-   * Completions that are alike have an order of their own: should one batch of each kind want the
-   * same tasks in turns, PostgreSQL ends one of them after a second, and it is run again.
+   * Completions have an order of their own: should one batch of each kind want the same tasks in
+   * turns, PostgreSQL ends one of them after a second, and it is run again.
    */
-  static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
+  private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
   /**
    * Every end but a completion: the row will be used again or has failed, so its claim moves to the

@@ -143,7 +143,7 @@ final class Attempt {
         5,
         key,
         number,
-        new Lease(6 + number, new UUID(1, 2)),
+        new Lease(6 + number, new UUID(1, 2)), // each attempt has a fence of its own
         Instant.parse("2026-11-15T09:59:58.007Z"),
         Instant.parse("2026-11-15T09:59:58.007Z"),
         NOW,

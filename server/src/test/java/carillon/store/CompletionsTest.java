@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Many that end alike, and those among them that do not. */
 class CompletionsTest {
@@ -122,9 +122,24 @@ class CompletionsTest {
         .isEqualTo("0");
   }
 
+  /** What a task says when it ends. */
+  enum Said {
+    NOTHING,
+    THE_SAME,
+    ITS_OWN;
+
+    @Nullable String of(ClaimedTask task) {
+      return switch (this) {
+        case NOTHING -> null;
+        case THE_SAME -> "done";
+        case ITS_OWN -> "done: " + task.id();
+      };
+    }
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"", "the same", "its own: "})
-  void of_many_only_those_that_are_still_held_are_written(String output) {
+  @EnumSource
+  void of_many_only_those_that_are_still_held_are_written(Said said) {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);
     assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
@@ -133,7 +148,7 @@ class CompletionsTest {
     assertThat(anew).hasSize(OTHERS);
 
     Set<TaskId> written =
-        finish(old.stream().map(task -> completed(task, said(output, task))).toList(), "worker");
+        finish(old.stream().map(task -> completed(task, said.of(task))).toList(), "worker");
 
     Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
     anew.forEach(task -> held.remove(task.id()));
@@ -141,14 +156,10 @@ class CompletionsTest {
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(String.valueOf(TASKS - OTHERS));
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output IS NOT NULL"))
-        .isEqualTo(output.isEmpty() ? "0" : String.valueOf(TASKS - OTHERS));
+        .isEqualTo(said == Said.NOTHING ? "0" : String.valueOf(TASKS - OTHERS));
     anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
     assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
         .hasSize(OTHERS);
-  }
-
-  private static @Nullable String said(String output, ClaimedTask task) {
-    return output.isEmpty() ? null : output.endsWith(" ") ? output + task.id() : output;
   }
 
   @Test
@@ -205,6 +216,8 @@ class CompletionsTest {
     third.forEach(task -> endings.add(completed(task, null)));
     endings.add(completed(first.getLast(), second.getFirst().lease(), null));
     endings.add(completed(second.getLast(), first.getFirst().lease(), null));
+    Lease lease = first.getLast().lease();
+    endings.add(completed(first.getLast(), new Lease(lease.fence() + 1, lease.claim()), null));
     Collections.shuffle(endings, new Random(1));
 
     Set<TaskId> written = finish(endings, "worker");

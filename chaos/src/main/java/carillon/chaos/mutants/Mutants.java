@@ -29,7 +29,7 @@ public final class Mutants {
                       "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
-                      2)),
+                      1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R6),
