@@ -57,12 +57,13 @@ $$;
 -- Makes the first lane of a type and priority, and the type, in the caller's transaction.
 CREATE FUNCTION carillon.make_lane(of_tenant int, of_type text, of_priority int) RETURNS int LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-SET carillon.beside = 'on'
 AS $$
 DECLARE
     made int := coalesce(nullif(current_setting('carillon.made', true), ''), '0')::int;
     lane int;
 BEGIN
+    -- Not as a SET of the function: only a superuser may attach a parameter that PostgreSQL does not know.
+    PERFORM set_config('carillon.beside', 'on', true);
     IF made >= 1000 THEN -- each keeps a place in the lock table of the whole server
         RAISE EXCEPTION USING ERRCODE = '54000',
             MESSAGE = 'one transaction may use 1000 new types and priorities',
@@ -91,6 +92,7 @@ BEGIN
         VALUES (of_tenant, of_type, of_priority, 0, 'TYPE')
         ON CONFLICT DO NOTHING; -- somebody else's is seen by the second try
     END LOOP;
+    PERFORM set_config('carillon.beside', '', true);
     RETURN lane;
 END
 $$;

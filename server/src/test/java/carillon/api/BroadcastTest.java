@@ -233,7 +233,7 @@ class BroadcastTest {
 
   @Test
   void fifty_streams_with_keys_and_types_of_their_own_cost_the_database_what_one_costs() {
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     int one = statementsOf(1);
     assertThat(statementsOf(50)).isEqualTo(one);
     assertThat(one).as("of 12 seconds").isBetween(40, 150);

@@ -262,7 +262,7 @@ class StatsApiTest {
 
   @Test
   void many_who_ask_at_once_cost_one_look() throws Exception {
-    api.world.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+    api.world.countStatements();
     api.world.sql("SELECT pg_stat_statements_reset()");
     try (ExecutorService pool = Executors.newFixedThreadPool(10)) {
       List<Future<TestApi.Reply>> replies =

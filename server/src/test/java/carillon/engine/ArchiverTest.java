@@ -267,7 +267,7 @@ class ArchiverTest {
   void a_hundred_thousand_letters_are_archived_in_batches() throws IOException {
     int count = 100_000;
     Graves.digBare(world, count);
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     Archiver archiver = archiver();
 
     int passes = 1;

@@ -54,7 +54,7 @@ class CostOfALifeTest {
   @BeforeEach
   void open() {
     world = World.create();
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     node = new NodeByHand(world, "node", CostOfALifeTest::failFirst, _ -> {});
     claimer = node.claimer(new Seats(TASKS));
   }

@@ -160,7 +160,7 @@ class FeedTest {
 
   @Test
   void while_nobody_watches_one_look_is_all_that_is_done() {
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     for (int i = 0; i < 3; i++) {
       world.discard();
       finish(world.claimOne("node"), new Outcome.Completed(null, null));

@@ -110,7 +110,7 @@ class LargePayloadsTest {
 
   @Test
   void a_batch_is_written_in_statements_of_which_none_is_large() {
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     var task =
         new NewTask(
             "t",

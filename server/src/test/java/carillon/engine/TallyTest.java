@@ -231,7 +231,7 @@ class TallyTest {
 
   @Test
   void a_flush_is_one_statement_and_none_if_nothing_happened() {
-    world.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+    world.countStatements();
     for (int i = 0; i < 5; i++) {
       world.create(World.task("t" + i, new Target.Discard()));
       world.claimOne("node");

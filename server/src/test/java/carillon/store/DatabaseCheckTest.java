@@ -16,15 +16,15 @@ class DatabaseCheckTest {
   @BeforeEach
   void open() {
     world = World.create();
-    world.sql("CREATE ROLE " + GUEST + " LOGIN PASSWORD 'guest'");
+    world.sqlAsSuperuser("CREATE ROLE " + GUEST + " LOGIN PASSWORD 'guest'");
     world.sql("GRANT ALL ON ALL TABLES IN SCHEMA carillon TO " + GUEST);
     world.sql("GRANT ALL ON SCHEMA carillon TO " + GUEST);
   }
 
   @AfterEach
   void close() {
-    world.sql("DROP OWNED BY " + GUEST);
-    world.sql("DROP ROLE " + GUEST);
+    world.sqlAsSuperuser("DROP OWNED BY " + GUEST);
+    world.sqlAsSuperuser("DROP ROLE " + GUEST);
     world.close();
   }
 
@@ -38,7 +38,7 @@ class DatabaseCheckTest {
             "the tables belong to %s, and %s cannot make their partitions: connect as %s, or GRANT %s TO %s"
                 .formatted(owner, GUEST, owner, owner, GUEST));
 
-    world.sql("GRANT " + owner + " TO " + GUEST);
+    world.sqlAsSuperuser("GRANT " + owner + " TO " + GUEST);
     assertThat(DatabaseCheck.refusal(guest)).isEmpty();
   }
 }

@@ -424,7 +424,8 @@ class DeadLetterPlansTest {
 
   /** Runs it as the program does, and has the server say how; the best of the runs counts. */
   private static Explained explain(String sql, @Nullable Object... arguments) {
-    try (Connection connection = Postgres.connect(world.address);
+    // auto_explain is the superuser's.
+    try (Connection connection = Postgres.connect(Postgres.asSuperuser(world.address));
         Statement settings = connection.createStatement()) {
       for (String setting :
           List.of(

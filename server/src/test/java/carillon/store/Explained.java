@@ -44,7 +44,10 @@ final class Explained {
   private static String explain(World world, String sql) {
     // Simple mode: the driver must not ask for the values that a generic plan does without.
     var simple =
-        new Db.Address(world.address.url() + "?preferQueryMode=simple", "postgres", "postgres");
+        new Db.Address(
+            world.address.url() + "?preferQueryMode=simple",
+            world.address.user(),
+            world.address.password());
     try (Connection connection = Postgres.connect(simple);
         Statement statement = connection.createStatement()) {
       for (String off :

@@ -46,7 +46,7 @@ class FirePlansTest {
               FROM generate_series(1, %d) AS n) AS n
         """
             .formatted(schedule, FIRES));
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
   }
 
   @AfterAll

@@ -79,7 +79,7 @@ class HotPlansTest {
         FROM generate_series(1, 2 * 1000000) AS n
         """
             .formatted(now.toString().substring(0, 13), slot.day()));
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
   }
 
   @AfterAll

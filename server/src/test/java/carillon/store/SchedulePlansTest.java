@@ -156,7 +156,7 @@ class SchedulePlansTest {
   @Test
   void what_one_schedule_costs_does_not_grow_with_those_that_are_idle_nor_with_old_fires() {
     long id = TestSchedule.every("due", Duration.ofHours(1)).insert(world, now);
-    world.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+    world.countStatements();
     world.value("SELECT pg_stat_statements_reset()");
 
     Fires.Step step = new Fires(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));

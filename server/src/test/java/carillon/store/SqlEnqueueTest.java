@@ -317,8 +317,10 @@ class SqlEnqueueTest {
     assertThat(
             user.value(
                 """
-                SELECT count(DISTINCT relation) FROM pg_locks
-                WHERE pid = pg_backend_pid() AND relation::regclass::text ~ '^carillon.task_[0-9]+$'
+                SELECT count(DISTINCT l.relation)
+                FROM pg_locks l
+                JOIN pg_class c ON c.oid = l.relation
+                WHERE l.pid = pg_backend_pid() AND c.relname ~ '^task_[0-9]+$'
                 """))
         .isEqualTo("1");
     user.rollback();

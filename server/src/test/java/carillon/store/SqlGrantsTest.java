@@ -34,15 +34,15 @@ class SqlGrantsTest {
         new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
         "test");
     role = "Role \"" + UUID.randomUUID();
-    world.sql("CREATE ROLE " + quoted(role) + " LOGIN");
+    world.sqlAsSuperuser("CREATE ROLE " + quoted(role) + " LOGIN");
     user = SqlUser.as(role, world.address);
   }
 
   @AfterEach
   void close() throws SQLException {
     user.close();
-    world.sql("DROP OWNED BY " + quoted(role));
-    world.sql("DROP ROLE " + quoted(role));
+    world.sqlAsSuperuser("DROP OWNED BY " + quoted(role));
+    world.sqlAsSuperuser("DROP ROLE " + quoted(role));
     world.close();
   }
 
@@ -163,8 +163,8 @@ class SqlGrantsTest {
   @Test
   void set_role_narrows_what_the_session_may() throws SQLException {
     String narrow = "narrow-" + UUID.randomUUID();
-    world.sql("CREATE ROLE " + quoted(narrow));
-    world.sql("GRANT " + quoted(narrow) + " TO " + quoted(role));
+    world.sqlAsSuperuser("CREATE ROLE " + quoted(narrow));
+    world.sqlAsSuperuser("GRANT " + quoted(narrow) + " TO " + quoted(role));
     world.sql("SELECT carillon.grant_enqueue('" + narrow + "', 'bank')");
     grant(", 'shop'");
 
@@ -175,18 +175,18 @@ class SqlGrantsTest {
     assertThatThrownBy(() -> user.enqueue("'mail', tenant => 'shop'"))
         .hasMessageContaining("may not do this");
     user.sql("RESET ROLE");
-    world.sql("DROP OWNED BY " + quoted(narrow));
-    world.sql("DROP ROLE " + quoted(narrow));
+    world.sqlAsSuperuser("DROP OWNED BY " + quoted(narrow));
+    world.sqlAsSuperuser("DROP ROLE " + quoted(narrow));
   }
 
   @Test
   void a_grant_belongs_to_the_role_and_not_to_its_name() throws SQLException {
     grant(", 'shop'");
     String renamed = role + " new";
-    world.sql("ALTER ROLE " + quoted(role) + " RENAME TO " + quoted(renamed));
+    world.sqlAsSuperuser("ALTER ROLE " + quoted(role) + " RENAME TO " + quoted(renamed));
     String former = role;
     role = renamed;
-    world.sql("CREATE ROLE " + quoted(former));
+    world.sqlAsSuperuser("CREATE ROLE " + quoted(former));
     world.sql("SELECT carillon.grant_enqueue('" + former + "', 'bank')");
 
     assertThat(
@@ -194,8 +194,8 @@ class SqlGrantsTest {
                 "SELECT count(*) FROM carillon.sql_role WHERE role = '%s'::regrole"
                     .formatted(quoted(former))))
         .isEqualTo("1");
-    world.sql("DROP OWNED BY " + quoted(former));
-    world.sql("DROP ROLE " + quoted(former));
+    world.sqlAsSuperuser("DROP OWNED BY " + quoted(former));
+    world.sqlAsSuperuser("DROP ROLE " + quoted(former));
     try (SqlUser again = SqlUser.as(renamed, world.address)) {
       assertThat(tenantOf(again.enqueue("'mail'"))).isEqualTo("shop");
     }

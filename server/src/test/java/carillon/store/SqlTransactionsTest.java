@@ -1,6 +1,7 @@
 package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
@@ -126,6 +127,36 @@ class SqlTransactionsTest {
   }
 
   @Test
+  void a_transaction_cannot_raise_its_limit_of_new_types() throws SQLException {
+    user.sql("SET carillon.made = '-1000000'");
+    user.sql("SELECT carillon.enqueue('new' || n) FROM generate_series(1, 1000) n");
+
+    assertThatThrownBy(() -> user.enqueue("'one-more'"))
+        .hasMessageContaining("one transaction may use 1000 new types and priorities")
+        .extracting(e -> ((SQLException) e).getSQLState())
+        .isEqualTo("54000");
+
+    user.rollback();
+    user.enqueue("'one-more'"); // each transaction counts for itself
+    user.commit();
+  }
+
+  /** Transaction numbers begin again in a database that a dump was restored into. */
+  @Test
+  void an_old_row_with_the_number_of_this_transaction_does_not_hide_its_change()
+      throws SQLException {
+    long before = catalogVersion();
+
+    user.sql(
+        "INSERT INTO carillon.catalog_change (made_at, xact_id)"
+            + " VALUES (now() - interval '1 hour', pg_current_xact_id())");
+    user.sql("UPDATE carillon.tenant SET weight = 2");
+    user.commit();
+
+    assertThat(catalogVersion()).isEqualTo(before + 2); // the row, and the change
+  }
+
+  @Test
   void a_type_that_was_not_made_after_all_is_made_by_who_needs_it() throws SQLException {
     user.enqueue("'held'");
     world.create(World.task("held", null));
@@ -163,7 +194,7 @@ class SqlTransactionsTest {
     assertThat(world.state(id(task))).isEqualTo(TaskState.CANCELLED);
     assertThat(world.tasks.story(World.TENANT, id(task)).orElseThrow().transitions())
         .extracting(TaskStory.Transition::by)
-        .containsExactly("sql:postgres");
+        .containsExactly("sql:" + world.address.user());
   }
 
   @Test
@@ -275,6 +306,8 @@ class SqlTransactionsTest {
       throws Exception {
     Set<String> committed = new HashSet<>();
     ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+    String database = world.address.url().replaceAll(".*/", "");
+    world.sqlAsSuperuser("ALTER DATABASE " + database + " SET deadlock_timeout = '20ms'");
     world.sql("CREATE TABLE account (id int PRIMARY KEY, n int NOT NULL)");
     world.sql("INSERT INTO account SELECT n, 0 FROM generate_series(1, 4) n");
     try (ExecutorService users = Executors.newFixedThreadPool(32)) {
@@ -309,8 +342,6 @@ class SqlTransactionsTest {
       throws SQLException {
     List<String> committed = new ArrayList<>();
     try (SqlUser one = SqlUser.owner(world.address).begin()) {
-      one.sql("SET deadlock_timeout = '20ms'");
-      one.commit();
       if (random.nextInt(4) == 0) {
         one.serializable();
       }

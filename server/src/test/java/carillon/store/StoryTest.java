@@ -28,7 +28,7 @@ class StoryTest {
   @BeforeAll
   static void fill() {
     world = World.create();
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     old = world.discard();
     world.sql(
         """

@@ -14,8 +14,15 @@ import java.sql.Statement;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A real PostgreSQL for the whole test run, and a database of its own for whoever asks. */
+/**
+ * A real PostgreSQL for the whole test run, and a database of its own for whoever asks. The product
+ * connects as a plain role, made as docs/operations.md says; only the tests themselves may be the
+ * superuser.
+ */
 public final class Postgres {
+
+  private static final String ROLE = "carillon";
+  private static final String SUPERUSER = "postgres";
 
   private static final AtomicInteger COUNT = new AtomicInteger();
   private static final EmbeddedPostgres SERVER = start();
@@ -42,9 +49,10 @@ public final class Postgres {
               .start();
       try (Connection connection = server.getPostgresDatabase().getConnection();
           Statement statement = connection.createStatement()) {
-        statement.execute("CREATE DATABASE carillon_template");
+        statement.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD '" + ROLE + "'");
+        statement.execute("CREATE DATABASE carillon_template OWNER " + ROLE);
       }
-      Migrations.open(url(server, "carillon_template"), "postgres", "postgres")
+      Migrations.open(url(server, "carillon_template"), ROLE, ROLE)
           .apply(OptionalInt.empty());
       return server;
     } catch (IOException e) {
@@ -67,7 +75,7 @@ public final class Postgres {
   }
 
   private static String url(EmbeddedPostgres server, String database) {
-    return server.getJdbcUrl("postgres", database).replaceFirst("\\?.*", "");
+    return server.getJdbcUrl(SUPERUSER, database).replaceFirst("\\?.*", "");
   }
 
   /** A new database with the latest schema. */
@@ -85,11 +93,16 @@ public final class Postgres {
     String name = "test_" + COUNT.incrementAndGet();
     try (Connection connection = SERVER.getPostgresDatabase().getConnection();
         Statement statement = connection.createStatement()) {
-      statement.execute("CREATE DATABASE " + name + " " + from);
+      statement.execute("CREATE DATABASE " + name + " OWNER " + ROLE + " " + from);
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
-    return new Db.Address(url(SERVER, name), "postgres", "postgres");
+    return new Db.Address(url(SERVER, name), ROLE, ROLE);
+  }
+
+  /** The same database as the superuser, for what a test needs for its own sake. */
+  public static Db.Address asSuperuser(Db.Address address) {
+    return new Db.Address(address.url(), SUPERUSER, SUPERUSER, address.pooler());
   }
 
   /** A connection beside the program's own. */

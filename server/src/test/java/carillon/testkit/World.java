@@ -237,6 +237,24 @@ public final class World implements AutoCloseable {
     }
   }
 
+  /** Runs a statement as the superuser, for what only a test needs, such as other roles. */
+  public void sqlAsSuperuser(String statement) {
+    try (Connection superuser = Postgres.connect(Postgres.asSuperuser(address));
+        Statement s = superuser.createStatement()) {
+      s.execute(statement);
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** From now on {@code pg_stat_statements} has what the product's role runs. */
+  public void countStatements() {
+    sqlAsSuperuser(
+        "CREATE EXTENSION IF NOT EXISTS pg_stat_statements;"
+            + " GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO "
+            + address.user());
+  }
+
   /** The one value of a query. */
   public synchronized String value(String query) {
     try (Statement s = beside.createStatement();
