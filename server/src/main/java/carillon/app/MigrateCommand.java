@@ -5,6 +5,7 @@ import carillon.app.cli.Console;
 import carillon.store.Db;
 import carillon.store.Migrations;
 import carillon.store.Migrations.Step;
+import carillon.store.StoreException;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
@@ -86,7 +87,11 @@ final class MigrateCommand implements Callable<Integer> {
       console.out().println("-- dry run: nothing was changed");
       return;
     }
-    migrations.apply(target);
+    try {
+      migrations.apply(target);
+    } catch (StoreException e) {
+      throw new CommandFailed(String.valueOf(e.getMessage()));
+    }
     console.out().println("now at version " + migrations.current());
   }
 }

@@ -60,6 +60,7 @@ import carillon.store.Schedules;
 import carillon.store.Slots;
 import carillon.store.StatsReader;
 import carillon.store.StorageReader;
+import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
 import carillon.store.Tenants;
@@ -126,7 +127,7 @@ final class Wiring {
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
-    Migrations.open(address).apply(OptionalInt.empty());
+    migrate(address);
 
     Metrics metrics = new Metrics();
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
@@ -382,6 +383,15 @@ final class Wiring {
       log.warn("the embedded PostgreSQL had died and was started again");
     }
     return REFRESH;
+  }
+
+  private static void migrate(Db.Address address) {
+    try {
+      Migrations.open(address).apply(OptionalInt.empty());
+    } catch (StoreException e) {
+      log.debug("the migration failed", e);
+      throw new CommandFailed(String.valueOf(e.getMessage()));
+    }
   }
 
   private static void refuse(String reason) {

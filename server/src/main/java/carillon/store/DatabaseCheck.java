@@ -68,9 +68,37 @@ public final class DatabaseCheck {
     if (!encoding.equals("UTF8")) {
       return "the database's encoding is " + encoding + ": Carillon needs UTF8";
     }
-    return show(statement, "transaction_read_only").equals("on")
-        ? "the database is read-only: connect to the primary"
-        : strangersTables(statement);
+    if (show(statement, "transaction_read_only").equals("on")) {
+      return "the database is read-only: connect to the primary";
+    }
+    String missing = missingRight(statement);
+    return missing == null ? strangersTables(statement) : missing;
+  }
+
+  private static final String MISSING_RIGHT =
+      """
+      /* DatabaseCheck.missingRight */
+      SELECT quote_ident(current_user) AS who, quote_ident(current_database()) AS db, n.oid IS NOT NULL AS has_schema
+      FROM (SELECT to_regnamespace('carillon') AS oid) n
+      WHERE CASE
+                WHEN n.oid IS NULL THEN NOT has_database_privilege(current_database(), 'CREATE')
+                ELSE NOT has_schema_privilege(n.oid, 'CREATE')
+            END
+      """;
+
+  /** The schema is created at the first start, and its tables by migrations, day by day. */
+  private static @Nullable String missingRight(Statement statement) throws SQLException {
+    try (ResultSet row = statement.executeQuery(MISSING_RIGHT)) {
+      if (!row.next()) {
+        return null;
+      }
+      String who = row.getString("who");
+      return row.getBoolean("has_schema")
+          ? "the role %s may not create tables in the schema carillon: connect as its owner, or ALTER SCHEMA carillon OWNER TO %s"
+              .formatted(who, who)
+          : "the role %s may not create the schema carillon: CREATE SCHEMA carillon AUTHORIZATION %s, or GRANT CREATE ON DATABASE %s TO %s"
+              .formatted(who, who, row.getString("db"), who);
+    }
   }
 
   private static final String OWNER =

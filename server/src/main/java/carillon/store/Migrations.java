@@ -27,6 +27,12 @@ public final class Migrations {
   private static final String FORWARD = "migrations/forward";
   private static final String BACK = "migrations/back";
 
+  /**
+   * Migrations that were edited before the first release, with the checksum that they had before.
+   * Whatever the edit changed, a later migration changes for databases that have the former one.
+   */
+  private static final Map<Integer, Integer> EDITED = Map.of(10, -1164452387);
+
   private final Db.Address address;
 
   private Migrations(Db.Address address) {
@@ -51,13 +57,15 @@ public final class Migrations {
   /** What it takes to get to the version, or to the latest. */
   public List<Step> plan(OptionalInt to) {
     int current = current();
-    int goal = to.orElse(latest());
-    if (goal < 0 || goal > latest()) {
+    List<MigrationInfo> known = known();
+    int latest = number(known.getLast());
+    int goal = to.orElse(latest);
+    if (goal < 0 || goal > latest) {
       throw new StoreException(
-          "there is no version " + goal + " of the schema: the latest is " + latest());
+          "there is no version " + goal + " of the schema: the latest is " + latest);
     }
     List<Step> steps = new ArrayList<>();
-    for (MigrationInfo info : known()) {
+    for (MigrationInfo info : known) {
       int version = number(info);
       if (version > current && version <= goal) {
         steps.add(step(info, true));
@@ -68,18 +76,76 @@ public final class Migrations {
     return steps;
   }
 
-  /** Does what {@link #plan} says; each step in a transaction of its own. */
+  /**
+   * Does what {@link #plan} says; each step in a transaction of its own. If one fails, the database
+   * is at the version before it, and the next call continues from there.
+   */
   public void apply(OptionalInt to) {
     List<Step> steps = plan(to);
     boolean isForward = steps.stream().allMatch(Step::forward);
+    if (!isForward) {
+      steps.forEach(this::takeBack);
+      return;
+    }
+    known().stream()
+        .filter(info -> info.isApplied() && !info.isChecksumMatching())
+        .forEach(this::reconcile);
     try {
-      if (isForward) {
-        flyway(to).migrate();
-      } else {
-        steps.forEach(this::takeBack);
-      }
+      flyway(to).migrate();
     } catch (FlywayException e) {
-      throw new StoreException("migration failed: " + firstLine(e), null, e);
+      throw new StoreException(whatFailed(steps, e), null, e);
+    }
+  }
+
+  /** Which migration failed, why, where that leaves the database, and what to do. */
+  private String whatFailed(List<Step> steps, FlywayException e) {
+    String reason = reason(e);
+    int current;
+    try {
+      current = current();
+    } catch (StoreException _) {
+      return "migration failed: "
+          + reason
+          + "; start again once the database can be reached: finished migrations are kept";
+    }
+    return steps.stream()
+        .filter(step -> step.version() > current)
+        .findFirst()
+        .map(
+            step ->
+                "migration %s failed: %s; the database is at version %d and has nothing of %d:"
+                        .formatted(step.name(), reason, current, step.version())
+                    + " remove the cause and start again")
+        .orElse("migration failed: " + reason);
+  }
+
+  private static final String RECONCILE =
+      """
+      /* Migrations.reconcile */
+      UPDATE carillon.migration SET checksum = ? WHERE version = ? AND checksum = ?
+      """;
+
+  /** What Flyway would say of a migration that differs takes it six lines. */
+  private void reconcile(MigrationInfo info) {
+    Integer former = EDITED.get(number(info));
+    if (former == null || !former.equals(info.getAppliedChecksum())) {
+      throw new StoreException(
+          ("migration %s of this database differs from the program's (checksum %d, here %d):"
+                  + " another build created it. Start that build, or use another database")
+              .formatted(scriptName(info), info.getAppliedChecksum(), info.getResolvedChecksum()));
+    }
+    try (Connection connection = ConnectionSource.of(address, Duration.ZERO).getConnection();
+        PreparedStatement accept = connection.prepareStatement(RECONCILE)) {
+      accept.setInt(1, info.getResolvedChecksum());
+      accept.setString(2, info.getVersion().getVersion());
+      accept.setInt(3, former);
+      accept.executeUpdate();
+    } catch (SQLException e) {
+      throw new StoreException(
+          "cannot record the new checksum of migration %s: %s"
+              .formatted(scriptName(info), reason(e)),
+          e.getSQLState(),
+          e);
     }
   }
 
@@ -89,7 +155,7 @@ public final class Migrations {
       MigrationInfo current = flyway(OptionalInt.empty()).info().current();
       return current == null || current.getVersion() == null ? 0 : number(current);
     } catch (FlywayException e) {
-      throw new StoreException("cannot read the schema's version: " + firstLine(e), null, e);
+      throw new StoreException("cannot read the schema's version: " + reason(e), null, e);
     }
   }
 
@@ -130,8 +196,12 @@ public final class Migrations {
     return Integer.parseInt(info.getVersion().getVersion());
   }
 
+  private static String scriptName(MigrationInfo info) {
+    return info.getScript().replaceFirst("^V", "");
+  }
+
   private static Step step(MigrationInfo info, boolean forward) {
-    String name = info.getScript().replaceFirst("^V", "");
+    String name = scriptName(info);
     String path = forward ? FORWARD + "/V" + name : BACK + "/" + name;
     return new Step(number(info), name, forward, resource(path));
   }
@@ -161,12 +231,27 @@ public final class Migrations {
       connection.commit();
     } catch (SQLException e) {
       throw new StoreException(
-          "taking back migration " + step.name() + " failed: " + firstLine(e), e.getSQLState(), e);
+          "taking back migration %s failed: %s; the database is at version %d: remove the cause and repeat"
+              .formatted(step.name(), reason(e), step.version()),
+          e.getSQLState(),
+          e);
     }
   }
 
-  private static String firstLine(Exception e) {
-    String message = e.getMessage() == null ? "" : e.getMessage();
-    return message.lines().filter(line -> !line.isBlank()).findFirst().orElse("no reason given");
+  /** In the words of the database, if it said anything. */
+  private static String reason(Exception e) {
+    String message = e.getMessage();
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLException) {
+        message = cause.getMessage();
+      }
+    }
+    return firstLine(message).replaceFirst("^ERROR: ", "");
+  }
+
+  private static String firstLine(@Nullable String message) {
+    return message == null
+        ? "no reason given"
+        : message.lines().filter(line -> !line.isBlank()).findFirst().orElse("no reason given");
   }
 }

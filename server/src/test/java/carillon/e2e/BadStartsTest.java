@@ -1,8 +1,10 @@
 package carillon.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import carillon.store.Db;
+import carillon.store.Migrations;
 import carillon.testkit.OldPostgres;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
@@ -12,7 +14,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -75,6 +81,47 @@ class BadStartsTest {
     try (OldPostgres old = new OldPostgres("14.18", "140018")) {
       assertThat(refusal("--database-url", old.url())).contains("14.18").contains("too old");
     }
+  }
+
+  @Test
+  void a_migration_that_fails_is_named_and_the_next_start_continues_it() {
+    Db.Address address = Postgres.emptyDatabase();
+    Migrations.open(address).apply(OptionalInt.of(10));
+    new Database(address).execute("CREATE TABLE carillon.activity (n int)");
+
+    assertThat(refusal("--database-url", url(address)))
+        .contains("migration 11__activity.sql failed: relation \"activity\" already exists")
+        .contains("the database is at version 10");
+
+    new Database(address).execute("DROP TABLE carillon.activity");
+    assertThat(servers.startOn(address).stop()).isZero();
+  }
+
+  @Test
+  void a_program_that_is_killed_in_the_middle_of_a_migration_leaves_the_version_before_it()
+      throws SQLException {
+    Db.Address address = Postgres.emptyDatabase();
+    Migrations.open(address).apply(OptionalInt.of(13));
+    Database database = new Database(address);
+    try (Connection holder = Postgres.connect(address);
+        Statement statement = holder.createStatement()) {
+      holder.setAutoCommit(false);
+      statement.execute("LOCK TABLE carillon.catalog_change IN ACCESS SHARE MODE");
+      ServerProcess server = servers.launchOn(address);
+      await()
+          .pollInterval(Duration.ofMillis(20))
+          .until(
+              () ->
+                  database.count(
+                          "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+                              + " WHERE d.datname = current_database() AND NOT l.granted")
+                      > 0);
+
+      server.kill9();
+    }
+    assertThat(Migrations.open(address).current()).isEqualTo(13);
+
+    assertThat(servers.startOn(address).stop()).isZero();
   }
 
   @Test

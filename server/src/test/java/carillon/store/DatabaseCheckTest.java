@@ -41,4 +41,27 @@ class DatabaseCheckTest {
     world.sqlAsSuperuser("GRANT " + owner + " TO " + GUEST);
     assertThat(DatabaseCheck.refusal(guest)).isEmpty();
   }
+
+  @Test
+  void who_may_create_neither_the_schema_nor_tables_in_it_is_told_how_to_get_the_right() {
+    try (World empty = World.on(world.address)) {
+      empty.sql("DROP SCHEMA carillon CASCADE");
+      Db.Address guest = new Db.Address(empty.address.url(), GUEST, "guest");
+      String database = empty.address.url().replaceAll(".*/", "");
+
+      assertThat(DatabaseCheck.refusal(guest))
+          .contains(
+              "the role %s may not create the schema carillon: CREATE SCHEMA carillon AUTHORIZATION %s, or GRANT CREATE ON DATABASE %s TO %s"
+                  .formatted(GUEST, GUEST, database, GUEST));
+
+      empty.sql("CREATE SCHEMA carillon");
+      assertThat(DatabaseCheck.refusal(guest))
+          .contains(
+              "the role %s may not create tables in the schema carillon: connect as its owner, or ALTER SCHEMA carillon OWNER TO %s"
+                  .formatted(GUEST, GUEST));
+
+      empty.sqlAsSuperuser("ALTER SCHEMA carillon OWNER TO " + GUEST);
+      assertThat(DatabaseCheck.refusal(guest)).isEmpty();
+    }
+  }
 }

@@ -170,4 +170,54 @@ class MigrationsTest {
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("there is no version 99");
   }
+
+  @Test
+  void a_migration_that_fails_says_where_the_database_stands_and_is_continued_later()
+      throws SQLException {
+    migrations.apply(OptionalInt.of(10));
+    execute("CREATE TABLE carillon.activity (n int)");
+
+    assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
+        .isInstanceOf(StoreException.class)
+        .hasMessage(
+            "migration 11__activity.sql failed: relation \"activity\" already exists; the database"
+                + " is at version 10 and has nothing of 11: remove the cause and start again");
+
+    assertThat(migrations.current()).isEqualTo(10);
+    execute("DROP TABLE carillon.activity");
+    migrations.apply(OptionalInt.empty());
+    assertThat(migrations.current()).isEqualTo(migrations.latest());
+  }
+
+  @Test
+  void a_database_with_migration_10_as_it_was_before_its_edit_goes_on() throws SQLException {
+    migrations.apply(OptionalInt.of(13));
+    execute("UPDATE carillon.migration SET checksum = -1164452387 WHERE version = '10'");
+
+    migrations.apply(OptionalInt.empty());
+
+    assertThat(migrations.current()).isEqualTo(migrations.latest());
+    migrations.apply(OptionalInt.empty());
+  }
+
+  @Test
+  void a_database_that_another_build_migrated_is_refused_in_one_line() throws SQLException {
+    migrations.apply(OptionalInt.of(10));
+    execute("UPDATE carillon.migration SET checksum = 77 WHERE version = '7'");
+
+    assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("migration 7__more_room.sql of this database differs")
+        .hasMessageContaining("(checksum 77, here ")
+        .message()
+        .doesNotContain("\n");
+    assertThat(migrations.current()).isEqualTo(10);
+  }
+
+  private void execute(String sql) throws SQLException {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
 }

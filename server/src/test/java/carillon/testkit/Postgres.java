@@ -52,8 +52,7 @@ public final class Postgres {
         statement.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD '" + ROLE + "'");
         statement.execute("CREATE DATABASE carillon_template OWNER " + ROLE);
       }
-      Migrations.open(url(server, "carillon_template"), ROLE, ROLE)
-          .apply(OptionalInt.empty());
+      Migrations.open(url(server, "carillon_template"), ROLE, ROLE).apply(OptionalInt.empty());
       return server;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
