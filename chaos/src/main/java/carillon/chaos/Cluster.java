@@ -76,7 +76,9 @@ public final class Cluster implements AutoCloseable {
     this.settings = settings;
     this.directory = directory;
     this.recorder = recorder;
-    this.adminKey = "chaos-" + new SplittableRandom().nextLong(Long.MAX_VALUE) + "-admin";
+    this.adminKey =
+        "chaos-admin-key-%019d-0123456789"
+            .formatted(new SplittableRandom().nextLong(Long.MAX_VALUE));
   }
 
   /**

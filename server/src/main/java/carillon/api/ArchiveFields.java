@@ -255,6 +255,10 @@ final class ArchiveFields {
       return null;
     }
     String output = JsonText.string(json);
+    if (!Fields.isWellFormed(output)) {
+      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.HALF_A_PAIR);
+      return null;
+    }
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {
       fields.wrong(
           "output", ErrorCode.OUTPUT_TOO_LARGE, "may have " + Limits.OUTPUT_BYTES + " bytes");

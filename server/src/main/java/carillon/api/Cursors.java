@@ -30,6 +30,10 @@ final class Cursors {
     byte[] text = position.getBytes(StandardCharsets.UTF_8);
     byte[] sealed = Arrays.copyOf(mac(list, text), MAC_BYTES + text.length);
     System.arraycopy(text, 0, sealed, MAC_BYTES, text.length);
+    return encode(sealed);
+  }
+
+  private static String encode(byte[] sealed) {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(sealed);
   }
 
@@ -37,7 +41,8 @@ final class Cursors {
     if (cursor.length() <= MAX_CHARS) {
       try {
         byte[] sealed = Base64.getUrlDecoder().decode(cursor);
-        if (sealed.length > MAC_BYTES) {
+        // A cursor has one spelling: the decoder also takes padding and stray bits at the end.
+        if (sealed.length > MAC_BYTES && encode(sealed).equals(cursor)) {
           byte[] text = Arrays.copyOfRange(sealed, MAC_BYTES, sealed.length);
           if (MessageDigest.isEqual(mac(list, text), Arrays.copyOf(sealed, MAC_BYTES))) {
             return new String(text, StandardCharsets.UTF_8);

@@ -1,7 +1,5 @@
 package carillon.api;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -100,9 +98,9 @@ final class Endpoints {
   private static String decode(String part) {
     try {
       // In a path, unlike in a query, a plus is a plus.
-      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+      return PercentText.decode(part.replace("+", "%2B"));
     } catch (IllegalArgumentException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded correctly");
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
     }
   }
 }

@@ -23,6 +23,8 @@ final class Fields {
 
   static final Pattern TYPE_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
 
+  static final String HALF_A_PAIR = "has half of a surrogate pair";
+
   private final Map<String, JsonValue> values;
   private final String pointer;
   private final Mistakes mistakes;
@@ -95,7 +97,7 @@ final class Fields {
       return null;
     }
     if (!isWellFormed(text)) {
-      wrong(name, ErrorCode.INVALID_VALUE, "has half of a surrogate pair");
+      wrong(name, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
       return null;
     }
     return text;
@@ -248,10 +250,13 @@ final class Fields {
     List<String> strings = new ArrayList<>();
     List<JsonValue> items = items(name, max);
     for (int i = 0; i < items.size(); i++) {
-      if (items.get(i) instanceof JsonValue.Text(String text)) {
-        strings.add(text);
+      String here = at(name) + "/" + i;
+      if (!(items.get(i) instanceof JsonValue.Text(String text))) {
+        mistakes.add(here, ErrorCode.INVALID_TYPE, "must be a string");
+      } else if (!isWellFormed(text)) {
+        mistakes.add(here, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
       } else {
-        mistakes.add(at(name) + "/" + i, ErrorCode.INVALID_TYPE, "must be a string");
+        strings.add(text);
       }
     }
     return strings;
@@ -383,7 +388,7 @@ final class Fields {
   }
 
   /** Half a surrogate pair cannot be written as UTF-8. */
-  private static boolean isWellFormed(String text) {
+  static boolean isWellFormed(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       if (Character.isHighSurrogate(c)

@@ -8,6 +8,7 @@ import carillon.store.Page;
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -94,10 +95,20 @@ final class KeyRoutes {
     return types;
   }
 
+  /**
+   * A key sees and revokes no key that may do more than itself. To an owner an admin's key does not
+   * exist, even one that is kept in the owner's tenant.
+   */
+  private static List<String> visibleRoles(Call call) {
+    Role own = call.caller().role();
+    return Arrays.stream(Role.values()).filter(own::covers).map(Role::label).toList();
+  }
+
   private Answer list(Call call) {
     int limit = call.query().limit();
     String after = lists.start(call, text -> text);
-    Page<ApiKey, String> page = database.use(() -> keys.list(call.tenant(), limit, after));
+    Page<ApiKey, String> page =
+        database.use(() -> keys.list(call.tenant(), visibleRoles(call), limit, after));
     return lists.answer(call, page.items().stream().map(KeyRoutes::json).toList(), page.next());
   }
 
@@ -106,7 +117,8 @@ final class KeyRoutes {
     if (!ID.matcher(id).matches()) {
       throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a key");
     }
-    if (!database.use(() -> keys.revoke(call.tenant(), id, call.caller().who()))) {
+    List<String> roles = visibleRoles(call);
+    if (!database.use(() -> keys.revoke(call.tenant(), id, roles, call.caller().who()))) {
       throw new ApiException(ErrorCode.NOT_FOUND, "there is no such key");
     }
     return Answer.noContent();

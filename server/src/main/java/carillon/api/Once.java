@@ -63,7 +63,8 @@ final class Once {
       case Replies.Result.Mismatch() ->
           throw new ApiException(
               ErrorCode.IDEMPOTENCY_MISMATCH,
-              "this Idempotency-Key was used before with another body or path");
+              "this Idempotency-Key was used before, with another body or path or by a key that is"
+                  + " limited to other types");
       case Replies.Result.Pending() ->
           throw new ApiException(
                   ErrorCode.IDEMPOTENCY_PENDING, "the first request with this key is still running")
@@ -75,6 +76,12 @@ final class Once {
     MessageDigest digest = KeyText.sha256();
     String head = call.method() + "\n" + call.path() + "\n" + call.tenant().value() + "\n";
     digest.update(head.getBytes(StandardCharsets.UTF_8));
+    // Whoever gets here has the endpoint's permission, so its list of types is all that one key may
+    // do more than another. Without a list nothing is added: answers that were kept by an earlier
+    // version, and by a key that was rotated since, are still found.
+    call.caller().types().stream()
+        .sorted()
+        .forEach(type -> digest.update((type + "\n").getBytes(StandardCharsets.UTF_8)));
     return digest.digest(call.body().hash());
   }
 

@@ -193,8 +193,8 @@ final class PayloadSchema {
   private static Optional<JsonNode> read(String json) {
     try {
       return Optional.of(Library.MAPPER.readTree(json));
-    } catch (JacksonException | NumberTooLong e) {
-      return Optional.empty();
+    } catch (JacksonException | NumberTooLong | NumberFormatException e) {
+      return Optional.empty(); // an exponent that is no int is neither of the first two
     }
   }
 

@@ -3,8 +3,6 @@ package carillon.api;
 import carillon.model.Echo;
 import carillon.model.KeyText;
 import carillon.model.TaskState;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
@@ -78,10 +76,10 @@ final class Query {
 
   private static String decode(String part) {
     try {
-      return URLDecoder.decode(part, StandardCharsets.UTF_8);
+      return PercentText.decode(part);
     } catch (IllegalArgumentException e) {
       throw new ApiException(
-          ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded correctly");
+          ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded UTF-8");
     }
   }
 

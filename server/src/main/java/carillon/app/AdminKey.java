@@ -20,6 +20,14 @@ record AdminKey(String value, @Nullable Path file, boolean isNew) {
 
   static final String FILE_NAME = "admin-key";
 
+  /** A key that can be tried out gives away the whole installation. */
+  static final int MIN_CHARS = 32;
+
+  static final int MAX_CHARS = 200;
+
+  static final String RULE =
+      MIN_CHARS + " to " + MAX_CHARS + " visible ASCII characters, such as `openssl rand -hex 32`";
+
   /** Finds the key, or makes it; asked again it answers the same. */
   static AdminKey of(Config config) {
     String given = config.access().adminKey();
@@ -32,6 +40,10 @@ record AdminKey(String value, @Nullable Path file, boolean isNew) {
       String kept = Files.readString(file).strip();
       if (kept.isEmpty()) {
         throw new CommandFailed(file + " is empty; remove it and a new admin key is made");
+      }
+      if (kept.length() < MIN_CHARS) {
+        throw new CommandFailed(
+            file + " has fewer than " + MIN_CHARS + " characters; remove it and a new key is made");
       }
       return new AdminKey(kept, file, made);
     } catch (IOException e) {

@@ -62,7 +62,8 @@ final class ConfigLoader {
       Pattern.compile("CARILLON_(.+_)?(SERVICE_(HOST|PORT)(_.*)?|PORT_[0-9]+_(TCP|UDP)(_.*)?)");
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
-  private static final Pattern VISIBLE = Pattern.compile("[!-~]{1,200}");
+  private static final Pattern ADMIN_KEY =
+      Pattern.compile("[!-~]{" + AdminKey.MIN_CHARS + "," + AdminKey.MAX_CHARS + "}");
   private static final Pattern HOST_NAME =
       Pattern.compile("(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})");
   private static final Pattern ADDRESS =
@@ -258,8 +259,7 @@ final class ConfigLoader {
                 between(Duration.ofDays(1), Duration.ofDays(36_500))),
             required(Setting.POISON_CRASHES, "a number from 2 to 100", between(2, 100))),
         new Config.Access(
-            read(Setting.ADMIN_KEY, "1 to 200 visible ASCII characters", matching(VISIBLE)),
-            allowTargets),
+            read(Setting.ADMIN_KEY, AdminKey.RULE, matching(ADMIN_KEY)), allowTargets),
         new Config.Log(
             required(Setting.LOG_FORMAT, "text or json", ConfigLoader::logFormat),
             required(

@@ -31,7 +31,8 @@ enum Setting {
       "admin-key",
       null,
       "KEY",
-      "the bootstrap admin key; by default generated once and kept in the data directory"),
+      "the bootstrap admin key, 32 characters at least; by default generated once and kept in the"
+          + " data directory"),
   ALLOW_TARGETS(
       "allow-targets",
       null,

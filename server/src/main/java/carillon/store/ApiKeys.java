@@ -169,15 +169,25 @@ public final class ApiKeys {
       FROM carillon.api_key
       WHERE tenant = ?
         AND id > ?
+        AND role = ANY (?)
       ORDER BY id
       LIMIT ?
       """
           .formatted(COLUMNS);
 
-  public Page<ApiKey, String> list(TenantId tenant, int limit, @Nullable String afterId) {
+  /** The tenant's keys of these roles. */
+  public Page<ApiKey, String> list(
+      TenantId tenant, List<String> roles, int limit, @Nullable String afterId) {
     List<ApiKey> keys =
         db.inTransaction(
-            tx -> tx.query(LIST, this::key, tenant, afterId == null ? "" : afterId, limit + 1));
+            tx ->
+                tx.query(
+                    LIST,
+                    this::key,
+                    tenant,
+                    afterId == null ? "" : afterId,
+                    Column.texts(roles, role -> role),
+                    limit + 1));
     return keys.size() <= limit
         ? new Page<>(keys, null)
         : new Page<>(keys.subList(0, limit), keys.get(limit - 1).id());
@@ -190,14 +200,16 @@ public final class ApiKeys {
       SET revoked_at = coalesce(revoked_at, clock_timestamp())
       WHERE tenant = ?
         AND id = ?
+        AND role = ANY (?)
       """;
 
-  /** False if this tenant has no such key. */
-  public boolean revoke(TenantId tenant, String id, String who) {
+  /** False if this tenant has no such key of one of these roles. */
+  public boolean revoke(TenantId tenant, String id, List<String> roles, String who) {
     boolean found =
         db.inTransaction(
             tx -> {
-              boolean isThere = tx.update(REVOKE, tenant, id) == 1;
+              boolean isThere =
+                  tx.update(REVOKE, tenant, id, Column.texts(roles, role -> role)) == 1;
               if (isThere) {
                 Audit.record(tx, tenant, who, "key.revoke", id, null);
               }

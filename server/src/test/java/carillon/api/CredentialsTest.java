@@ -62,7 +62,15 @@ class CredentialsTest {
       assertThatThrownBy(() -> cursors.open(list, cursor)).isInstanceOf(ApiException.class);
     }
     for (String other :
-        Set.of("", "x", cursor + "AAAA", cursor.substring(2), "%%%", "A".repeat(10_000))) {
+        Set.of(
+            "",
+            "x",
+            cursor + "AAAA",
+            cursor + "=",
+            cursor + "==",
+            cursor.substring(2),
+            "%%%",
+            "A".repeat(10_000))) {
       assertThatThrownBy(() -> cursors.open("1\n/v1/tasks\n{}", other))
           .isInstanceOf(ApiException.class);
     }

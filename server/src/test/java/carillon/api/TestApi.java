@@ -222,6 +222,12 @@ final class TestApi implements AutoCloseable {
       return this;
     }
 
+    /** The body of a success. */
+    String expect2xx() {
+      assertThat(status()).as(body()).isBetween(200, 299);
+      return body();
+    }
+
     /** A problem document with this code. */
     Reply expect(ErrorCode code) {
       expect(code.status());

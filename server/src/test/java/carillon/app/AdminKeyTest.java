@@ -20,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 class AdminKeyTest {
 
+  private static final String GIVEN = "given-0123456789-0123456789-0123";
+
   @TempDir Path directory;
 
   private Config config(Map<String, String> flags) {
@@ -28,9 +30,9 @@ class AdminKeyTest {
 
   @Test
   void a_given_key_is_used_and_not_kept() {
-    AdminKey key = AdminKey.of(config(Map.of("admin-key", "given")));
+    AdminKey key = AdminKey.of(config(Map.of("admin-key", GIVEN)));
 
-    assertThat(key).isEqualTo(new AdminKey("given", null, false));
+    assertThat(key).isEqualTo(new AdminKey(GIVEN, null, false));
     assertThat(directory.resolve("data")).doesNotExist();
   }
 
@@ -78,8 +80,17 @@ class AdminKeyTest {
   }
 
   @Test
+  void a_kept_key_that_could_be_guessed_is_refused() throws IOException {
+    Files.createDirectories(directory.resolve("data"));
+    Files.writeString(directory.resolve("data/admin-key"), "changed-by-hand\n");
+
+    assertThatThrownBy(() -> AdminKey.of(config(Map.of())))
+        .isInstanceOf(CommandFailed.class)
+        .hasMessageContaining("fewer than 32 characters");
+  }
+
+  @Test
   void it_is_not_shown_by_accident() {
-    assertThat(AdminKey.of(config(Map.of("admin-key", "given"))).toString())
-        .doesNotContain("given");
+    assertThat(AdminKey.of(config(Map.of("admin-key", GIVEN))).toString()).doesNotContain(GIVEN);
   }
 }

@@ -328,6 +328,54 @@ class CommandsTest {
     assertThat(api.asked().getLast().tenant()).isEqualTo("other");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "http://192.0.2.1:8080",
+        "https://carillon.example.com",
+        "http://127.0.0.1.example.com",
+        "http://localhost.example.com",
+        "http://[2001:db8::1]:8080",
+        "http://134744072:8080"
+      })
+  void the_kept_admin_key_never_leaves_this_machine_unasked(String url) throws IOException {
+    Files.createDirectories(directory.resolve("data"));
+    Files.writeString(directory.resolve("data/admin-key"), "kept\n");
+    environment.remove("CARILLON_KEY");
+
+    assertThat(type("type get t --url " + url)).isEqualTo(2);
+
+    assertThat(err())
+        .contains("no API key for " + url, "is sent to this machine only; give --api-key-file")
+        .hasLineCount(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9"})
+  void the_kept_admin_key_is_sent_to_this_machine(String host) throws IOException {
+    api.answering(200, "{}");
+    Files.createDirectories(directory.resolve("data"));
+    Files.writeString(directory.resolve("data/admin-key"), "kept\n");
+    environment.remove("CARILLON_KEY");
+    String port = api.url().substring(api.url().lastIndexOf(':'));
+
+    type("type get t --url http://" + host + port);
+
+    // 127.9.9.9 has nobody listening; what counts is that the key was not the problem.
+    assertThat(err()).doesNotContain("no API key", "warning");
+  }
+
+  @Test
+  void a_key_that_goes_over_the_network_unencrypted_is_warned_of() {
+    type("type get t --api-key given --url https://carillon.invalid:1");
+
+    assertThat(err()).doesNotContain("warning");
+
+    type("type get t --api-key given --url http://carillon.invalid:1");
+
+    assertThat(err()).contains("warning: the API key goes to carillon.invalid unencrypted");
+  }
+
   @Test
   void without_any_key_it_says_how_to_give_one() {
     environment.remove("CARILLON_KEY");

@@ -21,6 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ConfigLoaderTest {
 
+  private static final String ADMIN_KEY = "s3cret-0123456789-0123456789-012";
+
   @TempDir Path directory;
 
   private final Map<String, String> environment = new HashMap<>();
@@ -143,13 +145,13 @@ class ConfigLoaderTest {
 
   @Test
   void secrets_can_be_in_files_of_their_own() throws IOException {
-    Files.writeString(directory.resolve("key"), "s3cret\n");
+    Files.writeString(directory.resolve("key"), ADMIN_KEY + "\n");
     Files.writeString(directory.resolve("url"), "postgresql://me:pw@db/tasks\n");
     environment.put("CARILLON_ADMIN_KEY_FILE", "key");
 
     Config config = load("database-url-file", "url");
 
-    assertThat(config.access().adminKey()).isEqualTo("s3cret");
+    assertThat(config.access().adminKey()).isEqualTo(ADMIN_KEY);
     assertThat(config.database().url())
         .isEqualTo(new DatabaseUrl("jdbc:postgresql://db/tasks", "me", "pw"));
     assertThat(config.access().allowTargets()).isEmpty();
@@ -165,11 +167,29 @@ class ConfigLoaderTest {
   }
 
   @Test
+  void an_admin_key_of_fewer_than_32_characters_is_refused_wherever_it_stands() throws IOException {
+    String tooShort = ADMIN_KEY.substring(0, 31);
+    String rule =
+        ": the value is not 32 to 200 visible ASCII characters, such as `openssl rand -hex 32`";
+
+    assertThatThrownBy(() -> load("admin-key", tooShort)).hasMessage("--admin-key" + rule);
+    Files.writeString(directory.resolve("key"), tooShort + "\n");
+    assertThatThrownBy(() -> load("admin-key-file", "key")).hasMessage("--admin-key-file" + rule);
+    Files.writeString(directory.resolve("carillon.yaml"), "admin-key: " + tooShort);
+    assertThatThrownBy(this::load).hasMessage("carillon.yaml: admin-key" + rule);
+    environment.put("CARILLON_ADMIN_KEY", tooShort);
+    assertThatThrownBy(this::load).hasMessage("CARILLON_ADMIN_KEY" + rule);
+    environment.put("CARILLON_ADMIN_KEY", ADMIN_KEY);
+    assertThat(load().access().adminKey()).isEqualTo(ADMIN_KEY);
+  }
+
+  @Test
   void secrets_are_shown_nowhere() {
-    Config config = load("admin-key", "s3cret", "database-url", "postgresql://me:hunter2@db/tasks");
+    Config config =
+        load("admin-key", ADMIN_KEY, "database-url", "postgresql://me:hunter2@db/tasks");
 
     assertThat(config.toString())
-        .doesNotContain("s3cret", "hunter2")
+        .doesNotContain(ADMIN_KEY, "hunter2")
         .contains("jdbc:postgresql://db/tasks as me");
     assertThatThrownBy(() -> load("database-url", "mysql://me:hunter2@db"))
         .hasMessage("--database-url: the value is not " + DatabaseUrl.RULE);

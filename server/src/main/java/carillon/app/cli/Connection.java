@@ -2,6 +2,7 @@ package carillon.app.cli;
 
 import carillon.client.Carillon;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +25,8 @@ final class Connection {
       names = "--api-key",
       paramLabel = "KEY",
       description =
-          "the API key. Variable CARILLON_KEY, default the admin key in the data directory")
+          "the API key. Variable CARILLON_KEY, default the admin key in the data directory, which"
+              + " is sent to this machine only")
   private @Nullable String key;
 
   @Option(
@@ -48,7 +50,9 @@ final class Connection {
   Carillon open(Console console) {
     Carillon carillon;
     try {
-      carillon = Carillon.connect(URI.create(url(console)), key(console));
+      URI server = URI.create(url(console));
+      carillon = Carillon.connect(server, key(console, server));
+      warnOfPlainHttp(console, server);
     } catch (IllegalArgumentException e) {
       throw new CommandFailed("--url: " + e.getMessage());
     }
@@ -66,7 +70,35 @@ final class Connection {
     return given == null ? DEFAULT_URL : given;
   }
 
-  private String key(Console console) {
+  private static void warnOfPlainHttp(Console console, URI server) {
+    if ("http".equalsIgnoreCase(server.getScheme()) && !isThisMachine(server)) {
+      console
+          .err()
+          .println(
+              "warning: the API key goes to "
+                  + Text.visible(String.valueOf(server.getHost()))
+                  + " unencrypted; use https");
+    }
+  }
+
+  /** A literal loopback address, or the one name that always means it. */
+  private static boolean isThisMachine(URI server) {
+    String host = server.getHost();
+    if (host == null) {
+      return false;
+    }
+    String bare = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    if (bare.equalsIgnoreCase("localhost")) {
+      return true;
+    }
+    try {
+      return InetAddress.ofLiteral(bare).isLoopbackAddress();
+    } catch (IllegalArgumentException _) {
+      return false; // a name, which may mean another machine tomorrow
+    }
+  }
+
+  private String key(Console console, URI server) {
     if (key != null) {
       return checked(key);
     }
@@ -87,6 +119,14 @@ final class Connection {
     if (!Files.exists(kept)) {
       throw new CommandFailed(
           "no API key: give --api-key-file, --api-key or CARILLON_KEY; there is none in " + kept);
+    }
+    if (!isThisMachine(server)) {
+      throw new CommandFailed(
+          "no API key for "
+              + Text.visible(server.toString())
+              + ": the admin key in "
+              + kept
+              + " is sent to this machine only; give --api-key-file, --api-key or CARILLON_KEY");
     }
     return read(kept);
   }

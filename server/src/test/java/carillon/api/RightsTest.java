@@ -1,0 +1,276 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.AddressRules;
+import carillon.model.HttpTargetRules;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+
+/** What one key may do to others, and to what others left behind. */
+class RightsTest {
+
+  private static TestApi api;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  private static List<Endpoint> endpoints() {
+    Health health =
+        new Health() {
+          @Override
+          public Optional<String> notReady() {
+            return Optional.empty();
+          }
+
+          @Override
+          public Optional<String> notLive() {
+            return Optional.empty();
+          }
+        };
+    Stores stores = TestApi.stores(api.world);
+    return HttpApi.endpoints(
+            TestApi.config(0, 8),
+            stores,
+            HttpApi.Shared.of(stores, 8, InstantSource.system()),
+            new HttpTargetRules(AddressRules.PUBLIC_ONLY),
+            health,
+            api.metrics,
+            InstantSource.system())
+        .all();
+  }
+
+  /**
+   * A parameter that no endpoint takes: it is refused right after the key and its role were found
+   * good, so nothing is done.
+   */
+  private static TestApi.Request asking(Endpoint endpoint) {
+    String path = endpoint.path().replaceAll("\\{[^}]*}", "x");
+    return api.request(endpoint.method(), path + "?there-is-no-such-parameter=1");
+  }
+
+  @Test
+  void every_endpoint_refuses_every_role_that_its_permission_does_not_name() {
+    List<String> wrong = new ArrayList<>();
+    List<Endpoint> endpoints = endpoints();
+    for (Role role : Role.values()) {
+      String key = api.key("matrix", role.label());
+      for (Endpoint each : endpoints) {
+        int expected = role.may(each.permission()) ? 400 : 403;
+        int status = asking(each).as(key).send().status();
+        if (status != expected) {
+          wrong.add(role + " " + each.method() + " " + each.path() + ": " + status);
+        }
+      }
+    }
+    for (Endpoint each : endpoints) {
+      int expected = each.permission() == Permission.NONE ? 400 : 401;
+      if (asking(each).send().status() != expected) {
+        wrong.add("no key " + each.method() + " " + each.path());
+      }
+    }
+
+    assertThat(endpoints).hasSizeGreaterThan(60);
+    assertThat(wrong).isEmpty();
+  }
+
+  /** Written out on purpose: a new endpoint has to say here who may use it. */
+  @Test
+  void every_endpoint_asks_for_exactly_this() {
+    assertThat(
+            endpoints().stream()
+                .map(each -> each.method() + " " + each.path() + " " + each.permission())
+                .sorted())
+        .containsExactlyElementsOf(PERMISSIONS.lines().sorted().toList());
+  }
+
+  private static final String PERMISSIONS =
+      """
+      DELETE /v1/keys/{id} KEYS
+      DELETE /v1/schedules/{name} SCHEDULES_CONFIGURE
+      DELETE /v1/types/{name} TYPES_CONFIGURE
+      GET / NONE
+      GET /docs NONE
+      GET /health/live NONE
+      GET /health/ready NONE
+      GET /metrics NONE
+      GET /openapi.json NONE
+      GET /ui/docs.css NONE
+      GET /ui/docs.js NONE
+      GET /ui/lib/{library}/{directory}/{file} NONE
+      GET /ui/lib/{library}/{file} NONE
+      GET /ui/{directory}/{file} NONE
+      GET /ui/{file} NONE
+      GET /v1/audit AUDIT
+      GET /v1/cluster CLUSTER
+      GET /v1/cluster/storage CLUSTER
+      GET /v1/dead-letters TASKS_READ
+      GET /v1/dead-letters/groups TASKS_READ
+      GET /v1/events TASKS_READ
+      GET /v1/keys KEYS
+      GET /v1/limits ANY
+      GET /v1/me ANY
+      GET /v1/redrives TASKS_READ
+      GET /v1/redrives/{id} TASKS_READ
+      GET /v1/schedules SCHEDULES_READ
+      GET /v1/schedules/{name} SCHEDULES_READ
+      GET /v1/schedules/{name}/backfills SCHEDULES_READ
+      GET /v1/schedules/{name}/backfills/{id} SCHEDULES_READ
+      GET /v1/schedules/{name}/fires SCHEDULES_READ
+      GET /v1/stats TASKS_READ
+      GET /v1/stats/series TASKS_READ
+      GET /v1/stats/tenants CLUSTER
+      GET /v1/tasks TASKS_READ
+      GET /v1/tasks/{id} TASKS_READ
+      GET /v1/tasks/{id}/attempts TASKS_READ
+      GET /v1/tasks/{id}/transitions TASKS_READ
+      GET /v1/tenants TENANTS
+      GET /v1/tenants/{name} TENANTS
+      GET /v1/types TYPES_READ
+      GET /v1/types/{name} TYPES_READ
+      GET /v1/types/{name}/stats TYPES_READ
+      PATCH /v1/tasks/{id} TASKS_OPERATE
+      POST /v1/dead-letters/purge TASKS_OPERATE
+      POST /v1/dead-letters/redrive TASKS_OPERATE
+      POST /v1/dead-letters/restore ARCHIVES
+      POST /v1/keys KEYS
+      POST /v1/redrives/{id}/stop TASKS_OPERATE
+      POST /v1/redrives/{id}/undo TASKS_OPERATE
+      POST /v1/schedules/preview SCHEDULES_READ
+      POST /v1/schedules/{name}/backfill SCHEDULES_CONFIGURE
+      POST /v1/schedules/{name}/backfills/{id}/stop SCHEDULES_CONFIGURE
+      POST /v1/schedules/{name}/pause SCHEDULES_CONFIGURE
+      POST /v1/schedules/{name}/resume SCHEDULES_CONFIGURE
+      POST /v1/schedules/{name}/trigger SCHEDULES_CONFIGURE
+      POST /v1/tasks TASKS_CREATE
+      POST /v1/tasks/batch TASKS_CREATE
+      POST /v1/tasks/cancel TASKS_CANCEL
+      POST /v1/tasks/run TASKS_OPERATE
+      POST /v1/tasks/{id}/cancel TASKS_CANCEL
+      POST /v1/tasks/{id}/redrive TASKS_OPERATE
+      POST /v1/tasks/{id}/run TASKS_OPERATE
+      POST /v1/types/{name}/pause TYPES_CONFIGURE
+      POST /v1/types/{name}/resume TYPES_CONFIGURE
+      POST /v1/work/claim WORK
+      POST /v1/work/hang-up WORK
+      POST /v1/work/renew WORK
+      POST /v1/work/report WORK
+      PUT /v1/schedules/{name} SCHEDULES_CONFIGURE
+      PUT /v1/tenants/{name} TENANTS
+      PUT /v1/types/{name} TYPES_CONFIGURE
+      """;
+
+  private static JsonNode made(String key, String role) {
+    return api.request("POST", "/v1/keys")
+        .as(key)
+        .json("{\"name\": \"n\", \"role\": \"%s\"}".formatted(role))
+        .send()
+        .expect(201)
+        .json();
+  }
+
+  @Test
+  void an_owner_neither_sees_nor_revokes_an_admins_key() {
+    String owner = api.key("owned", "owner");
+    String admin = api.key("owned", "admin");
+    JsonNode made = made(admin, "admin");
+    String id = made.get("id").asString();
+    String stillGood = made.get("key").asString();
+
+    assertThat(api.request("GET", "/v1/keys").as(owner).send().expect(200).body())
+        .doesNotContain("\"admin\"")
+        .contains("\"owner\"");
+    for (int i = 0; i < 2; i++) { // also what was revoked before
+      api.request("DELETE", "/v1/keys/" + id).as(owner).send().expect(ErrorCode.NOT_FOUND);
+      api.request("GET", "/v1/me").as(i == 0 ? stillGood : admin).send().expect(200);
+      if (i == 0) {
+        assertThat(api.request("GET", "/v1/keys").as(admin).send().body()).contains(id);
+        api.request("DELETE", "/v1/keys/" + id).as(admin).send().expect(204);
+      }
+    }
+    assertThat(
+            api.world.value(
+                "SELECT count(*) FROM carillon.audit WHERE action = 'key.revoke' AND subject = '"
+                    + id
+                    + "'"))
+        .isEqualTo("1");
+    JsonNode other = made(owner, "owner");
+    api.request("DELETE", "/v1/keys/" + other.get("id").asString()).as(owner).send().expect(204);
+  }
+
+  @Test
+  void the_pages_of_an_owners_keys_have_no_gaps_where_admins_keys_are() {
+    String owner = api.key("paged", "owner");
+    for (int i = 0; i < 6; i++) {
+      api.key("paged", i % 2 == 0 ? "admin" : "viewer");
+    }
+
+    List<String> roles = new ArrayList<>();
+    String cursor = "";
+    do {
+      JsonNode page =
+          api.request("GET", "/v1/keys?limit=1" + cursor).as(owner).send().expect(200).json();
+      page.get("items").forEach(item -> roles.add(item.get("role").asString()));
+      JsonNode next = page.get("nextCursor");
+      cursor = next.isNull() ? "" : "&cursor=" + next.asString();
+    } while (!cursor.isEmpty());
+
+    assertThat(roles).containsExactlyInAnyOrder("owner", "viewer", "viewer", "viewer");
+  }
+
+  private static TestApi.Reply post(String key, String path, String idempotencyKey, String body) {
+    return api.request("POST", path)
+        .as(key)
+        .header("Idempotency-Key", idempotencyKey)
+        .json(body)
+        .send();
+  }
+
+  @Test
+  void a_kept_answer_is_for_those_who_may_touch_the_same_types() {
+    String owner = api.key("kept", "owner");
+    String limited = api.key("kept", "producer", "mine");
+    String task = "{\"type\":\"theirs\",\"payload\":\"confidential\"}";
+    String tasks = "{\"tasks\":[" + task + "]}";
+
+    for (String[] call :
+        List.of(
+            new String[] {"/v1/tasks", task},
+            new String[] {"/v1/tasks/batch", tasks},
+            new String[] {"/v1/tasks/cancel", "{\"type\":\"theirs\",\"key\":\"k\"}"})) {
+      String first = post(owner, call[0], call[0], call[1]).expect2xx();
+      TestApi.Reply others = post(limited, call[0], call[0], call[1]);
+
+      assertThat(others.status()).as(call[0]).isIn(403, 422);
+      assertThat(others.body()).doesNotContain("confidential", "ids");
+      assertThat(post(owner, call[0], call[0], call[1]).body()).isEqualTo(first);
+    }
+  }
+
+  @Test
+  void a_key_that_was_rotated_still_gets_its_repeat() {
+    String before = api.key("rotated", "producer", "b", "a");
+    String after = api.key("rotated", "producer", "a", "b");
+    String body = "{\"type\":\"a\"}";
+    String first = post(before, "/v1/tasks", "r1", body).expect2xx();
+
+    assertThat(post(after, "/v1/tasks", "r1", body).expect2xx()).isEqualTo(first);
+
+    String all = post(api.key("rotated", "owner"), "/v1/tasks", "r2", body).expect2xx();
+    assertThat(post(api.key("rotated", "owner"), "/v1/tasks", "r2", body).expect2xx())
+        .isEqualTo(all);
+  }
+}
