@@ -1,7 +1,5 @@
 package carillon.api;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -98,11 +96,10 @@ final class Endpoints {
   }
 
   private static String decode(String part) {
-    try {
-      // In a path, unlike in a query, a plus is a plus.
-      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded correctly");
+    String text = PercentText.ofPath(part);
+    if (text == null) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
     }
+    return text;
   }
 }

@@ -3,8 +3,6 @@ package carillon.api;
 import carillon.model.Echo;
 import carillon.model.KeyText;
 import carillon.model.TaskState;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
@@ -77,12 +75,13 @@ final class Query {
   }
 
   private static String decode(String part) {
-    try {
-      return URLDecoder.decode(part, StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException e) {
+    String text = PercentText.ofQuery(part);
+    if (text == null) {
       throw new ApiException(
-          ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded correctly");
+          ErrorCode.INVALID_PARAMETER,
+          "the query string has " + Echo.of(part) + ", which is not percent-encoded UTF-8");
     }
+    return text;
   }
 
   /**
