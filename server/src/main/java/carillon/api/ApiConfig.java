@@ -17,6 +17,7 @@ import javax.crypto.SecretKey;
  * @param databaseRequests requests that use the database at once; no more than the pool has
  *     connections
  * @param stopGrace how long running requests may finish when stopped. Default 5 s.
+ * @param maxConnectionsPerAddress how many connections one client address may have. Default 1,024.
  * @param brokers the clusters that the operator has registered. Default none.
  * @param version of this program, for people
  */
@@ -28,6 +29,7 @@ public record ApiConfig(
     SecretKey secret,
     int databaseRequests,
     Duration stopGrace,
+    int maxConnectionsPerAddress,
     Set<BrokerName> brokers,
     String version) {
 

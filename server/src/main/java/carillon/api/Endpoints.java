@@ -96,11 +96,10 @@ final class Endpoints {
   }
 
   private static String decode(String part) {
-    try {
-      // In a path, unlike in a query, a plus is a plus.
-      return PercentText.decode(part.replace("+", "%2B"));
-    } catch (IllegalArgumentException e) {
+    String text = PercentText.ofPath(part);
+    if (text == null) {
       throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
     }
+    return text;
   }
 }

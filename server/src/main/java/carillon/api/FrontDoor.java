@@ -58,27 +58,17 @@ final class FrontDoor implements Handler, DirectHandler {
   private static final HeaderName IDEMPOTENCY_KEY = HeaderNames.create("Idempotency-Key");
   private static final HeaderName TENANT_NAME = HeaderNames.create("Carillon-Tenant");
 
-  /** Read and thrown away after an early refusal, so that a client still sending hears of it. */
-  private static final int DRAINED_BYTES = 4 << 20;
-
   private final Endpoints endpoints;
   private final Auth auth;
   private final MeterRegistry metrics;
   private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
-  private final SlowClients slowClients;
   private final BodyMemory memory = new BodyMemory();
   private final HttpDate date;
 
-  FrontDoor(
-      Endpoints endpoints,
-      Auth auth,
-      MeterRegistry metrics,
-      SlowClients slowClients,
-      InstantSource clock) {
+  FrontDoor(Endpoints endpoints, Auth auth, MeterRegistry metrics, InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
     this.metrics = metrics;
-    this.slowClients = slowClients;
     this.date = new HttpDate(clock);
   }
 
@@ -90,51 +80,65 @@ final class FrontDoor implements Handler, DirectHandler {
   private static final class Progress {
     private final String requestId = newRequestId();
     private final long startedAt = System.nanoTime();
+    private final ClientConnection.Peer peer;
+    private final BodyStream body;
     private String route = "none";
     private boolean closes;
-    private boolean drains;
+
+    private Progress(ServerRequest request) {
+      this.peer = ClientConnection.Peer.of(request);
+      this.body = new BodyStream(request, peer.connection(), hasBody(request.headers()));
+      this.closes = peer.framing().wantsClose() || peer.connection().isReserved();
+    }
+
+    private static boolean hasBody(ServerRequestHeaders headers) {
+      return headers.contains(HeaderNames.TRANSFER_ENCODING) || contentLength(headers) > 0;
+    }
+
+    /**
+     * Whether nothing more is read from this connection once the answer is sent. Where a body was
+     * not read to its end, the next byte is not the next request.
+     */
+    private boolean closes() {
+      return closes || !body.isAtEnd();
+    }
   }
 
   @Override
   public void handle(ServerRequest request, ServerResponse response) {
-    Progress progress = new Progress();
-    SlowClients.Connection connection = slowClients.of(request.remotePeer().address());
+    Progress progress = new Progress(request);
+    progress.peer.connection().asked();
+    boolean closes = true; // also if the answer cannot be sent
     try {
       Answer answer = answer(request, progress);
-      connection.waits();
+      closes = progress.closes() || answer.live() != null;
       if (answer.live() != null) {
         count(request, progress, answer.status()); // how long somebody watches is nobody's delay
         try (Answer.Live _ = answer.live()) {
-          send(request, answer, progress, connection, response);
+          send(request, answer, progress, response);
         }
         return;
       }
-      send(request, answer, progress, connection, response);
+      send(request, answer, progress, response);
       count(request, progress, answer.status());
-      if (progress.drains) {
-        drain(request);
-      } else if (wantsClose(request) || answer.status() == ErrorCode.REQUEST_TIMEOUT.status()) {
-        // Left to itself the server would wait for more: of this body, or of the next request.
-        connection.drop();
-      }
     } finally {
-      connection.waits();
+      progress.peer.framing().answered(closes);
     }
-  }
-
-  private static boolean wantsClose(ServerRequest request) {
-    return all(request.headers(), HeaderNames.CONNECTION).stream()
-        .anyMatch(value -> value.equalsIgnoreCase("close"));
   }
 
   private Answer answer(ServerRequest request, Progress progress) {
     try {
-      return route(request, progress);
+      Answer answer = route(request, progress);
+      if (answer.live() != null && progress.peer.framing().isHttp10()) {
+        answer.live().close();
+        throw new ApiException(
+            ErrorCode.HTTP_VERSION_NOT_SUPPORTED, "streams need HTTP/1.1: HTTP/1.0 has no chunks");
+      }
+      return answer;
     } catch (ApiException e) {
-      progress.closes = e.closes();
-      progress.drains =
-          e.closes() && e.code() != ErrorCode.BAD_REQUEST && e.code() != ErrorCode.REQUEST_TIMEOUT;
-      return Problem.answer(e, progress.requestId);
+      progress.closes |= e.closes();
+      RequestException fault = progress.body.fault();
+      return Problem.answer(fault == null ? e : transportProblem(fault), progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
     } catch (InterruptedException e) {
@@ -143,7 +147,7 @@ final class FrontDoor implements Handler, DirectHandler {
     } catch (RequestException e) {
       // The server found, while the body was read, that it is not HTTP.
       progress.closes = true;
-      return Problem.answer(transportProblem(e.status(), request.headers()), progress.requestId);
+      return Problem.answer(transportProblem(e), progress.requestId);
     } catch (RuntimeException | Error e) {
       LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
       return Problem.answer(
@@ -153,16 +157,20 @@ final class FrontDoor implements Handler, DirectHandler {
 
   private Answer route(ServerRequest request, Progress progress) throws InterruptedException {
     ServerRequestHeaders headers = request.headers();
-    refuseBadFraming(headers);
-    refuseTooManyHeaders(headers);
     String path = request.prologue().uriPath().rawPath();
+    if (PercentText.ofPath(path) == null) {
+      throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
+    }
     String method = request.prologue().method().text();
     // Whatever can be read can be asked about.
     Endpoints.Match match = endpoints.match(method.equals(HEAD) ? "GET" : method, path);
     Endpoint endpoint = match.endpoint();
     progress.route = endpoint.path();
+    if (progress.peer.connection().isReserved() && !isAboutTheNode(path)) {
+      throw new ApiException(ErrorCode.OVERLOADED, "too many connections").with("Retry-After", "1");
+    }
     Query query = Query.parse(request.prologue().query().rawValue());
-    RequestBody body = body(request);
+    RequestBody body = body(request, progress.body);
     List<String> authorization = all(headers, HeaderNames.AUTHORIZATION);
     List<String> tenant = all(headers, TENANT_NAME);
     Supplier<Caller> callerNow = () -> auth.caller(endpoint.permission(), authorization, tenant);
@@ -185,59 +193,28 @@ final class FrontDoor implements Handler, DirectHandler {
     }
   }
 
-  /** Where two readers could disagree on where a request ends, nothing after it can be trusted. */
-  private static void refuseBadFraming(ServerRequestHeaders headers) {
-    List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
-    List<String> encodings = all(headers, HeaderNames.TRANSFER_ENCODING);
-    boolean badLength =
-        lengths.size() > 1 || (lengths.size() == 1 && !isLength(lengths.getFirst()));
-    boolean badEncoding =
-        encodings.size() > 1
-            || (encodings.size() == 1 && !encodings.getFirst().equalsIgnoreCase("chunked"));
-    if (badLength || badEncoding || (!lengths.isEmpty() && !encodings.isEmpty())) {
-      throw new ApiException(
-              ErrorCode.BAD_REQUEST, "Content-Length and Transfer-Encoding contradict each other")
-          .closing();
-    }
+  /** What must be answered however busy the node is. */
+  private static boolean isAboutTheNode(String path) {
+    return path.startsWith("/health/") || path.equals("/metrics");
   }
 
-  private static boolean isLength(String text) {
-    boolean digits = !text.isEmpty() && text.length() <= 18;
-    for (int i = 0; digits && i < text.length(); i++) {
-      digits = text.charAt(i) >= '0' && text.charAt(i) <= '9';
-    }
-    return digits;
-  }
-
-  /** The server's own limit is higher, because its answer does not say what was wrong. */
-  private static void refuseTooManyHeaders(ServerRequestHeaders headers) {
-    int bytes = 0;
-    int count = 0;
-    for (Header header : headers) {
-      for (String value : header.allValues()) {
-        bytes += header.name().length() + value.length() + ": \r\n".length();
-        count++;
-      }
-    }
-    if (bytes > Limits.HEADER_BYTES || count > Limits.HEADERS) {
-      throw new ApiException(ErrorCode.HEADERS_TOO_LARGE, ErrorCode.HEADERS_TOO_LARGE.meaning())
-          .closing();
-    }
-  }
-
-  private static RequestBody body(ServerRequest request) {
+  private static RequestBody body(ServerRequest request, BodyStream stream) {
     ServerRequestHeaders headers = request.headers();
-    boolean chunked = headers.contains(HeaderNames.TRANSFER_ENCODING);
-    List<String> lengths = all(headers, HeaderNames.CONTENT_LENGTH);
-    long length = lengths.isEmpty() ? -1 : Long.parseLong(lengths.getFirst());
     RequestBody.Head head =
         new RequestBody.Head(
-            chunked || length > 0,
-            length,
+            !stream.isAtEnd(),
+            contentLength(headers),
             headers.contains(IDEMPOTENCY_KEY),
             headers.first(HeaderNames.CONTENT_TYPE).orElse(null),
             headers.first(HeaderNames.CONTENT_ENCODING).orElse(null));
-    return new RequestBody(head, () -> request.content().inputStream());
+    return new RequestBody(head, stream::within);
+  }
+
+  /** In bytes; -1 if there is none. {@link RequestFraming} has made sure that it is a number. */
+  private static long contentLength(ServerRequestHeaders headers) {
+    return headers.contains(HeaderNames.CONTENT_LENGTH)
+        ? Long.parseLong(headers.get(HeaderNames.CONTENT_LENGTH).get())
+        : -1;
   }
 
   private static List<String> all(ServerRequestHeaders headers, HeaderName name) {
@@ -259,15 +236,11 @@ final class FrontDoor implements Handler, DirectHandler {
   }
 
   private void send(
-      ServerRequest request,
-      Answer answer,
-      Progress progress,
-      SlowClients.Connection connection,
-      ServerResponse response) {
+      ServerRequest request, Answer answer, Progress progress, ServerResponse response) {
     ServerResponseHeaders headers = response.headers();
     setCommon(headers, progress.requestId);
     answer.headers().forEach((name, value) -> headers.set(HeaderNames.create(name), value));
-    if (progress.closes) {
+    if (progress.closes() || answer.live() != null) {
       headers.set(HeaderValues.CONNECTION_CLOSE);
     }
     response.status(Status.create(answer.status()));
@@ -280,8 +253,7 @@ final class FrontDoor implements Handler, DirectHandler {
     }
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     if (live != null) {
-      headers.set(HeaderValues.CONNECTION_CLOSE);
-      stream(connection, live, response);
+      stream(progress.peer.connection(), live, response);
     } else if (written != null) {
       written.to(response);
     } else {
@@ -290,8 +262,8 @@ final class FrontDoor implements Handler, DirectHandler {
   }
 
   private static void stream(
-      SlowClients.Connection connection, Answer.Live live, ServerResponse response) {
-    try (OutputStream out = connection.watching(response.outputStream())) {
+      ClientConnection connection, Answer.Live live, ServerResponse response) {
+    try (OutputStream out = response.outputStream()) {
       live.writeTo(out);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -334,18 +306,6 @@ final class FrontDoor implements Handler, DirectHandler {
         metrics.timer("carillon.api.request", "route", key.route()));
   }
 
-  private static void drain(ServerRequest request) {
-    if (request.headers().contains(HeaderNames.EXPECT)) {
-      return; // reading would ask the client to go on
-    }
-    try {
-      request.content().inputStream().skip(DRAINED_BYTES);
-    } catch (IOException | RuntimeException e) {
-      // Gone, or not HTTP: the connection is closed anyway.
-      LOG.debug("request body not drained: {}", Echo.of(String.valueOf(e.getMessage())));
-    }
-  }
-
   /** Answers what the server refuses before it becomes a request. */
   @Override
   public TransportResponse handle(
@@ -355,7 +315,9 @@ final class FrontDoor implements Handler, DirectHandler {
       ServerResponseHeaders headers,
       @Nullable String message) {
     String requestId = newRequestId();
-    Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
+    // A message of type OTHER is ours, and may be shown.
+    String detail = type == EventType.OTHER ? message : null;
+    Answer answer = Problem.answer(transportProblem(status, detail, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     metrics
@@ -375,9 +337,16 @@ final class FrontDoor implements Handler, DirectHandler {
         .build();
   }
 
-  private static ApiException transportProblem(Status status, ServerRequestHeaders headers) {
+  private static ApiException transportProblem(RequestException e) {
+    String detail = e.eventType() == EventType.OTHER ? e.getMessage() : null;
+    return transportProblem(e.status(), detail, ServerRequestHeaders.create());
+  }
+
+  private static ApiException transportProblem(
+      Status status, @Nullable String detail, ServerRequestHeaders headers) {
     ErrorCode code =
         switch (status.code()) {
+          case 408 -> ErrorCode.REQUEST_TIMEOUT;
           case 413 -> ErrorCode.BODY_TOO_LARGE;
           case 414 -> ErrorCode.URI_TOO_LONG;
           case 431 -> ErrorCode.HEADERS_TOO_LARGE;
@@ -390,7 +359,7 @@ final class FrontDoor implements Handler, DirectHandler {
                   ? ErrorCode.ENCODING_NOT_SUPPORTED
                   : ErrorCode.BAD_REQUEST;
         };
-    return new ApiException(code, code.meaning());
+    return new ApiException(code, detail == null ? code.meaning() : detail);
   }
 
   private static String newRequestId() {

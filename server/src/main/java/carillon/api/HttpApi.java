@@ -4,10 +4,12 @@ import carillon.model.BrokerTargetRules;
 import carillon.model.HttpTargetRules;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.encoding.ContentEncodingContext;
+import io.helidon.webserver.ErrorHandling;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.DirectHandlers;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http1.Http1Config;
+import io.helidon.webserver.http1.Http1ConnectionSelector;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -22,7 +24,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** The HTTP server: every limit set, every endpoint in place, from start to close. */
 public final class HttpApi implements AutoCloseable {
 
-  private static final int MAX_CONNECTIONS = 8192;
+  /** From all addresses. */
+  public static final int MAX_CONNECTIONS = 8192;
+
+  /** Beyond these, for health checks while all others are busy. */
+  private static final int RESERVE = 64;
 
   private final WebServer server;
   private final SlowClients slowClients;
@@ -63,7 +69,11 @@ public final class HttpApi implements AutoCloseable {
       InstantSource clock) {
     refuseTakenPort(config.bind(), config.port());
     Shared shared = Shared.of(stores, config.databaseRequests(), clock);
-    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE);
+    SlowClients slowClients =
+        new SlowClients(
+            SlowClients.PATIENCE,
+            new SlowClients.Most(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE),
+            metrics);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
@@ -72,7 +82,6 @@ public final class HttpApi implements AutoCloseable {
             endpoints(config, stores, shared, targetRules, health, metrics, clock),
             new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database()),
             metrics,
-            slowClients,
             clock);
     WebServer server = server(config, door, slowClients).start();
     shared.broadcast().start();
@@ -142,23 +151,31 @@ public final class HttpApi implements AutoCloseable {
     return WebServer.builder()
         .host(config.bind())
         .port(config.port())
-        .useNio(false) // only streams know read timeouts
+        .useNio(false)
         .shutdownHook(false)
         .shutdownGracePeriod(config.stopGrace())
-        .maxTcpConnections(MAX_CONNECTIONS)
+        .maxTcpConnections(-1) // the server would stop to accept; SlowClients makes room
         .maxPayloadSize(Limits.BATCH_BYTES)
         .connectionOptions(slowClients)
         .contentEncoding(
             ContentEncodingContext.builder().contentEncodingsDiscoverServices(false).build())
-        .addProtocol(
-            Http1Config.builder()
-                .maxPrologueLength(Limits.REQUEST_LINE_BYTES)
-                .maxHeadersSize(8 * Limits.HEADER_BYTES)
-                .validateRequestHeaders(true)
-                .addReceiveListener(slowClients)
-                .build())
+        .protocolsDiscoverServices(false)
+        .addConnectionSelector(new FramedHttp(http1(), slowClients))
+        .errorHandling(ErrorHandling.builder().includeEntity(true).build())
         .directHandlers(directHandlers(door))
         .routing(HttpRouting.builder().any(door))
+        .build();
+  }
+
+  private static Http1ConnectionSelector http1() {
+    return Http1ConnectionSelector.builder()
+        .config(
+            Http1Config.builder()
+                // RequestFraming has limits of its own, and says what was wrong.
+                .maxPrologueLength(2 * Limits.REQUEST_LINE_BYTES)
+                .maxHeadersSize(2 * Limits.HEADER_BYTES)
+                .validateRequestHeaders(true)
+                .build())
         .build();
   }
 

@@ -75,12 +75,13 @@ final class Query {
   }
 
   private static String decode(String part) {
-    try {
-      return PercentText.decode(part);
-    } catch (IllegalArgumentException e) {
+    String text = PercentText.ofQuery(part);
+    if (text == null) {
       throw new ApiException(
-          ErrorCode.INVALID_PARAMETER, "the query string is not percent-encoded UTF-8");
+          ErrorCode.INVALID_PARAMETER,
+          "the query string has " + Echo.of(part) + ", which is not percent-encoded UTF-8");
     }
+    return text;
   }
 
   /**

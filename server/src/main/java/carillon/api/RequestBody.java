@@ -9,7 +9,7 @@ import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The body of a request: read once, never past its limit, never for ever. */
@@ -20,7 +20,7 @@ final class RequestBody {
 
   private static final int CHUNK = 64 << 10;
 
-  private final Supplier<InputStream> stream;
+  private final Function<Duration, InputStream> stream;
   private final Head head;
   private final @Nullable MessageDigest digest;
   private byte @Nullable [] hash;
@@ -38,7 +38,7 @@ final class RequestBody {
       @Nullable String contentType,
       @Nullable String contentEncoding) {}
 
-  RequestBody(Head head, Supplier<InputStream> stream) {
+  RequestBody(Head head, Function<Duration, InputStream> stream) {
     this.head = head;
     this.stream = stream;
     this.digest = head.repeatable() ? KeyText.sha256() : null;
@@ -146,7 +146,7 @@ final class RequestBody {
     if (head.length() > maxBytes) {
       throw tooLarge(maxBytes);
     }
-    return new Bounded(stream.get(), maxBytes, System.nanoTime() + atMost.toNanos());
+    return new Bounded(stream.apply(atMost), maxBytes, System.nanoTime() + atMost.toNanos());
   }
 
   private static ApiException tooLarge(int maxBytes) {

@@ -65,8 +65,9 @@ public record Config(
    *
    * @param bind address to listen on. Default 127.0.0.1.
    * @param port 0 picks a free one. Default 8080.
+   * @param maxConnectionsPerAddress connections that one client address may have. Default 1024.
    */
-  public record Http(String bind, int port) {}
+  public record Http(String bind, int port, int maxConnectionsPerAddress) {}
 
   /**
    * Where the tasks are kept.

@@ -1,5 +1,6 @@
 package carillon.app;
 
+import carillon.api.HttpApi;
 import carillon.app.cli.CommandFailed;
 import carillon.app.cli.Text;
 import carillon.model.AddressRules;
@@ -242,7 +243,11 @@ final class ConfigLoader {
             dataDir),
         new Config.Http(
             required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
-            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535))),
+            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535)),
+            required(
+                Setting.MAX_CONNECTIONS_PER_ADDRESS,
+                "a number from 1 to 8192",
+                between(1, HttpApi.MAX_CONNECTIONS))),
         new Config.Database(
             url,
             required(Setting.POOL_SIZE, "a number from 2 to 1000", between(2, 1_000)),

@@ -10,6 +10,12 @@ import org.jspecify.annotations.Nullable;
 enum Setting {
   PORT("port", "8080", "PORT", "API, dashboard and metrics; 0 picks a free one and prints it"),
   BIND("bind", "127.0.0.1", "ADDRESS", "address to listen on"),
+  MAX_CONNECTIONS_PER_ADDRESS(
+      "max-connections-per-address",
+      "1024",
+      "N",
+      "connections that one client address may have, of 8192 in all; raise it if a proxy in front"
+          + " brings all clients"),
   DATABASE_URL(
       "database-url",
       null,

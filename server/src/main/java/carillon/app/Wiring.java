@@ -433,6 +433,7 @@ final class Wiring {
         new SecretKeySpec(catalog.secret(), "HmacSHA256"),
         connections,
         Duration.ofSeconds(5),
+        config.http().maxConnectionsPerAddress(),
         brokers,
         Main.version());
   }

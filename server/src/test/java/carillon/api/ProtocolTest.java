@@ -99,17 +99,89 @@ class ProtocolTest {
     assertThat(answer).contains("\"code\":\"" + code + "\"").contains("application/problem+json");
   }
 
-  /** The server closes these before any hook of ours sees them. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"GET /v1/tasks HTTP/1.1\nHost: x\n\n", "GET /v1/tasks\r\n\r\n", "HELLO\r\n\r\n"})
+  void what_is_not_http_at_all_is_refused(String text) throws IOException {
+    assertThat(exchange(text))
+        .startsWith("HTTP/1.1 400")
+        .containsOnlyOnce("HTTP/1.1 ")
+        .contains("Connection: close")
+        .contains("application/problem+json");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"GET / HTTP/9.9\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"})
+  void another_version_of_http_is_refused(String text) throws IOException {
+    assertThat(exchange(text))
+        .startsWith("HTTP/1.1 505")
+        .containsOnlyOnce("HTTP/1.1 505")
+        .contains("\"code\":\"http_version_not_supported\"");
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "GET /v1/tasks HTTP/1.1\nHost: x\n\n",
-        "GET /v1/tasks\r\n\r\n",
-        "HELLO\r\n\r\n",
-        "GET / HTTP/9.9\r\nHost: x\r\n\r\n"
+        "GET /health/live HTTP/1.0\r\n\r\n",
+        "GET /health/ready HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n",
+        "HEAD /health/live HTTP/1.0\r\nUser-Agent: check\r\n\r\n",
+        "GET /metrics HTTP/1.0\r\nExpect: 100-continue\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n",
+        "\r\nGET /ui/docs.css HTTP/1.0\r\n\r\n"
       })
-  void what_is_not_http_1_1_at_all_is_closed_without_a_word(String text) throws IOException {
-    assertThat(exchange(text)).isEmpty();
+  void a_request_of_http_1_0_is_answered_and_the_connection_closed(String text) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+      socket.setSoTimeout(7_000); // less than an idle connection has
+
+      assertThat(readAll(socket))
+          .startsWith("HTTP/1.1 200")
+          .containsOnlyOnce("HTTP/1.1 ")
+          .contains("Connection: close\r\n")
+          .doesNotContain("Transfer-Encoding");
+    }
+  }
+
+  @Test
+  void a_body_of_http_1_0_is_read_by_its_length_and_a_chunked_one_refused() throws IOException {
+    String head = "POST /v1/tasks HTTP/1.0\r\nExpect: 100-continue\r\n" + AUTH + JSON;
+
+    assertThat(exchange(head + "Content-Length: 1\r\n\r\n["))
+        .startsWith("HTTP/1.1 400")
+        .contains("invalid_json");
+    assertThat(exchange(head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("bad_request");
+  }
+
+  @Test
+  void a_stream_needs_http_1_1() throws IOException {
+    assertThat(exchange("GET /v1/events HTTP/1.0\r\n" + AUTH + "\r\n"))
+        .startsWith("HTTP/1.1 505")
+        .contains("http_version_not_supported");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/v1/tasks?key=%ff",
+        "/v1/tasks?key=%c3%28",
+        "/v1/tasks?key=%ed%a0%80",
+        "/v1/tasks?key=%c0%80",
+        "/v1/tasks?%ff=a",
+        "/v1/tasks?key=a%",
+        "/v1/tasks?key=a%4",
+        "/v1/tasks?key=%zz",
+        "/v1/tasks/%ff",
+        "/v1/types/a%e2%82",
+        "/v1/types/a%zz",
+        "/nothing/%ff",
+        "/v1/tasks/%"
+      })
+  void a_url_that_is_not_percent_encoded_utf_8_is_refused(String url) throws IOException {
+    assertThat(exchange("GET " + url + " HTTP/1.1\r\nHost: x\r\n" + AUTH + "\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("application/problem+json");
   }
 
   @Test
@@ -162,6 +234,26 @@ class ProtocolTest {
     assertThat(exchange(head + "-5\r\n{}\r\n0\r\n\r\n"))
         .startsWith("HTTP/1.1 400")
         .contains("bad_request");
+    assertThat(exchange(head + "2\r\n{}XX0\r\n\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("a chunk does not end with CR LF");
+    assertThat(exchange(head + "2\r\n{}\r\n0\r\n: x\r\n\r\n"))
+        .startsWith("HTTP/1.1 400")
+        .contains("a trailer line");
+  }
+
+  @Test
+  void chunk_extensions_and_trailers_are_skipped() throws IOException {
+    String answer =
+        exchange(
+            "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n"
+                + AUTH
+                + JSON
+                + "Transfer-Encoding: chunked\r\n\r\n"
+                + "1;name=\"a;b\"\r\n[\r\n001\r\nx\r\n0;x\r\nX-Sum: 1\r\n\r\n"
+                + "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n");
+
+    assertThat(answer).startsWith("HTTP/1.1 400").contains("invalid_json", "HTTP/1.1 200");
   }
 
   @Test

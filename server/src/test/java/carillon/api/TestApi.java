@@ -108,6 +108,7 @@ final class TestApi implements AutoCloseable {
         new SecretKeySpec(new byte[32], "HmacSHA256"),
         databaseRequests,
         Duration.ofSeconds(2),
+        1024,
         brokers,
         "test");
   }

@@ -86,7 +86,7 @@ class ConfigLoaderTest {
                     Set.of(Config.Role.API, Config.Role.ENGINE),
                     Duration.ofSeconds(10),
                     directory.resolve("data")),
-                new Config.Http("127.0.0.1", 8080),
+                new Config.Http("127.0.0.1", 8080, 1024),
                 new Config.Database(null, 21, Pooler.NONE),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),

@@ -1,0 +1,323 @@
+package carillon.api;
+
+import io.helidon.common.socket.PeerInfo;
+import io.helidon.webserver.http.ServerRequest;
+import java.io.IOException;
+import java.net.SocketAddress;
+import java.nio.channels.SocketChannel;
+import java.security.Principal;
+import java.security.cert.Certificate;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection of a client: what is being waited for on it and since when. Its own thread writes
+ * that down, which costs one volatile write for each read and each write; {@link SlowClients} looks
+ * at it from time to time. A socket timeout would cost a timer for each read instead.
+ */
+final class ClientConnection {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+
+  /** Bodies from this size on must keep up {@link #MIN_RATE}; smaller ones have their deadline. */
+  static final int LARGE_BODY = 64 << 10;
+
+  /**
+   * Bytes a second that a large body must bring in each window. A modem is faster; slower is only a
+   * client that holds memory and a connection on purpose, or one whose upload would not end before
+   * its deadline anyway.
+   */
+  static final int MIN_RATE = 8 << 10;
+
+  private static final long NEVER = Long.MIN_VALUE;
+
+  /** What is being waited for. */
+  enum Wait {
+    NEXT_REQUEST,
+    HEAD,
+    BODY,
+    /** The client takes the answer. */
+    ANSWER,
+    /** The client stops sending what nobody reads, after it got its answer. */
+    LINGER
+  }
+
+  /** Why a connection was closed by us, or its client not listened to any longer. */
+  enum Drop {
+    IDLE,
+    SLOW_HEAD,
+    STALLED_BODY,
+    SLOW_BODY,
+    BODY_DEADLINE,
+    SLOW_READER,
+    /** Closed in favour of a new connection, because it was idle and there were too many. */
+    MADE_ROOM,
+    /** Refused: too many from its address, and none of them idle. */
+    ADDRESS_LIMIT,
+    /** Refused: too many in all, and none of them idle. */
+    CONNECTION_LIMIT;
+
+    String label() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final SocketChannel channel;
+  private final Object key;
+  private final Object origin;
+  private final boolean reserved;
+
+  // Written before waitingSince, and so seen by whoever reads it after that.
+  private Wait wait = Wait.NEXT_REQUEST;
+  private boolean hasAsked;
+  private long bodyWaited;
+  private long bodyBytes;
+  private long bodyLength;
+  private int bodies;
+
+  /** Since when it is the client's turn; NEVER while it is ours. */
+  private volatile long waitingSince = System.nanoTime();
+
+  private volatile long bodyDeadline = NEVER;
+  private volatile @Nullable Drop cut;
+
+  // Of the connection's thread alone.
+  private long headSince;
+  private long bodyReadAt;
+
+  // Of the sweeper alone.
+  private int window;
+  private long windowWaited;
+  private long windowBytes;
+
+  /**
+   * @param key under which it is found
+   * @param origin what connections from one place have in common
+   * @param reserved it is one too many, and only gets answers about the node itself
+   */
+  ClientConnection(SocketChannel channel, Object key, Object origin, boolean reserved) {
+    this.channel = channel;
+    this.key = key;
+    this.origin = origin;
+    this.reserved = reserved;
+  }
+
+  /** A connection as the server knows it: the other end of the socket. */
+  record Peer(ClientConnection connection, RequestFraming framing, PeerInfo info)
+      implements PeerInfo {
+
+    static Peer of(ServerRequest request) {
+      return (Peer) request.remotePeer();
+    }
+
+    @Override
+    public SocketAddress address() {
+      return info.address();
+    }
+
+    @Override
+    public String host() {
+      return info.host();
+    }
+
+    @Override
+    public int port() {
+      return info.port();
+    }
+
+    @Override
+    public Optional<Principal> tlsPrincipal() {
+      return info.tlsPrincipal();
+    }
+
+    @Override
+    public Optional<Certificate[]> tlsCertificates() {
+      return info.tlsCertificates();
+    }
+  }
+
+  Object key() {
+    return key;
+  }
+
+  Object origin() {
+    return origin;
+  }
+
+  boolean isReserved() {
+    return reserved;
+  }
+
+  /** From now on it is the client's turn. */
+  void waits(Wait next) {
+    long now = System.nanoTime();
+    if (next == Wait.HEAD && wait == Wait.HEAD) {
+      now = headSince; // for all of it, not for each byte
+    } else if (next == Wait.HEAD) {
+      headSince = now;
+    } else if (next == Wait.BODY) {
+      bodyReadAt = now;
+    }
+    wait = next;
+    waitingSince = now;
+  }
+
+  /** From now on it is our turn. */
+  void works() {
+    waitingSince = NEVER;
+  }
+
+  /**
+   * Counts what has arrived of a body.
+   *
+   * @param bytes 0 at the end of the connection
+   */
+  void arrived(int bytes) {
+    bodyBytes += bytes;
+    bodyWaited += System.nanoTime() - bodyReadAt;
+  }
+
+  /**
+   * A request has come whose body follows.
+   *
+   * @param length -1 if it is not known in advance
+   */
+  void bodyStarts(long length) {
+    bodyWaited = 0;
+    bodyBytes = 0;
+    bodyLength = length;
+    bodyDeadline = NEVER;
+    bodies++;
+  }
+
+  /** The body must be there by then, by {@link System#nanoTime}. */
+  void bodyUntil(long deadline) {
+    bodyDeadline = deadline;
+  }
+
+  void asked() {
+    hasAsked = true;
+  }
+
+  /** Closes it, whatever it is doing. */
+  void drop() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      LOG.debug("a connection closed with an error", e);
+    }
+  }
+
+  /** Ends what the client sends, so that it can still be told why. */
+  private void cut(Drop reason) {
+    cut = reason;
+    try {
+      channel.shutdownInput();
+    } catch (IOException e) {
+      LOG.debug("a connection closed while it was cut off", e);
+    }
+  }
+
+  /** Tells the client that nothing more comes. */
+  void endOutput() throws IOException {
+    channel.shutdownOutput();
+  }
+
+  boolean isCut() {
+    return cut != null;
+  }
+
+  boolean isOpen() {
+    return channel.isOpen();
+  }
+
+  /** Since when it has been idle, which HTTP allows to close at any time; null if it is not. */
+  @Nullable Long idleSince() {
+    long since = waitingSince;
+    return since == NEVER || wait != Wait.NEXT_REQUEST ? null : since;
+  }
+
+  /** Since when nothing of its request has been answered; null if it is being answered. */
+  @Nullable Long waitingSince() {
+    long since = waitingSince;
+    return since == NEVER ? null : since;
+  }
+
+  /** Whether it has sent a request. */
+  boolean hasAsked() {
+    return hasAsked;
+  }
+
+  /**
+   * Closes it or cuts it off if its client is too slow.
+   *
+   * @return why; null if it is not
+   */
+  @Nullable Drop sweep(long now, Duration patience) {
+    long since = waitingSince;
+    if (since == NEVER || cut != null) {
+      return null;
+    }
+    boolean isLate = now - since > patience.toNanos();
+    switch (wait) {
+      case NEXT_REQUEST -> {
+        return isLate ? dropped(Drop.IDLE) : null;
+      }
+      case HEAD -> {
+        return isLate ? cutOff(Drop.SLOW_HEAD) : null;
+      }
+      case ANSWER -> {
+        return isLate ? dropped(Drop.SLOW_READER) : null;
+      }
+      case LINGER -> {
+        if (now - since > patience.toNanos() / 4) {
+          drop(); // it has its answer
+        }
+        return null;
+      }
+      default -> {
+        if (isLate) {
+          return cutOff(Drop.STALLED_BODY);
+        }
+        long deadline = bodyDeadline;
+        if (deadline != NEVER && now - deadline > 0) {
+          return cutOff(Drop.BODY_DEADLINE);
+        }
+        return isBelowRate(now - since, patience) ? cutOff(Drop.SLOW_BODY) : null;
+      }
+    }
+  }
+
+  private Drop dropped(Drop reason) {
+    drop();
+    return reason;
+  }
+
+  private Drop cutOff(Drop reason) {
+    cut(reason);
+    return reason;
+  }
+
+  /** Counts only the time that we waited for the client, not the time it waited for us. */
+  private boolean isBelowRate(long waitedNow, Duration patience) {
+    long waited = bodyWaited + waitedNow;
+    if (window != bodies) {
+      window = bodies;
+      windowWaited = 0;
+      windowBytes = 0;
+    }
+    if (waited - windowWaited < patience.toNanos()) {
+      return false;
+    }
+    long expected = (waited - windowWaited) / 1_000_000 * MIN_RATE / 1_000;
+    boolean isLarge = bodyLength > LARGE_BODY || bodyBytes > LARGE_BODY;
+    boolean isSlow = isLarge && bodyBytes - windowBytes < expected;
+    windowWaited = waited;
+    windowBytes = bodyBytes;
+    return isSlow;
+  }
+}
