@@ -66,7 +66,7 @@ final class FrontDoor implements Handler, DirectHandler {
   private final MeterRegistry metrics;
   private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
   private final SlowClients slowClients;
-  private final BodyMemory memory = new BodyMemory();
+  private final BodyMemory memory;
   private final HttpDate date;
 
   FrontDoor(
@@ -78,6 +78,7 @@ final class FrontDoor implements Handler, DirectHandler {
     this.endpoints = endpoints;
     this.auth = auth;
     this.metrics = metrics;
+    this.memory = new BodyMemory().measuredBy(metrics);
     this.slowClients = slowClients;
     this.date = new HttpDate(clock);
   }
@@ -175,13 +176,13 @@ final class FrontDoor implements Handler, DirectHandler {
     Call.Request wire =
         new Call.Request(
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
-    int share = memory.take(body.length(), endpoint.maxBody());
-    try {
-      return endpoint
-          .handler()
-          .answer(new Call(wire, match.parameters(), query, caller, callerNow));
-    } finally {
-      memory.giveBack(share);
+    Call call = new Call(wire, match.parameters(), query, caller, callerNow);
+    if (caller == null || !body.isPresent()) {
+      return endpoint.handler().answer(call); // takes no share, so it never waits for one
+    }
+    try (BodyMemory.Share share = memory.share(caller.tenantId())) {
+      body.chargeTo(share);
+      return endpoint.handler().answer(call);
     }
   }
 

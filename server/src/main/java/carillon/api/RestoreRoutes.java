@@ -70,9 +70,9 @@ final class RestoreRoutes {
       this.caller = caller;
     }
 
-    void add(String text) {
+    void add(byte[] bytes, int from, int length) {
       int line = lines++;
-      if (text.isBlank()) {
+      if (JsonText.isBlank(bytes, from, length)) {
         return;
       }
       if (tasks.size() == Limits.RESTORE_TASKS) {
@@ -81,7 +81,7 @@ final class RestoreRoutes {
                 "one request restores " + Limits.RESTORE_TASKS + " tasks; send the rest in another")
             .closing();
       }
-      ArchivedTask task = reader.read(fields(text, line), caller);
+      ArchivedTask task = reader.read(fields(bytes, from, length, line), caller);
       if (task != null) {
         tasks.add(task);
       }
@@ -90,9 +90,9 @@ final class RestoreRoutes {
       }
     }
 
-    private Fields fields(String text, int line) {
+    private Fields fields(byte[] bytes, int from, int length, int line) {
       try {
-        return new Fields(JsonText.object(text), "/lines/" + line, mistakes);
+        return new Fields(JsonText.line(bytes, from, length, BodyMemory.Held.unbounded()), "/lines/" + line, mistakes);
       } catch (ApiException e) {
         throw Mistakes.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
       }
