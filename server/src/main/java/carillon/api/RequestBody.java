@@ -145,7 +145,16 @@ final class RequestBody {
 
   /** Hands over line after line of NDJSON; blank ones too, so that lines can be counted. */
   void lines(int maxBytes, int maxLine, Duration atMost, LineReader each) {
-    BodyMemory.Held held = share().held();
+    lines(maxBytes, maxLine, atMost, share().held(), each);
+  }
+
+  /**
+   * The same with memory of another kind.
+   *
+   * @param held covers the longest line
+   */
+  void lines(
+      int maxBytes, int maxLine, Duration atMost, BodyMemory.Held held, LineReader each) {
     try (InputStream in = open(maxBytes, atMost)) {
       byte[] bytes = buffer(held, FIRST_CHUNK);
       int size = 0; // of a line that has begun
