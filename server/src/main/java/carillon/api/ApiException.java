@@ -46,6 +46,11 @@ final class ApiException extends RuntimeException {
     return new ApiException(code, detail(), errors, headers, true);
   }
 
+  /** The same, but says where. */
+  ApiException at(String place) {
+    return new ApiException(code, place + ": " + detail(), errors, headers, closes);
+  }
+
   ErrorCode code() {
     return code;
   }

@@ -1,13 +1,11 @@
 package carillon.api;
 
 import carillon.model.NewTask;
+import carillon.store.PackedTasks;
 import carillon.store.Tasks;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import tools.jackson.databind.node.ArrayNode;
-import tools.jackson.databind.node.JsonNodeFactory;
-import tools.jackson.databind.node.ObjectNode;
+import org.jspecify.annotations.Nullable;
 
 /** Creates many tasks at once, all or none. */
 final class BatchRoutes {
@@ -33,72 +31,90 @@ final class BatchRoutes {
   }
 
   private Answer create(Call call) {
-    Batch batch = read(call);
-    if (call.idempotencyKey() == null) {
-      batch.refuse();
-    }
-    Mistakes misfits =
-        batch.mistakes.none() // before there is a transaction to idle
-            ? schemas.misfits(call.tenant(), batch.tasks)
-            : new Mistakes();
-    return once.run(
-        call,
-        tx -> {
-          batch.refuse(); // only now: a repeat is answered as before, whatever changed
-          misfits.refuse();
-          return created(tasks.createAll(tx, call.tenant(), batch.tasks));
-        });
-  }
-
-  private Batch read(Call call) {
-    Batch batch = new Batch(call.caller(), call.idempotencyKey() != null);
-    RequestBody body = call.body();
-    if (!body.isPresent()) {
+    if (!call.body().isPresent()) {
       throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; tasks were expected");
     }
-    if (body.mediaType(RequestBody.JSON, RequestBody.NDJSON).equals(RequestBody.NDJSON)) {
-      body.lines(Limits.BATCH_BYTES, Limits.BODY_BYTES, BODY_TIME, batch::addLine);
-    } else {
-      JsonText.items(body.json(Limits.BATCH_BYTES, BODY_TIME), "tasks", batch::add);
+    boolean isRepeatable = call.idempotencyKey() != null;
+    try (Batch batch = new Batch(call, isRepeatable)) {
+      batch.read();
+      if (!isRepeatable) {
+        batch.refuse();
+      }
+      Mistakes misfits =
+          batch.mistakes.none() // before there is a transaction to idle
+              ? schemas.misfits(call.tenant(), batch.tasks)
+              : new Mistakes();
+      return once.run(
+          call,
+          tx -> {
+            batch.refuse(); // only now: a repeat is answered as before, whatever changed
+            misfits.refuse();
+            return created(tasks.createAll(tx, call.tenant(), batch.tasks), isRepeatable);
+          });
     }
-    return batch.finish();
   }
 
-  /** The tasks read so far, and what is wrong with them. */
-  private final class Batch {
+  /**
+   * The tasks read so far, and what is wrong with them. Each task is packed as soon as it is
+   * parsed, and nothing else of it is kept.
+   */
+  private final class Batch implements AutoCloseable {
 
+    /** For what is known of each task until the answer is sent: its id, lane, times, place. */
+    private static final int BYTES_PER_TASK = 64;
+
+    private static final int TASKS_AT_ONCE = 256;
+
+    private final RequestBody body;
     private final Caller caller;
     private final boolean isRepeatable; // then all of it is read: it may be a repeat
-    private final List<NewTask> tasks = new ArrayList<>();
+    private final BodyMemory.Held values;
+    private final PackedTasks tasks;
     private final Mistakes mistakes = new Mistakes();
+    private @Nullable String forbidden; // a type that the caller may not touch
     private int lines;
+    private int count;
 
-    Batch(Caller caller, boolean isRepeatable) {
-      this.caller = caller;
+    Batch(Call call, boolean isRepeatable) {
+      this.body = call.body();
+      this.caller = call.caller();
       this.isRepeatable = isRepeatable;
+      this.values = body.share().held();
+      this.tasks = new PackedTasks(body.share());
     }
 
-    void addLine(String text) {
+    void read() {
+      if (body.mediaType(RequestBody.JSON, RequestBody.NDJSON).equals(RequestBody.NDJSON)) {
+        body.lines(Limits.BATCH_BYTES, Limits.BODY_BYTES, BODY_TIME, this::addLine);
+      } else {
+        body.items(Limits.BATCH_BYTES, "tasks", Limits.BODY_BYTES, BODY_TIME, this::add);
+      }
+      if (count == 0) {
+        throw Mistakes.one(
+            new FieldError(
+                "/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
+      }
+    }
+
+    private void addLine(byte[] bytes, int from, int length) {
       lines++;
-      if (text.isBlank()) {
+      if (JsonText.isBlank(bytes, from, length)) {
         return;
       }
       try {
-        add(JsonText.object(text));
+        add(JsonText.line(bytes, from, length, values));
       } catch (ApiException e) {
-        throw e.errors().isEmpty()
-            ? new ApiException(e.code(), "line " + lines + ": " + e.detail())
-            : e;
+        throw e.errors().isEmpty() ? e.at("line " + lines) : e;
       }
     }
 
-    void add(JsonValue value) {
-      if (tasks.size() == Limits.BATCH_TASKS) {
+    private void add(JsonValue value) {
+      if (count == Limits.BATCH_TASKS) {
         throw new ApiException(
                 ErrorCode.BATCH_TOO_LARGE, "a batch may have " + Limits.BATCH_TASKS + " tasks")
             .closing();
       }
-      String pointer = "/tasks/" + tasks.size();
+      String pointer = "/tasks/" + count;
       if (!(value instanceof JsonValue.Members object)) {
         throw Mistakes.one(
             new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
@@ -108,36 +124,39 @@ final class BatchRoutes {
       if (task.uniqueFor() != null) {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
       }
-      tasks.add(task);
-      if (mistakes.isFull() && !isRepeatable) {
+      if (count % TASKS_AT_ONCE == 0) {
+        body.share().mustHold(TASKS_AT_ONCE * BYTES_PER_TASK);
+      }
+      count++;
+      if (mistakes.none()) {
+        tasks.add(task);
+        forbidden = forbidden == null && !caller.mayTouch(task.type()) ? task.type() : forbidden;
+      } else if (mistakes.isFull() && !isRepeatable) {
         mistakes.refuse();
       }
-    }
-
-    Batch finish() {
-      if (tasks.isEmpty()) {
-        throw Mistakes.one(
-            new FieldError(
-                "/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
-      }
-      return this;
     }
 
     /** Throws what is wrong with what was read, or with who sends it. */
     void refuse() {
       mistakes.refuse();
-      tasks.forEach(task -> caller.mustBeAllowed(task.type()));
+      if (forbidden != null) {
+        caller.mustBeAllowed(forbidden);
+      }
+    }
+
+    @Override
+    public void close() {
+      tasks.close();
     }
   }
 
-  private static Answer created(Tasks.BatchResult result) {
+  private static Answer created(Tasks.BatchResult result, boolean isKept) {
     return switch (result) {
       case Tasks.BatchResult.Created(var ids) -> {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        node.put("accepted", ids.size());
-        ArrayNode array = node.putArray("ids");
-        ids.forEach(id -> array.add(id.toString()));
-        yield Answer.json(202, node);
+        BatchAnswer answer = new BatchAnswer(ids);
+        yield isKept
+            ? Answer.json(202, answer.text())
+            : Answer.json(202, "").written(answer::send);
       }
       case Tasks.BatchResult.UnknownType(var index, var type) ->
           throw Mistakes.one(

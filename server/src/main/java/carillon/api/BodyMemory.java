@@ -1,43 +1,318 @@
 package carillon.api;
 
+import carillon.model.TenantId;
+import carillon.store.SpillBuffer;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The memory for the bodies of all requests at once. A request takes its share before it reads, so
- * that however many come, and however large they are, they fit.
+ * The memory for the bodies of all requests at once. A request takes its share as bytes arrive and
+ * as they are parsed, so that however many requests come, however large and however slow they are,
+ * they fit: a request without a body takes nothing, and one whose body trickles in holds what has
+ * arrived and no more.
+ *
+ * <p>One tenant has at most a quarter, and a part of all is kept for tenants that hold little, so
+ * that a tenant's small requests go through while others send their largest. There is no queue: a
+ * request that needs more than is free never stands in front of one that needs less.
+ *
+ * <p>Nothing can wait for ever. A request may wait while it holds something, because what it waits
+ * for is steps of at most 64 KiB, and it gives up after a second with 503; then everything that it
+ * holds is free again. What can do without memory never waits: the rows of batches go to a
+ * temporary file as soon as half of it is taken.
  */
 final class BodyMemory {
 
-  private static final int ALL_KIB = Limits.BATCH_BYTES >> 10;
+  /** Of the heap. The rest is for what else a node holds, answers and engine included. */
+  private static final int HEAP_PARTS = 5;
+
+  private static final long LEAST = 32L << 20;
+  private static final int TENANTS_PART = 4;
+
+  /** Kept for tenants that hold no more than {@link #LITTLE}. */
+  private static final int RESERVED_PART = 8;
+
+  private static final long LITTLE = 64L << 10;
+
+  /** What can be in a file is held in memory only up to this part of what is allowed. */
+  private static final int OPTIONAL_PART = 2;
+
+  /** Of temporary files, for all tenants and for one. */
+  private static final long DISK = 2L << 30;
 
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
-  /** A batch takes a while, and sending it again would cost more than waiting. */
-  private static final Duration BATCH_PATIENCE = Duration.ofSeconds(10);
+  /** A notification may be missed by who just begins to wait. */
+  private static final long LOOK_AGAIN_MILLIS = 50;
 
-  // Fair, or a large one would wait for ever behind small ones.
-  private final Semaphore kib = new Semaphore(ALL_KIB, true);
+  private static final String NODE_FULL =
+      "the bodies of other requests take all the memory for them on this node";
 
-  /**
-   * Takes the share of one body.
-   *
-   * @param length -1 if not known: then it may be as long as any
-   * @param limit what is longer is refused when it is read
-   * @return what to give back
-   */
-  int take(long length, int limit) throws InterruptedException {
-    long bytes = length < 0 || length > limit ? limit : length;
-    int share = (int) Math.min(ALL_KIB, (bytes >> 10) + 1);
-    Duration patience = bytes > Limits.BODY_BYTES ? BATCH_PATIENCE : PATIENCE;
-    if (!kib.tryAcquire(share, patience.toMillis(), TimeUnit.MILLISECONDS)) {
-      throw DatabaseGate.overloaded();
-    }
-    return share;
+  private final long all;
+  private final long ofTenant;
+  private final AtomicLong used = new AtomicLong();
+  private final AtomicLong spilled = new AtomicLong();
+  private final Map<TenantId, Tenant> tenants = new ConcurrentHashMap<>();
+  private final AtomicLong waiting = new AtomicLong();
+  private final AtomicReference<@Nullable Refusals> refusals = new AtomicReference<>();
+
+  /** What the requests of one tenant hold. */
+  private static final class Tenant {
+    private final AtomicLong used = new AtomicLong();
+    private final AtomicLong spilled = new AtomicLong();
   }
 
-  void giveBack(int share) {
-    kib.release(share);
+  private record Refusals(Counter ofTenant, Counter ofNode) {}
+
+  BodyMemory() {
+    this(Math.max(LEAST, Runtime.getRuntime().maxMemory() / HEAP_PARTS));
+  }
+
+  /**
+   * @param all bytes
+   */
+  BodyMemory(long all) {
+    this.all = all;
+    this.ofTenant = all / TENANTS_PART;
+  }
+
+  BodyMemory measuredBy(MeterRegistry metrics) {
+    Gauge.builder("carillon.body.memory", used, AtomicLong::doubleValue)
+        .description("Memory held by the bodies of requests that are being answered")
+        .baseUnit("bytes")
+        .register(metrics);
+    Gauge.builder("carillon.body.memory.max", () -> all)
+        .description("Memory that the bodies of all requests may hold; one tenant a quarter of it")
+        .baseUnit("bytes")
+        .register(metrics);
+    Gauge.builder("carillon.body.spilled", spilled, AtomicLong::doubleValue)
+        .description("Rows of large batches that are in temporary files until they are stored")
+        .baseUnit("bytes")
+        .register(metrics);
+    refusals.set(new Refusals(refused(metrics, "tenant"), refused(metrics, "node")));
+    return this;
+  }
+
+  private static Counter refused(MeterRegistry metrics, String full) {
+    return Counter.builder("carillon.body.refused")
+        .description("Requests answered 503 because their body did not fit into the memory for it")
+        .tag("full", full)
+        .register(metrics);
+  }
+
+  /** The share of one request, which holds nothing yet. */
+  Share share(TenantId tenant) {
+    return new Share(tenants.computeIfAbsent(tenant, _ -> new Tenant()));
+  }
+
+  /** What is held now. */
+  long used() {
+    return used.get();
+  }
+
+  long ofTenant() {
+    return ofTenant;
+  }
+
+  /** Which bound is reached; null if none is. */
+  private enum Full {
+    TENANT,
+    NODE
+  }
+
+  private @Nullable Full tryTake(Tenant tenant, long bytes, int part) {
+    if (!add(tenant.used, bytes, ofTenant / part)) {
+      return Full.TENANT;
+    }
+    long most = tenant.used.get() <= LITTLE ? all : all - all / RESERVED_PART;
+    if (!add(used, bytes, most / part)) {
+      tenant.used.addAndGet(-bytes);
+      return Full.NODE;
+    }
+    return null;
+  }
+
+  private static boolean add(AtomicLong counter, long bytes, long most) {
+    while (true) {
+      long now = counter.get();
+      if (now + bytes > most) {
+        return false;
+      }
+      if (counter.compareAndSet(now, now + bytes)) {
+        return true;
+      }
+    }
+  }
+
+  private void take(Tenant tenant, long bytes) {
+    Full full = tryTake(tenant, bytes, 1);
+    if (full != null) {
+      full = await(tenant, bytes);
+    }
+    if (full != null) {
+      throw refuse(full);
+    }
+  }
+
+  private synchronized @Nullable Full await(Tenant tenant, long bytes) {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    waiting.incrementAndGet();
+    try {
+      while (true) {
+        Full full = tryTake(tenant, bytes, 1);
+        if (full == null || System.nanoTime() - deadline > 0) {
+          return full;
+        }
+        wait(LOOK_AGAIN_MILLIS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return Full.NODE;
+    } finally {
+      waiting.decrementAndGet();
+    }
+  }
+
+  private void giveBack(Tenant tenant, long bytes) {
+    tenant.used.addAndGet(-bytes);
+    used.addAndGet(-bytes);
+    if (waiting.get() > 0) {
+      synchronized (this) {
+        notifyAll();
+      }
+    }
+  }
+
+  private ApiException refuse(Full full) {
+    Refusals counted = refusals.get();
+    if (counted != null) {
+      (full == Full.TENANT ? counted.ofTenant() : counted.ofNode()).increment();
+    }
+    return new ApiException(
+            ErrorCode.OVERLOADED,
+            full == Full.TENANT
+                ? "the bodies of this tenant's requests take their part of this node's memory, "
+                    + (ofTenant >> 20)
+                    + " MiB; send fewer or smaller ones at once"
+                : NODE_FULL)
+        .with("Retry-After", "1")
+        .closing();
+  }
+
+  /** What one request holds. Of one thread; closed when the request is answered. */
+  final class Share implements SpillBuffer.Room, AutoCloseable {
+
+    private final Tenant tenant;
+    private long taken;
+    private long onDisk;
+
+    private Share(Tenant tenant) {
+      this.tenant = tenant;
+    }
+
+    @Override
+    public boolean mayHold(int bytes) {
+      if (tryTake(tenant, bytes, OPTIONAL_PART) != null) {
+        return false;
+      }
+      taken += bytes;
+      return true;
+    }
+
+    @Override
+    public void mustHold(int bytes) {
+      hold(bytes);
+    }
+
+    private void hold(long bytes) {
+      take(tenant, bytes);
+      taken += bytes;
+    }
+
+    private void release(long bytes) {
+      taken -= bytes;
+      giveBack(tenant, bytes);
+    }
+
+    @Override
+    public void mustSpill(int bytes) {
+      if (!add(tenant.spilled, bytes, DISK / TENANTS_PART)) {
+        throw refuse(Full.TENANT);
+      }
+      if (!add(spilled, bytes, DISK)) {
+        tenant.spilled.addAndGet(-bytes);
+        throw refuse(Full.NODE);
+      }
+      onDisk += bytes;
+    }
+
+    /** One thing of the request that grows and shrinks. */
+    Held held() {
+      return new Held(this);
+    }
+
+    @Override
+    public void close() {
+      if (taken > 0) {
+        release(taken);
+      }
+      if (onDisk > 0) {
+        tenant.spilled.addAndGet(-onDisk);
+        spilled.addAndGet(-onDisk);
+        onDisk = 0;
+      }
+    }
+  }
+
+  /** The memory of one thing that grows and shrinks: a buffer, or the values that were parsed. */
+  static final class Held {
+
+    private static final long SMALL_STEP = 4 << 10;
+    private static final long STEP = 64 << 10;
+    private static final long FINE_STEP = 1 << 10;
+
+    private final @Nullable Share share;
+    private long taken;
+
+    private Held(@Nullable Share share) {
+      this.share = share;
+    }
+
+    /** For what is not a request's. */
+    static Held unbounded() {
+      return new Held(null);
+    }
+
+    /** Holds at least this many bytes from now on. */
+    void need(long bytes) {
+      if (bytes > taken) {
+        long enough = roundUp(bytes, bytes <= STEP ? SMALL_STEP : STEP);
+        if (share != null) {
+          share.hold(enough - taken);
+        }
+        taken = enough;
+      }
+    }
+
+    /** Gives back what is more than these bytes, if that is worth it. */
+    void shrinkTo(long bytes) {
+      long enough = roundUp(bytes, FINE_STEP);
+      if (enough <= taken / 2) {
+        if (share != null) {
+          share.release(taken - enough);
+        }
+        taken = enough;
+      }
+    }
+
+    private static long roundUp(long bytes, long step) {
+      return (bytes + step - 1) / step * step;
+    }
   }
 }

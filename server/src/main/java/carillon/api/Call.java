@@ -101,7 +101,7 @@ final class Call {
 
   /** The body as an object, which must be there. */
   Fields fields() {
-    return Fields.of(JsonText.object(body.json(Limits.BODY_BYTES, BODY_TIME)));
+    return Fields.of(body.object(Limits.BODY_BYTES, BODY_TIME));
   }
 
   /** For requests that have nothing to say: no body, or an empty object. */

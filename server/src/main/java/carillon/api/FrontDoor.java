@@ -62,13 +62,14 @@ final class FrontDoor implements Handler, DirectHandler {
   private final Auth auth;
   private final MeterRegistry metrics;
   private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
-  private final BodyMemory memory = new BodyMemory();
+  private final BodyMemory memory;
   private final HttpDate date;
 
   FrontDoor(Endpoints endpoints, Auth auth, MeterRegistry metrics, InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
     this.metrics = metrics;
+    this.memory = new BodyMemory().measuredBy(metrics);
     this.date = new HttpDate(clock);
   }
 
@@ -183,13 +184,13 @@ final class FrontDoor implements Handler, DirectHandler {
     Call.Request wire =
         new Call.Request(
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
-    int share = memory.take(body.length(), endpoint.maxBody());
-    try {
-      return endpoint
-          .handler()
-          .answer(new Call(wire, match.parameters(), query, caller, callerNow));
-    } finally {
-      memory.giveBack(share);
+    Call call = new Call(wire, match.parameters(), query, caller, callerNow);
+    if (caller == null || !body.isPresent()) {
+      return endpoint.handler().answer(call); // takes no share, so it never waits for one
+    }
+    try (BodyMemory.Share share = memory.share(caller.tenantId())) {
+      body.chargeTo(share);
+      return endpoint.handler().answer(call);
     }
   }
 

@@ -1,9 +1,11 @@
 package carillon.api;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,9 @@ import tools.jackson.core.json.JsonFactory;
  * Reads JSON as RFC 8259 has it and nothing else: no duplicate names, no comments, no NaN, bounded
  * depth. The fields named in {@link #RAW} are not turned into values but cut out of the text as
  * they stand, so that {@code 1.0} stays {@code 1.0}.
+ *
+ * <p>It reads bytes, and the values that it makes are weighed as they are made: a body of many
+ * small values takes some thirty times its length.
  */
 final class JsonText {
 
@@ -30,126 +35,298 @@ final class JsonText {
   /** The same, but only at the top: deeper, it is a name like any other. */
   private static final String RAW_AT_THE_TOP = "schema";
 
-  private static final JsonFactory FACTORY =
-      JsonFactory.builder()
+  /**
+   * Replaced after names that are long or were part of what is no JSON: a factory keeps the last
+   * thousands of names that it has read, however long they are.
+   */
+  private static volatile JsonFactory factory = newFactory();
+
+  private static final int LONG_NAME = 256;
+
+  private static JsonFactory newFactory() {
+    return JsonFactory.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
-              // Depth is the only limit that can be met here: the length of the whole text is
-              // bounded before.
               StreamReadConstraints.builder()
-                  .maxNestingDepth(Limits.DEPTH + 2) // a batch adds two levels of its own
-                  .maxStringLength(Integer.MAX_VALUE)
+                  // One more than we allow ourselves: a batch adds two levels of its own.
+                  .maxNestingDepth(Limits.DEPTH + 3)
+                  // Longer than any text that is taken, but a line of an archive is longer still.
+                  .maxStringLength(Limits.BODY_BYTES)
                   .maxNumberLength(Integer.MAX_VALUE)
                   .maxNameLength(Integer.MAX_VALUE)
                   .build())
           .build();
+  }
 
-  private final String text;
+  // About what values take, in bytes, with what refers to them.
+  private static final int OBJECT = 160;
+  private static final int FIELD = 100;
+  private static final int ARRAY = 96;
+  private static final int ITEM = 12;
+  private static final int TEXT = 56;
+
+  /** The parser remembers the names of every object that is not at its end. */
+  private static final int NAME = 64;
+
+  /** So much is not given back between two values that are read one after the other. */
+  private static final long KEPT = 64 << 10;
+
+  private final Source source;
   private final JsonParser parser;
   private final int maxDepth;
-  private final boolean mayHoldNul;
+  private final BodyMemory.Held held;
+  private final long outside; // what is held besides the values
   private int depth;
+  private int values;
+  private long weight;
+  private boolean hasLongName;
 
-  private JsonText(String text, JsonParser parser, int maxDepth) {
-    this.text = text;
+  private JsonText(
+      Source source, JsonParser parser, int maxDepth, BodyMemory.Held held, long outside) {
+    this.source = source;
     this.parser = parser;
     this.maxDepth = maxDepth;
-    this.mayHoldNul = text.contains("u0000");
+    this.held = held;
+    this.outside = outside;
   }
 
-  /** Decodes strictly; what is not UTF-8 is not guessed at. */
-  static String decode(byte[] bytes) {
-    return decode(bytes, 0, bytes.length);
+  /** Where the bytes are. */
+  private interface Source {
+
+    Utf8Check check();
+
+    /** By offsets as the parser counts them. */
+    String text(long from, long to);
   }
 
-  static String decode(byte[] bytes, int from, int length) {
-    String text = new String(bytes, from, length, StandardCharsets.UTF_8);
-    // Much faster than a strict decoder, and it marks whatever it had to guess at.
-    if (text.indexOf('\uFFFD') >= 0) {
-      refuseMalformed(bytes, from, length);
-    }
-    // A raw NUL is never JSON; it is what UTF-16 looks like when read as UTF-8.
-    if (text.startsWith("\uFEFF") || text.indexOf('\0') >= 0) {
-      throw new ApiException(
-          ErrorCode.INVALID_ENCODING, "the body must be UTF-8 without a byte order mark");
-    }
-    return text;
-  }
-
-  private static void refuseMalformed(byte[] bytes, int from, int length) {
-    try {
-      StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes, from, length));
-    } catch (CharacterCodingException e) {
-      throw new ApiException(ErrorCode.INVALID_ENCODING, "the body is not valid UTF-8");
+  private record Whole(byte[] bytes, int start, Utf8Check check) implements Source {
+    @Override
+    public String text(long from, long to) {
+      return new String(
+          bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);
     }
   }
 
   /** The object that the text is. */
   static JsonValue.Members object(String text) {
-    if (text.isBlank()) {
-      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return object(bytes, 0, bytes.length, BodyMemory.Held.unbounded(), 0);
+  }
+
+  /**
+   * The object that the bytes are.
+   *
+   * @param held covers the bytes; afterwards the object alone, for they are needed no more
+   */
+  static JsonValue.Members object(byte[] bytes, int length, BodyMemory.Held held) {
+    return object(bytes, 0, length, held, bytes.length);
+  }
+
+  /**
+   * The object that a line is.
+   *
+   * @param held covers the object, until the next one
+   */
+  static JsonValue.Members line(byte[] bytes, int from, int length, BodyMemory.Held held) {
+    return object(bytes, from, length, held, 0);
+  }
+
+  private static JsonValue.Members object(
+      byte[] bytes, int from, int length, BodyMemory.Held held, long outside) {
+    Utf8Check check = new Utf8Check();
+    check.check(bytes, from, from + length);
+    check.end();
+    if (isBlank(bytes, from, length)) {
+      throw empty();
     }
-    return parse(
-        text,
-        Limits.DEPTH,
-        reader -> {
-          reader.next();
-          JsonValue value = reader.value(false);
-          reader.end();
-          if (value instanceof JsonValue.Members object) {
-            return object;
-          }
-          throw new ApiException(
-              ErrorCode.OBJECT_EXPECTED,
-              "the body is " + value.kind() + "; an object was expected");
-        });
+    Whole whole = new Whole(bytes, from, check);
+    boolean isClean = false;
+    try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), bytes, from, length)) {
+      JsonText reader = new JsonText(whole, parser, Limits.DEPTH, held, outside);
+      JsonValue.Members object = reader.readObject();
+      isClean = !reader.hasLongName;
+      return object;
+    } catch (StreamConstraintsException e) {
+      throw tooLong();
+    } catch (JacksonException e) {
+      throw invalid(e);
+    } finally {
+      if (!isClean) {
+        factory = newFactory();
+      }
+    }
+  }
+
+  /** Whether there is nothing but white space. */
+  static boolean isBlank(byte[] bytes, int from, int length) {
+    for (int i = from; i < from + length; i++) {
+      if (bytes[i] > ' ' || bytes[i] < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static ApiException empty() {
+    return new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+  }
+
+  private JsonValue.Members readObject() {
+    next();
+    JsonValue value = value(false);
+    end();
+    if (value instanceof JsonValue.Members object) {
+      held.shrinkTo(weight);
+      return object;
+    }
+    throw new ApiException(
+        ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; an object was expected");
   }
 
   /** What a string literal says. */
   static String string(String literal) {
-    return parse(
-        literal,
-        Limits.DEPTH,
-        reader -> {
-          reader.next();
-          return reader.parser.getString();
-        });
+    try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), literal)) {
+      parser.nextToken();
+      return parser.getString();
+    } catch (StreamConstraintsException e) {
+      throw tooLong();
+    } catch (JacksonException e) {
+      throw invalid(e);
+    }
   }
 
   /**
-   * Hands over the items of the one array in {@code {"name": [...]}} one by one, so that no tree of
-   * all is built.
+   * Hands over the items of the one array in {@code {"name": [...]}} one by one as they arrive, so
+   * that only one of them is held at a time.
+   *
+   * @param maxItem bytes that an item may have
    */
+  static void items(
+      InputStream in,
+      String name,
+      int maxItem,
+      BodyMemory.Share share,
+      Consumer<JsonValue> each) {
+    items(new Window(in, name, maxItem, share.held()), name, share.held(), each);
+  }
+
+  /** The same of a text. */
   static void items(String text, String name, Consumer<JsonValue> each) {
-    if (text.isBlank()) {
-      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
-    }
-    parse(
-        text,
-        Limits.DEPTH + 2,
-        reader -> {
-          reader.readItems(name, each);
-          return reader;
-        });
+    InputStream in = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+    BodyMemory.Held held = BodyMemory.Held.unbounded();
+    items(new Window(in, name, Integer.MAX_VALUE, held), name, held, each);
   }
 
-  private interface Reading<T> {
-    T read(JsonText reader);
-  }
-
-  private static <T> T parse(String text, int maxDepth, Reading<T> reading) {
-    try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
-      return reading.read(new JsonText(text, parser, maxDepth));
+  private static void items(
+      Window window, String name, BodyMemory.Held held, Consumer<JsonValue> each) {
+    boolean isClean = false;
+    try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), window)) {
+      JsonText reader = new JsonText(window, parser, Limits.DEPTH + 2, held, 0);
+      reader.readItems(name, window, each);
+      isClean = !reader.hasLongName;
     } catch (StreamConstraintsException e) {
-      throw tooDeep();
+      throw tooLong();
     } catch (JacksonException e) {
-      throw invalid(e, text);
+      throw window.isBlank() ? empty() : invalid(e);
+    } finally {
+      if (!isClean) {
+        factory = newFactory();
+      }
     }
   }
 
-  private void readItems(String name, Consumer<JsonValue> each) {
+  /** What the parser has read of a stream, from the start of the current item on. */
+  private static final class Window extends InputStream implements Source {
+
+    private static final int PIECE = 8 << 10;
+
+    private final InputStream in;
+    private final String name;
+    private final int maxItem;
+    private final BodyMemory.Held held;
+    private final Utf8Check check = new Utf8Check();
+    private byte[] bytes = new byte[0];
+    private int size;
+    private long start; // the offset of the first byte
+    private long wanted; // bytes before this offset are not needed any more
+    private boolean isBlank = true;
+
+    Window(InputStream in, String name, int maxItem, BodyMemory.Held held) {
+      this.in = in;
+      this.name = name;
+      this.maxItem = maxItem;
+      this.held = held;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] buffer, int offset, int length) throws IOException {
+      int read = in.read(buffer, offset, Math.min(length, PIECE));
+      if (read < 0) {
+        check.end();
+        return read;
+      }
+      check.check(buffer, offset, offset + read);
+      isBlank = isBlank && JsonText.isBlank(buffer, offset, read);
+      forget();
+      if (size > maxItem) {
+        throw new ApiException(
+                ErrorCode.BODY_TOO_LARGE,
+                "an item of " + name + " has more than " + maxItem + " bytes")
+            .closing();
+      }
+      if (size + read > bytes.length) {
+        int grown = Math.max(2 * PIECE, Math.max(size + read, 2 * bytes.length));
+        held.need((long) bytes.length + grown);
+        bytes = Arrays.copyOf(bytes, grown);
+      }
+      System.arraycopy(buffer, offset, bytes, size, read);
+      size += read;
+      return read;
+    }
+
+    private void forget() {
+      int gone = (int) Math.min(size, wanted - start);
+      if (gone > 0) {
+        System.arraycopy(bytes, gone, bytes, 0, size - gone);
+        size -= gone;
+        start += gone;
+      }
+    }
+
+    void keepFrom(long offset) {
+      wanted = offset;
+    }
+
+    boolean isBlank() {
+      return isBlank;
+    }
+
+    @Override
+    public Utf8Check check() {
+      return check;
+    }
+
+    @Override
+    public String text(long from, long to) {
+      return new String(
+          bytes, (int) (from - start), (int) (to - from), StandardCharsets.UTF_8);
+    }
+  }
+
+  private void readItems(String name, Window window, Consumer<JsonValue> each) {
     boolean seen = false;
-    if (next() != JsonToken.START_OBJECT) {
+    JsonToken first = parser.nextToken();
+    if (first == null) {
+      throw window.isBlank() ? empty() : endsEarly();
+    }
+    depth++;
+    if (first != JsonToken.START_OBJECT) {
       throw new ApiException(
           ErrorCode.OBJECT_EXPECTED,
           "the body is not an object; {\"" + name + "\": [...]} was expected");
@@ -169,6 +346,10 @@ final class JsonText {
             new FieldError("/" + name, ErrorCode.INVALID_TYPE.code(), "must be an array"));
       }
       while (next() != JsonToken.END_ARRAY) {
+        window.keepFrom(parser.currentTokenLocation().getByteOffset());
+        values = 0;
+        weight = 0;
+        held.shrinkTo(KEPT);
         each.accept(value(false));
       }
     }
@@ -183,14 +364,14 @@ final class JsonText {
     if (parser.nextToken() != null) {
       throw new ApiException(
           ErrorCode.INVALID_JSON,
-          "something follows the JSON at offset " + parser.currentTokenLocation().getCharOffset());
+          "something follows the JSON at offset " + parser.currentTokenLocation().getByteOffset());
     }
   }
 
   private JsonToken next() {
     JsonToken token = parser.nextToken();
     if (token == null) {
-      throw new ApiException(ErrorCode.INVALID_JSON, "the JSON ends too early");
+      throw endsEarly();
     }
     if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
       depth++;
@@ -199,11 +380,29 @@ final class JsonText {
       }
     } else if (token == JsonToken.END_OBJECT || token == JsonToken.END_ARRAY) {
       depth--;
-    } else if (mayHoldNul
-        && (token == JsonToken.VALUE_STRING || token == JsonToken.PROPERTY_NAME)) {
-      refuseNul(parser.getString());
+    } else if (token == JsonToken.PROPERTY_NAME || token == JsonToken.VALUE_STRING) {
+      hasLongName |=
+          token == JsonToken.PROPERTY_NAME && parser.currentName().length() > LONG_NAME;
+      if (source.check().mayHoldNul()) {
+        refuseNul(parser.getString());
+      }
     }
     return token;
+  }
+
+  private static ApiException endsEarly() {
+    return new ApiException(ErrorCode.INVALID_JSON, "the JSON ends too early");
+  }
+
+  /** Takes memory for what is made next. */
+  private void weigh(long bytes) {
+    weight += bytes;
+    held.need(outside + weight);
+  }
+
+  /** About what a text of so many bytes takes as a string. */
+  private long weightOf(long length) {
+    return TEXT + (source.check().isAscii() ? length : 2 * length);
   }
 
   /** The value that starts at the current token. */
@@ -211,47 +410,80 @@ final class JsonText {
     if (raw) {
       return new JsonValue.Raw(slice());
     }
+    values++;
+    if (values > Limits.BODY_VALUES) {
+      throw new ApiException(
+              ErrorCode.BODY_TOO_LARGE,
+              "the body has more than "
+                  + Limits.BODY_VALUES
+                  + " values, not counting those in payloads; send less at once")
+          .closing();
+    }
     JsonToken token = parser.currentToken();
     return switch (token) {
       case START_OBJECT -> fields();
       case START_ARRAY -> elements();
-      case VALUE_STRING -> new JsonValue.Text(parser.getString());
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> new JsonValue.Numeral(parser.getString());
-      case VALUE_TRUE -> new JsonValue.Bool(true);
-      case VALUE_FALSE -> new JsonValue.Bool(false);
-      case VALUE_NULL -> new JsonValue.Null();
+      case VALUE_STRING -> new JsonValue.Text(text());
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> new JsonValue.Numeral(text());
+      case VALUE_TRUE -> JsonValue.Bool.TRUE;
+      case VALUE_FALSE -> JsonValue.Bool.FALSE;
+      case VALUE_NULL -> JsonValue.Null.NULL;
       default -> throw new ApiException(ErrorCode.INVALID_JSON, "unexpected " + token);
     };
   }
 
+  private String text() {
+    String text = parser.getString();
+    weigh(weightOf(text.length()));
+    return text;
+  }
+
   private JsonValue.Members fields() {
+    if (next() == JsonToken.END_OBJECT) {
+      weigh(ITEM);
+      return new JsonValue.Members(Map.of());
+    }
     Map<String, JsonValue> fields = new LinkedHashMap<>();
-    while (next() != JsonToken.END_OBJECT) {
+    weigh(OBJECT);
+    do {
       String name = parser.currentName();
+      weigh(FIELD + NAME + weightOf(name.length()));
       boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_THE_TOP));
       next();
       fields.put(name, value(raw));
-    }
+    } while (next() != JsonToken.END_OBJECT);
     return new JsonValue.Members(fields);
   }
 
   private JsonValue.Array elements() {
-    List<JsonValue> items = new ArrayList<>();
-    while (next() != JsonToken.END_ARRAY) {
-      items.add(value(false));
+    if (next() == JsonToken.END_ARRAY) {
+      weigh(ITEM);
+      return new JsonValue.Array(List.of());
     }
+    List<JsonValue> items = new ArrayList<>();
+    weigh(ARRAY);
+    do {
+      weigh(ITEM);
+      items.add(value(false));
+    } while (next() != JsonToken.END_ARRAY);
     return new JsonValue.Array(items);
   }
 
   /** The text of the current value, whatever it is; every token in it is still checked. */
   private String slice() {
-    int start = Math.toIntExact(parser.currentTokenLocation().getCharOffset());
-    int outside = depth - (parser.currentToken().isStructStart() ? 1 : 0);
-    while (depth > outside) {
-      next();
+    long start = parser.currentTokenLocation().getByteOffset();
+    long before = weight;
+    int outer = depth - (parser.currentToken().isStructStart() ? 1 : 0);
+    while (depth > outer) {
+      if (next() == JsonToken.PROPERTY_NAME) {
+        weigh(NAME + weightOf(parser.getStringLength()));
+      }
     }
     parser.finishToken(); // strings are read lazily: only now is their end known
-    return text.substring(start, Math.toIntExact(parser.currentLocation().getCharOffset()));
+    weight = before;
+    long end = parser.currentLocation().getByteOffset();
+    weigh(weightOf(end - start));
+    return source.text(start, end);
   }
 
   private static void refuseNul(String string) {
@@ -265,15 +497,23 @@ final class JsonText {
         ErrorCode.TOO_DEEP, "the body is nested deeper than " + Limits.DEPTH + " levels");
   }
 
-  private static ApiException invalid(JacksonException e, String text) {
-    long offset = e.getLocation() == null ? -1 : e.getLocation().getCharOffset();
+  private static ApiException tooLong() {
+    return new ApiException(
+            ErrorCode.BODY_TOO_LARGE,
+            "a string in the body has more than " + Limits.BODY_BYTES + " characters")
+        .closing();
+  }
+
+  private static ApiException invalid(JacksonException e) {
+    long offset = e.getLocation() == null ? -1 : e.getLocation().getByteOffset();
+    String where = offset >= 0 ? " at offset " + offset : "";
     // The parser has no type of its own for this; its message is the only sign.
     String message = String.valueOf(e.getOriginalMessage());
     if (message.startsWith("Duplicate")) {
       return new ApiException(
-          ErrorCode.DUPLICATE_FIELD, "an object has the same field twice, before offset " + offset);
+          ErrorCode.DUPLICATE_FIELD,
+          "an object has the same field twice" + where.replace(" at ", ", before "));
     }
-    String where = offset >= 0 && offset <= text.length() ? " at offset " + offset : "";
     return new ApiException(ErrorCode.INVALID_JSON, "the body is not valid JSON" + where);
   }
 }

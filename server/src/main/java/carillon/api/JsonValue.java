@@ -11,9 +11,14 @@ sealed interface JsonValue {
   /** A number as it was written. */
   record Numeral(String digits) implements JsonValue {}
 
-  record Bool(boolean value) implements JsonValue {}
+  record Bool(boolean value) implements JsonValue {
+    static final Bool TRUE = new Bool(true);
+    static final Bool FALSE = new Bool(false);
+  }
 
-  record Null() implements JsonValue {}
+  record Null() implements JsonValue {
+    static final Null NULL = new Null();
+  }
 
   record Array(List<JsonValue> items) implements JsonValue {}
 

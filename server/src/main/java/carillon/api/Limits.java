@@ -10,6 +10,10 @@ import tools.jackson.databind.node.ObjectNode;
 final class Limits {
 
   static final int BODY_BYTES = 1 << 20;
+
+  /** Strings, numbers, objects and so on; each is an object in memory, however short it is. */
+  static final int BODY_VALUES = 30_000;
+
   static final int BATCH_BYTES = 64 << 20;
   static final int BATCH_TASKS = 100_000;
   static final int PAYLOAD_BYTES = 256 << 10;
@@ -56,6 +60,7 @@ final class Limits {
   static ObjectNode json() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("bodyBytes", BODY_BYTES);
+    node.put("bodyValues", BODY_VALUES);
     node.put("batchBytes", BATCH_BYTES);
     node.put("batchTasks", BATCH_TASKS);
     node.put("payloadBytes", PAYLOAD_BYTES);

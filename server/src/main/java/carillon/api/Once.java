@@ -7,10 +7,13 @@ import carillon.store.Tx;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
 
 /**
  * Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer
@@ -95,7 +98,24 @@ final class Once {
       answer = answer.with("Location", reply.location());
     }
     // Headers are not kept; the version is in the body wherever there is an ETag.
-    JsonNode version = Json.MAPPER.readTree(reply.body()).get("version");
-    return version == null ? answer : answer.withVersion(version.asInt());
+    OptionalInt version = version(reply.body());
+    return version.isEmpty() ? answer : answer.withVersion(version.getAsInt());
+  }
+
+  /** Looked for without a tree of the body, which may have 100,000 ids. */
+  private static OptionalInt version(String body) {
+    try (JsonParser parser = Json.FORGETFUL.createParser(ObjectReadContext.empty(), body)) {
+      if (parser.nextToken() == JsonToken.START_OBJECT) {
+        while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+          boolean isVersion = parser.currentName().equals("version");
+          JsonToken value = parser.nextToken();
+          if (isVersion && value == JsonToken.VALUE_NUMBER_INT) {
+            return OptionalInt.of(parser.getIntValue());
+          }
+          parser.skipChildren();
+        }
+      }
+      return OptionalInt.empty();
+    }
   }
 }

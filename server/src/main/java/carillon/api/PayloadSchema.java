@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Echo;
+import carillon.store.Json;
 import com.networknt.schema.Error;
 import com.networknt.schema.ExecutionContext;
 import com.networknt.schema.Schema;
@@ -211,7 +212,7 @@ final class PayloadSchema {
     static final SchemaRules.Size SMALL = new SchemaRules.Size(0, 1, 0);
 
     static final JsonMapper MAPPER =
-        JsonMapper.builder()
+        JsonMapper.builder(Json.FORGETFUL)
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
             .nodeFactory(new Numbers())
             .build();

@@ -2,9 +2,9 @@ package carillon.api;
 
 import carillon.model.NewTask;
 import carillon.model.TenantId;
+import carillon.store.PackedTasks;
 import carillon.store.TaskView;
 import carillon.store.Types;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -31,12 +31,15 @@ final class PayloadSchemas {
   }
 
   /** What does not fit; may take some seconds. */
-  Mistakes misfits(TenantId tenant, List<NewTask> batch) {
+  Mistakes misfits(TenantId tenant, PackedTasks batch) {
     Mistakes mistakes = new Mistakes();
     CheckBudget budget = new CheckBudget(batch.size());
-    for (int i = 0; i < batch.size() && !mistakes.isFull() && !budget.isSpent(); i++) {
-      NewTask task = batch.get(i);
-      check(tenant, task.type(), task.payload(), "/tasks/" + i + POINTER, budget, mistakes);
+    PackedTasks.Cursor task = batch.cursor();
+    while (!mistakes.isFull() && !budget.isSpent() && task.next()) {
+      if (types.known(tenant, task.type()).schema() != null) {
+        String pointer = "/tasks/" + task.index() + POINTER;
+        check(tenant, task.type(), task.payload(), pointer, budget, mistakes);
+      }
     }
     return mistakes;
   }

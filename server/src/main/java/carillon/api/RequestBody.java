@@ -2,13 +2,14 @@ package carillon.api;
 
 import carillon.model.KeyText;
 import io.helidon.webserver.CloseConnectionException;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.security.MessageDigest;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -18,12 +19,17 @@ final class RequestBody {
   static final String JSON = "application/json";
   static final String NDJSON = "application/x-ndjson";
 
+  /** How much is read at once: little of who sends little, and most of who sends much. */
+  private static final int FIRST_BYTES = 1 << 10;
+
+  private static final int FIRST_CHUNK = 8 << 10;
   private static final int CHUNK = 64 << 10;
 
   private final Function<Duration, InputStream> stream;
   private final Head head;
   private final @Nullable MessageDigest digest;
   private byte @Nullable [] hash;
+  private BodyMemory.@Nullable Share share;
 
   /**
    * What the headers say about the body.
@@ -44,13 +50,18 @@ final class RequestBody {
     this.digest = head.repeatable() ? KeyText.sha256() : null;
   }
 
-  boolean isPresent() {
-    return head.present();
+  /** Says whose memory it is read into; nothing can be read before. */
+  void chargeTo(BodyMemory.Share share) {
+    this.share = share;
   }
 
-  /** In bytes; -1 if not known in advance. */
-  long length() {
-    return head.present() ? head.length() : 0;
+  /** What the request holds. */
+  BodyMemory.Share share() {
+    return Objects.requireNonNull(share, "nobody was found to charge the body to");
+  }
+
+  boolean isPresent() {
+    return head.present();
   }
 
   /** The media type, which must be one of these. */
@@ -78,60 +89,113 @@ final class RequestBody {
         "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
   }
 
-  /** The whole body as JSON text of at most this many bytes. */
-  String json(int maxBytes, Duration atMost) {
+  /** The object that the body is, of at most this many bytes. */
+  JsonValue.Members object(int maxBytes, Duration atMost) {
     if (!head.present()) {
       throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
     }
     mediaType(JSON);
-    return JsonText.decode(bytes(maxBytes, atMost));
-  }
-
-  private byte[] bytes(int maxBytes, Duration atMost) {
+    BodyMemory.Held held = share().held();
     try (InputStream in = open(maxBytes, atMost)) {
       // One byte more than there should be, so that the end is seen.
-      return in.readNBytes((head.length() < 0 ? maxBytes : (int) head.length()) + 1);
+      byte[] bytes = buffer(held, Math.min(CHUNK, head.length() < 0 ? FIRST_BYTES : length() + 1));
+      int size = 0;
+      for (int read = in.read(bytes); read >= 0; read = in.read(bytes, size, bytes.length - size)) {
+        size += read;
+        if (size == bytes.length) {
+          bytes = grown(held, bytes, maxBytes + 1);
+        }
+      }
+      return JsonText.object(bytes, size, held);
     } catch (IOException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
+      throw unreadable();
+    }
+  }
+
+  private int length() {
+    return Math.toIntExact(head.length());
+  }
+
+  private static byte[] buffer(BodyMemory.Held held, int size) {
+    held.need(size);
+    return new byte[size];
+  }
+
+  private static byte[] grown(BodyMemory.Held held, byte[] bytes, int most) {
+    int size = Math.min(2 * bytes.length, most);
+    held.need((long) bytes.length + size); // both, while one is copied into the other
+    byte[] grown = Arrays.copyOf(bytes, size);
+    held.shrinkTo(size);
+    return grown;
+  }
+
+  /**
+   * Hands over the items of the one array in {@code {"name": [...]}} as they arrive.
+   *
+   * @param maxItem bytes that an item may have
+   */
+  void items(
+      int maxBytes, String name, int maxItem, Duration atMost, Consumer<JsonValue> each) {
+    try (InputStream in = open(maxBytes, atMost)) {
+      JsonText.items(in, name, maxItem, share(), each);
+    } catch (IOException e) {
+      throw unreadable();
     }
   }
 
   /** Hands over line after line of NDJSON; blank ones too, so that lines can be counted. */
   void lines(int maxBytes, int maxLine, Duration atMost, LineReader each) {
+    lines(maxBytes, maxLine, atMost, share().held(), each);
+  }
+
+  /**
+   * The same with memory of another kind.
+   *
+   * @param held covers the longest line
+   */
+  void lines(
+      int maxBytes, int maxLine, Duration atMost, BodyMemory.Held held, LineReader each) {
     try (InputStream in = open(maxBytes, atMost)) {
-      ByteArrayOutputStream begun = new ByteArrayOutputStream();
-      byte[] chunk = new byte[CHUNK];
-      for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
+      byte[] bytes = buffer(held, FIRST_CHUNK);
+      int size = 0; // of a line that has begun
+      for (int read = in.read(bytes); read >= 0; read = in.read(bytes, size, bytes.length - size)) {
         int start = 0;
-        for (int i = 0; i < read; i++) {
-          if (chunk[i] != '\n') {
-            continue;
+        int end = size + read;
+        for (int i = size; i < end; i++) {
+          if (bytes[i] == '\n') {
+            refuseLong(i - start, maxLine);
+            each.read(bytes, start, i - start);
+            start = i + 1;
           }
-          if (begun.size() == 0) {
-            each.read(JsonText.decode(chunk, start, i - start));
-          } else {
-            begun.write(chunk, start, i - start);
-            each.read(JsonText.decode(begun.toByteArray()));
-            begun.reset();
-          }
-          start = i + 1;
         }
-        begun.write(chunk, start, read - start);
-        if (begun.size() > maxLine) {
-          throw new ApiException(
-                  ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
-              .closing();
+        size = end - start;
+        refuseLong(size, maxLine);
+        System.arraycopy(bytes, start, bytes, 0, size);
+        if (size == bytes.length || (bytes.length < CHUNK && end == bytes.length)) {
+          bytes = grown(held, bytes, Math.max(CHUNK, maxLine + 1));
         }
       }
-      each.read(JsonText.decode(begun.toByteArray()));
+      each.read(bytes, 0, size);
     } catch (IOException e) {
-      throw new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
+      throw unreadable();
     }
   }
 
-  /** Takes the lines of a body. */
+  private static void refuseLong(int length, int maxLine) {
+    if (length > maxLine) {
+      throw new ApiException(
+              ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
+          .closing();
+    }
+  }
+
+  private static ApiException unreadable() {
+    return new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
+  }
+
+  /** Takes the lines of a body, whose bytes are valid until it returns. */
   interface LineReader {
-    void read(String line);
+    void read(byte[] bytes, int from, int length);
   }
 
   /** SHA-256 of what was read; only of what may be repeated, because it costs time. */

@@ -2,9 +2,12 @@ package carillon.api;
 
 import carillon.store.ArchivedTask;
 import carillon.store.Restores;
+import carillon.store.SpillBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Semaphore;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /** Puts archived tasks back among the dead letters, all of a request or none. */
@@ -19,6 +22,12 @@ final class RestoreRoutes {
   private final DatabaseGate database;
   private final Once once;
 
+  /**
+   * The longest line takes some 100 MB while it is parsed, which is more than the memory for bodies
+   * has for a tenant; of that there is enough for one. Only admins restore.
+   */
+  private final Semaphore oneAtATime = new Semaphore(1);
+
   RestoreRoutes(Restores restores, ArchiveFields reader, DatabaseGate database, Once once) {
     this.restores = restores;
     this.reader = reader;
@@ -31,80 +40,115 @@ final class RestoreRoutes {
   }
 
   private Answer restore(Call call) {
-    List<ArchivedTask> tasks = read(call);
-    Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), tasks));
-    return once.run(
-        call,
-        tx -> {
-          Restores.Restored done = restores.restore(tx, prepared, call.caller().who());
-          return Answer.json(
-              200,
-              JsonNodeFactory.instance
-                  .objectNode()
-                  .put("restored", done.restored())
-                  .put("present", done.present()));
-        });
-  }
-
-  private List<ArchivedTask> read(Call call) {
-    Lines lines = new Lines(call.caller());
-    RequestBody body = call.body();
-    if (!body.isPresent()) {
+    if (!call.body().isPresent()) {
       throw new ApiException(
           ErrorCode.BODY_REQUIRED, "the body is empty; lines of an archive were expected");
     }
-    body.mediaType(RequestBody.NDJSON);
-    body.lines(Limits.BATCH_BYTES, Limits.ARCHIVE_LINE_BYTES, BODY_TIME, lines::add);
-    return lines.finish();
+    call.body().mediaType(RequestBody.NDJSON);
+    return DatabaseGate.holding(oneAtATime, () -> restoreAlone(call));
   }
 
-  /** The tasks read so far, and what is wrong with them. */
-  private final class Lines {
+  private Answer restoreAlone(Call call) {
+    try (Lines lines = new Lines(call)) {
+      lines.read();
+      Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), lines));
+      return once.run(
+          call,
+          tx -> {
+            Restores.Restored done = restores.restore(tx, prepared, call.caller().who());
+            return Answer.json(
+                200,
+                JsonNodeFactory.instance
+                    .objectNode()
+                    .put("restored", done.restored())
+                    .put("present", done.present()));
+          });
+    }
+  }
 
+  /**
+   * The tasks read so far, and what is wrong with them. Kept as the lines that they came in and
+   * parsed again when they are written, because a line may be long, and much longer when parsed.
+   */
+  private final class Lines implements Restores.Archived, AutoCloseable {
+
+    private final RequestBody body;
     private final Caller caller;
-    private final List<ArchivedTask> tasks = new ArrayList<>();
+    private final SpillBuffer kept;
+    private final List<Restores.Place> places = new ArrayList<>();
     private final Mistakes mistakes = new Mistakes();
     private int lines;
 
-    Lines(Caller caller) {
-      this.caller = caller;
+    Lines(Call call) {
+      this.body = call.body();
+      this.caller = call.caller();
+      this.kept = new SpillBuffer(body.share());
     }
 
-    void add(String text) {
+    void read() {
+      body.lines(
+          Limits.BATCH_BYTES,
+          Limits.ARCHIVE_LINE_BYTES,
+          BODY_TIME,
+          BodyMemory.Held.unbounded(), // what one line takes is left over, see oneAtATime
+          this::add);
+      mistakes.refuse();
+      if (places.isEmpty()) {
+        throw new ApiException(
+            ErrorCode.BODY_REQUIRED, "the body has no lines; lines of an archive were expected");
+      }
+    }
+
+    private void add(byte[] bytes, int from, int length) {
       int line = lines++;
-      if (text.isBlank()) {
+      if (JsonText.isBlank(bytes, from, length)) {
         return;
       }
-      if (tasks.size() == Limits.RESTORE_TASKS) {
+      if (places.size() == Limits.RESTORE_TASKS) {
         throw new ApiException(
                 ErrorCode.BATCH_TOO_LARGE,
                 "one request restores " + Limits.RESTORE_TASKS + " tasks; send the rest in another")
             .closing();
       }
-      ArchivedTask task = reader.read(fields(text, line), caller);
+      ArchivedTask task = reader.read(fields(bytes, from, length, line), caller);
       if (task != null) {
-        tasks.add(task);
+        places.add(Restores.Place.of(task, length));
+        kept.add(bytes, from, length);
       }
       if (mistakes.isFull()) {
         mistakes.refuse();
       }
     }
 
-    private Fields fields(String text, int line) {
+    private Fields fields(byte[] bytes, int from, int length, int line) {
       try {
-        return new Fields(JsonText.object(text), "/lines/" + line, mistakes);
+        return new Fields(
+            JsonText.line(bytes, from, length, BodyMemory.Held.unbounded()),
+            "/lines/" + line,
+            mistakes);
       } catch (ApiException e) {
         throw Mistakes.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
       }
     }
 
-    List<ArchivedTask> finish() {
+    @Override
+    public List<Restores.Place> places() {
+      return places;
+    }
+
+    @Override
+    public ArchivedTask read(int index) {
+      SpillBuffer.Reader line = kept.reader();
+      line.moveTo(index);
+      ArchivedTask task =
+          reader.read(fields(line.bytes(), line.from(), line.length(), index), caller);
       mistakes.refuse();
-      if (tasks.isEmpty()) {
-        throw new ApiException(
-            ErrorCode.BODY_REQUIRED, "the body has no lines; lines of an archive were expected");
-      }
-      return tasks;
+      return Objects.requireNonNull(task);
+    }
+
+    @Override
+    public void close() {
+      kept.close();
     }
   }
 }

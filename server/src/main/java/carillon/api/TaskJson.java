@@ -135,7 +135,7 @@ final class TaskJson {
   private static @Nullable JsonNode withTrace(String kept, String trace) {
     JsonNode request;
     try {
-      request = Json.MAPPER.readTree(kept);
+      request = Json.read(kept);
     } catch (JacksonException e) {
       return null; // JSON all the same, with a number or a name that is too long to be read here
     }

@@ -23,6 +23,10 @@ final class Binary {
     return ChronoUnit.MICROS.between(EPOCH, instant);
   }
 
+  static Instant instant(long micros) {
+    return EPOCH.plus(micros, ChronoUnit.MICROS);
+  }
+
   static int days(LocalDate day) {
     return Math.toIntExact(ChronoUnit.DAYS.between(EPOCH_DAY, day));
   }

@@ -78,6 +78,12 @@ final class CopiedRows {
     return this;
   }
 
+  /** Columns that are already in this format. */
+  CopiedRows addEncoded(ByteBuffer columns) {
+    room(columns.remaining()).put(columns);
+    return this;
+  }
+
   private CopiedRows addNull() {
     room(Integer.BYTES).putInt(Binary.NULL);
     return this;

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
@@ -30,6 +31,15 @@ public final class Json {
 
   public static final ObjectMapper MAPPER = JsonMapper.builder().build();
 
+  /**
+   * For JSON whose names anybody may have chosen. Other factories keep the last thousands of names
+   * that they have read, however long they are, and some hundred long ones fill the heap.
+   */
+  public static final JsonFactory FORGETFUL =
+      JsonFactory.builder().disable(JsonFactory.Feature.CANONICALIZE_PROPERTY_NAMES).build();
+
+  private static final ObjectMapper FORGETFUL_MAPPER = JsonMapper.builder(FORGETFUL).build();
+
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   private static final DateTimeFormatter TIME =
@@ -37,6 +47,11 @@ public final class Json {
           .withZone(ZoneOffset.UTC);
 
   private Json() {}
+
+  /** The value that a text is, whatever names are in it. */
+  public static JsonNode read(String json) {
+    return FORGETFUL_MAPPER.readTree(json);
+  }
 
   public static ObjectNode of(Target target) {
     return switch (target) {

@@ -13,6 +13,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Puts archived tasks of one tenant at a time back among the dead letters. */
@@ -26,28 +28,77 @@ public final class Restores {
     this.slots = slots;
   }
 
+  /** So much of the text of tasks is held and sent at once. */
+  private static final long BYTES_AT_ONCE = 4 << 20;
+
   private record Row(ArchivedTask task, int lane) {
     UUID id() {
       return task.id().value();
     }
   }
 
+  /**
+   * What must be known of a task before it is written.
+   *
+   * @param bytes about how long its text is
+   */
+  public record Place(
+      TaskId id, String type, int priority, int slice, Route route, int bytes) {
+
+    public static Place of(ArchivedTask task, int bytes) {
+      Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
+      return new Place(task.id(), task.type(), task.priority(), task.slice(), route, bytes);
+    }
+  }
+
+  /** Archived tasks, of which some are in memory at a time: all of them may not fit. */
+  public interface Archived {
+
+    /** Of each task. */
+    List<Place> places();
+
+    ArchivedTask read(int index);
+
+    /** Tasks that are in memory. */
+    static Archived of(List<ArchivedTask> tasks) {
+      List<Place> places = tasks.stream().map(task -> Place.of(task, 0)).toList();
+      return new Archived() {
+        @Override
+        public List<Place> places() {
+          return places;
+        }
+
+        @Override
+        public ArchivedTask read(int index) {
+          return tasks.get(index);
+        }
+      };
+    }
+  }
+
+  /** Which of the tasks it is, and its lane. */
+  private record Planned(int index, Place place, int lane) {}
+
   /** Tasks whose lanes and slots are there, so that their transaction is a short one. */
   public static final class Prepared {
     private final TenantId tenant;
-    private final List<Row> rows;
-    private final int given;
+    private final Archived archived;
+    private final List<Planned> planned;
 
-    private Prepared(TenantId tenant, List<Row> rows, int given) {
+    private Prepared(TenantId tenant, Archived archived, List<Planned> planned) {
       this.tenant = tenant;
-      this.rows = rows;
-      this.given = given;
+      this.archived = archived;
+      this.planned = planned;
     }
 
     private Set<Slot> slots() {
       Set<Slot> slots = new TreeSet<>();
-      rows.forEach(row -> slots.add(row.task().id().slot()));
+      planned.forEach(each -> slots.add(each.place().id().slot()));
       return slots;
+    }
+
+    private int given() {
+      return archived.places().size();
     }
   }
 
@@ -55,20 +106,25 @@ public final class Restores {
   public record Restored(int restored, int present) {}
 
   /** Makes the types, lanes and slots that are gone. Of two with the same id the first is meant. */
-  public Prepared prepare(TenantId tenant, List<ArchivedTask> tasks) {
+  public Prepared prepare(TenantId tenant, Archived archived) {
     // By id, so that two who restore the same file wait for each other only once.
-    Map<UUID, Row> rows = new TreeMap<>();
-    for (ArchivedTask task : tasks) {
-      rows.computeIfAbsent(task.id().value(), _ -> new Row(task, lane(tenant, task)));
+    Map<UUID, Planned> planned = new TreeMap<>();
+    List<Place> places = archived.places();
+    for (int i = 0; i < places.size(); i++) {
+      Place place = places.get(i);
+      int index = i;
+      planned.computeIfAbsent(
+          place.id().value(), _ -> new Planned(index, place, lane(tenant, place)));
     }
-    Prepared prepared = new Prepared(tenant, List.copyOf(rows.values()), tasks.size());
+    Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
     prepared.slots().forEach(slots::remake);
     return prepared;
   }
 
-  private int lane(TenantId tenant, ArchivedTask task) {
-    Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
-    return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), route).id();
+  private int lane(TenantId tenant, Place task) {
+    return catalog
+        .laneFor(tenant, task.type(), task.priority(), task.slice(), task.route())
+        .id();
   }
 
   private static final String TASKS =
@@ -96,33 +152,50 @@ public final class Restores {
   /** Writes those that do not exist, each with its story, or none at all. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
     slots.hold(tx, prepared.slots());
-    Set<UUID> inserted = new HashSet<>(insert(tx, prepared));
-    List<Row> restored = prepared.rows.stream().filter(row -> inserted.contains(row.id())).toList();
-    if (!restored.isEmpty()) {
-      addLetters(tx, prepared.tenant, restored);
-      addAttempts(tx, prepared.tenant, restored);
-      addTransitions(tx, prepared.tenant, restored);
+    int restored = 0;
+    List<Row> rows = new ArrayList<>();
+    long bytes = 0;
+    for (Planned each : prepared.planned) {
+      if (bytes > 0 && bytes + each.place().bytes() > BYTES_AT_ONCE) {
+        restored += write(tx, prepared.tenant, rows);
+        rows.clear();
+        bytes = 0;
+      }
+      rows.add(new Row(prepared.archived.read(each.index()), each.lane()));
+      bytes += each.place().bytes();
     }
-    int present = prepared.given - restored.size();
+    restored += write(tx, prepared.tenant, rows);
+    int present = prepared.given() - restored;
     Audit.record(
         tx,
         prepared.tenant,
         who,
         "dead-letter.restore",
         "archive",
-        "{\"restored\": " + restored.size() + ", \"present\": " + present + "}");
-    return new Restored(restored.size(), present);
+        "{\"restored\": " + restored + ", \"present\": " + present + "}");
+    return new Restored(restored, present);
   }
 
-  private static List<UUID> insert(Tx tx, Prepared prepared) {
-    List<ArchivedTask> tasks = prepared.rows.stream().map(Row::task).toList();
+  private static int write(Tx tx, TenantId tenant, List<Row> rows) {
+    Set<UUID> inserted = new HashSet<>(insert(tx, tenant, rows));
+    List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
+    if (!restored.isEmpty()) {
+      addLetters(tx, tenant, restored);
+      addAttempts(tx, tenant, restored);
+      addTransitions(tx, tenant, restored);
+    }
+    return restored.size();
+  }
+
+  private static List<UUID> insert(Tx tx, TenantId tenant, List<Row> rows) {
+    List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
     return tx.query(
         TASKS,
         row -> Sql.uuid(row, "id"),
-        prepared.tenant,
-        Column.uuids(prepared.rows, Row::id),
+        tenant,
+        Column.uuids(rows, Row::id),
         Column.dates(tasks, task -> task.id().slot().day()),
-        Column.ints(prepared.rows, Row::lane),
+        Column.ints(rows, Row::lane),
         Column.instants(tasks, ArchivedTask::dueAt),
         Column.instants(tasks, ArchivedTask::createdAt),
         Column.instants(tasks, ArchivedTask::startedAt),
@@ -198,6 +271,38 @@ public final class Restores {
     for (Row row : rows) {
       row.task().attempts().forEach(each -> told.add(new Told<>(row.task().id(), each)));
     }
+    inPieces(told, each -> length(each.result()), some -> insertAttempts(tx, tenant, some));
+  }
+
+  private static long length(ArchivedTask.Result result) {
+    return length(result.error()) + length(result.output()) + length(result.request());
+  }
+
+  private static long length(@Nullable String text) {
+    return text == null ? 0 : text.length();
+  }
+
+  /** The story of one task may be longer than what is sent at once. */
+  private static <T> void inPieces(
+      List<Told<T>> told, ToLongFunction<T> length, Consumer<List<Told<T>>> write) {
+    int from = 0;
+    long bytes = 0;
+    for (int i = 0; i < told.size(); i++) {
+      long more = length.applyAsLong(told.get(i).value());
+      if (bytes > 0 && bytes + more > BYTES_AT_ONCE) {
+        write.accept(told.subList(from, i));
+        from = i;
+        bytes = 0;
+      }
+      bytes += more;
+    }
+    if (from < told.size()) {
+      write.accept(told.subList(from, told.size()));
+    }
+  }
+
+  private static void insertAttempts(
+      Tx tx, TenantId tenant, List<Told<ArchivedTask.Attempt>> told) {
     tx.update(
         ATTEMPTS,
         tenant,
@@ -230,6 +335,11 @@ public final class Restores {
     for (Row row : rows) {
       row.task().transitions().forEach(each -> told.add(new Told<>(row.task().id(), each)));
     }
+    inPieces(told, each -> length(each.reason()), some -> insertTransitions(tx, tenant, some));
+  }
+
+  private static void insertTransitions(
+      Tx tx, TenantId tenant, List<Told<ArchivedTask.Transition>> told) {
     tx.update(
         TRANSITIONS,
         tenant,

@@ -25,11 +25,36 @@ record TaskRow(
     NewTask asked,
     @Nullable String schedule,
     @Nullable Instant fireAt)
-    implements Transitions.Created {
+    implements InsertedTask {
 
   TaskRow firedBy(String schedule, Instant fireAt) {
     return new TaskRow(
         tenant, id, lane, priority, readyAt, dueAt, createdAt, expiresAt, asked, schedule, fireAt);
+  }
+
+  @Override
+  public @Nullable String column(int index) {
+    return switch (index) {
+      case 0 -> asked.key();
+      case 1 -> asked.concurrencyKey();
+      case 2 -> asked.payload();
+      case 3 -> Sql.json(asked.target());
+      case 4 -> Sql.json(asked.retry());
+      case 5 -> Sql.json(asked.metadata());
+      case 6 -> Sql.json(asked.callbacks().onComplete());
+      case 7 -> Sql.json(asked.callbacks().onDead());
+      default -> throw new IndexOutOfBoundsException(index);
+    };
+  }
+
+  @Override
+  public void addColumns(CopiedRows copied) {
+    for (int i = 0; i < PackedTasks.FIRST_JSON; i++) {
+      copied.add(column(i));
+    }
+    for (int i = PackedTasks.FIRST_JSON; i < PackedTasks.COLUMNS; i++) {
+      copied.addJson(column(i));
+    }
   }
 
   /** As it will read back, without asking the database. */

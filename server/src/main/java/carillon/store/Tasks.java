@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,14 +27,20 @@ public final class Tasks {
   /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
   private static final int INSERT_BATCH = 2_000;
 
-  /**
-   * About so much payload goes into one statement, and is made in one transaction by those who make
-   * tasks by themselves: a statement is in memory several times over.
-   */
+  /** About so much payload is made in one transaction by those who make tasks by themselves. */
   public static final int MOST_PAYLOAD = 16 << 20;
+
+  /** About so much payload goes into one statement, which is in memory several times over. */
+  private static final int STATEMENT_PAYLOAD = 4 << 20;
 
   /** From so many rows on, what COPY saves is more than its two further round trips cost. */
   private static final int COPIED_FROM = 500;
+
+  /** From so many bytes on, however few rows they are: COPY holds one row, INSERT holds all. */
+  private static final int COPIED_FROM_BYTES = 1 << 20;
+
+  /** One COPY has this many rows at most, so that it ends before statement_timeout. */
+  private static final int COPY_BATCH = 10_000;
 
   private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
 
@@ -66,7 +73,7 @@ public final class Tasks {
             rows ->
                 db.inTransaction(
                     tx -> {
-                      insert(tx, rows);
+                      insertAll(tx, rows);
                       return rows.size();
                     }));
   }
@@ -119,18 +126,75 @@ public final class Tasks {
     record UnknownType(int index, String type) implements BatchResult {}
   }
 
+  /** Creates all of them or none, as {@link #createAll(Tx, TenantId, PackedTasks)} does. */
+  public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
+    try (PackedTasks packed = new PackedTasks(SpillBuffer.Room.unbounded())) {
+      tasks.forEach(packed::add);
+      return createAll(tx, tenant, packed);
+    }
+  }
+
   /**
    * Creates all of them or none; the ids come in the order given. A task asked for as unique is not
    * allowed here.
    */
-  public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
-    for (int i = 0; i < tasks.size(); i++) {
-      String type = tasks.get(i).type();
-      if (isUnknownType(tenant, type)) {
-        return new BatchResult.UnknownType(i, type);
+  public BatchResult createAll(Tx tx, TenantId tenant, PackedTasks tasks) {
+    if (catalog.tenant(tenant).strict()) {
+      PackedTasks.Cursor task = tasks.cursor();
+      while (task.next()) {
+        if (isUnknownType(tenant, task.type())) {
+          return new BatchResult.UnknownType(task.index(), task.type());
+        }
       }
     }
-    return new BatchResult.Created(createOwn(tx, tenant, tasks));
+    // Before they are due: a lane that is new takes a while, and would make all of them late.
+    int[] lanes = lanes(tenant, tasks);
+    PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
+    rows.bySlot().keySet().forEach(slots::ensure);
+    insert(tx, rows);
+    return new BatchResult.Created(rows.ids());
+  }
+
+  private int[] lanes(TenantId tenant, PackedTasks tasks) {
+    int[] lanes = new int[tasks.size()];
+    PackedTasks.Cursor task = tasks.cursor();
+    int last = 0;
+    boolean isForAll = false; // whether the lane has no slices to choose from
+    while (task.next()) {
+      if (!isForAll || !task.isSameLane()) {
+        Integer hash = task.keyHash();
+        int sliceBy = hash == null ? ThreadLocalRandom.current().nextInt() : hash;
+        Lane lane = lane(tenant, task.type(), task.priority(), task.route(), sliceBy);
+        last = lane.id();
+        isForAll = catalog.type(tenant, task.type()).slices() == 1;
+      }
+      lanes[task.index()] = last;
+    }
+    return lanes;
+  }
+
+  private void insert(Tx tx, PackedRows rows) {
+    rows.bySlot()
+        .forEach(
+            (slot, indexes) -> {
+              if (indexes.length < COPIED_FROM && rows.bytes(indexes) < COPIED_FROM_BYTES) {
+                insert(tx, slot, rows.copies(indexes));
+              } else {
+                for (int from = 0; from < indexes.length; from += COPY_BATCH) {
+                  int to = Math.min(indexes.length, from + COPY_BATCH);
+                  copy(tx, slot, rows.rows(Arrays.copyOfRange(indexes, from, to)));
+                }
+              }
+            });
+    tx.afterCommit(
+        () -> {
+          created.add(rows.ids().size());
+          rows.bySlot()
+              .forEach(
+                  (slot, indexes) ->
+                      rows.earliest(indexes).forEach((lane, at) -> note(slot, lane, at)));
+        });
+    tx.created(rows.created());
   }
 
   /**
@@ -183,7 +247,7 @@ public final class Tasks {
     long payload = 0;
     for (int i = 0; i < rows.size(); i++) {
       int size = payload(rows.get(i).asked().payload());
-      if (i > from && (i - from == INSERT_BATCH || payload + size > MOST_PAYLOAD)) {
+      if (i > from && (i - from == INSERT_BATCH || payload + size > STATEMENT_PAYLOAD)) {
         insert(tx, rows.subList(from, i));
         from = i;
         payload = 0;
@@ -218,12 +282,17 @@ public final class Tasks {
    * @param other what decides on the slice of a task that has no key
    */
   private Lane lane(TenantId tenant, NewTask task, Object other) {
-    TaskType type = catalog.type(tenant, task.type());
-    int priority = task.priority() == null ? type.priority() : task.priority();
     Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
     Object sliceBy = task.key() == null ? other : task.key();
-    int slice = Math.floorMod(sliceBy.hashCode(), type.slices());
-    return catalog.laneFor(tenant, task.type(), priority, slice, route);
+    return lane(tenant, task.type(), task.priority(), route, sliceBy.hashCode());
+  }
+
+  private Lane lane(
+      TenantId tenant, String typeName, @Nullable Integer asked, Route route, int sliceBy) {
+    TaskType type = catalog.type(tenant, typeName);
+    int priority = asked == null ? type.priority() : asked;
+    int slice = Math.floorMod(sliceBy, type.slices());
+    return catalog.laneFor(tenant, typeName, priority, slice, route);
   }
 
   private TaskRow row(Lane lane, NewTask task, Instant now) {
@@ -302,26 +371,26 @@ public final class Tasks {
     tx.created(rows);
   }
 
-  private static void insert(Tx tx, Slot slot, List<TaskRow> rows) {
+  private static void insert(Tx tx, Slot slot, List<? extends InsertedTask> rows) {
     tx.update(
         Sql.forSlot(INSERT, slot),
         slot,
         Column.ints(rows, row -> row.tenant().value()),
         Column.uuids(rows, row -> row.id().value()),
-        Column.ints(rows, TaskRow::lane),
+        Column.ints(rows, InsertedTask::lane),
         Column.instants(rows, row -> row.readyAt()),
         Column.instants(rows, row -> row.dueAt()),
         Column.instants(rows, row -> row.createdAt()),
         Column.instants(rows, row -> row.expiresAt()),
-        Column.texts(rows, row -> row.asked().key()),
-        Column.texts(rows, row -> row.asked().concurrencyKey()),
-        Column.texts(rows, row -> row.asked().payload()),
-        Column.texts(rows, row -> Sql.json(row.asked().target())),
-        Column.texts(rows, row -> Sql.json(row.asked().retry())),
-        Column.texts(rows, row -> Sql.json(row.asked().metadata())),
-        Column.texts(rows, row -> Sql.json(row.asked().callbacks().onComplete())),
-        Column.texts(rows, row -> Sql.json(row.asked().callbacks().onDead())),
-        Column.texts(rows, TaskRow::schedule),
+        Column.texts(rows, row -> row.column(0)),
+        Column.texts(rows, row -> row.column(1)),
+        Column.texts(rows, row -> row.column(2)),
+        Column.texts(rows, row -> row.column(3)),
+        Column.texts(rows, row -> row.column(4)),
+        Column.texts(rows, row -> row.column(5)),
+        Column.texts(rows, row -> row.column(6)),
+        Column.texts(rows, row -> row.column(7)),
+        Column.texts(rows, InsertedTask::schedule),
         Column.instants(rows, row -> row.fireAt()));
   }
 
@@ -334,12 +403,11 @@ public final class Tasks {
       FROM STDIN (FORMAT binary)
       """;
 
-  private static void copy(Tx tx, Slot slot, List<TaskRow> rows) {
+  private static void copy(Tx tx, Slot slot, Iterable<? extends InsertedTask> rows) {
     tx.copy(
         Sql.forSlot(COPY, slot),
         copied -> {
-          for (TaskRow row : rows) {
-            NewTask asked = row.asked();
+          for (InsertedTask row : rows) {
             copied
                 .row(18)
                 .add(row.tenant().value())
@@ -349,17 +417,9 @@ public final class Tasks {
                 .add(row.readyAt())
                 .add(row.dueAt())
                 .add(row.createdAt())
-                .add(row.expiresAt())
-                .add(asked.key())
-                .add(asked.concurrencyKey())
-                .add(asked.payload())
-                .addJson(Sql.json(asked.target()))
-                .addJson(Sql.json(asked.retry()))
-                .addJson(Sql.json(asked.metadata()))
-                .addJson(Sql.json(asked.callbacks().onComplete()))
-                .addJson(Sql.json(asked.callbacks().onDead()))
-                .add(row.schedule())
-                .add(row.fireAt());
+                .add(row.expiresAt());
+            row.addColumns(copied);
+            copied.add(row.schedule()).add(row.fireAt());
           }
         });
   }

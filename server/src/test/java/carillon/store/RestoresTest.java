@@ -50,7 +50,7 @@ class RestoresTest {
   @Test
   void a_slot_that_was_dropped_meanwhile_is_made_again() {
     assertThat(dropSlots(world)).isPositive();
-    Restores.Prepared prepared = world.restores.prepare(World.TENANT, archived);
+    Restores.Prepared prepared = world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       assertThat(dropSlots(other)).isPositive();
     }
@@ -63,7 +63,7 @@ class RestoresTest {
   @Test
   void a_slot_is_not_dropped_while_something_is_restored_to_it() {
     dropSlots(world);
-    Restores.Prepared prepared = world.restores.prepare(World.TENANT, archived);
+    Restores.Prepared prepared = world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       world.db.inTransaction(
           tx -> {
@@ -78,11 +78,11 @@ class RestoresTest {
 
   @Test
   void what_exists_is_left_alone_and_the_rest_is_restored() {
-    restore(world.restores.prepare(World.TENANT, archived.subList(0, 5)));
+    restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
 
-    assertThat(restore(world.restores.prepare(World.TENANT, archived)))
+    assertThat(restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived))))
         .isEqualTo(new Restores.Restored(15, 5));
 
     assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
@@ -94,7 +94,7 @@ class RestoresTest {
       throws InterruptedException, ExecutionException {
     dropSlots(world);
     Callable<Restores.Restored> restoring =
-        () -> restore(world.restores.prepare(World.TENANT, archived));
+        () -> restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived)));
     int restored = 0;
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       for (Future<Restores.Restored> each :

@@ -1,0 +1,228 @@
+package carillon.store;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.AbstractList;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rows of a packed batch: each task with its id, lane and times settled. Rows are made while
+ * they are written, so that a batch in memory is only its bytes and some numbers for each task.
+ */
+final class PackedRows {
+
+  private final TenantId tenant;
+  private final PackedTasks tasks;
+  private final int[] lanes;
+  private final Instant now;
+
+  // Of each task.
+  private final long[] idHigh;
+  private final long[] idLow;
+  private final long[] dueMicros;
+  private final short[] places;
+
+  /** Which tasks are in which slot, in their order. */
+  private final Map<Slot, int[]> bySlot = new TreeMap<>();
+
+  /**
+   * @param lanes of each task
+   */
+  PackedRows(TenantId tenant, PackedTasks tasks, int[] lanes, Instant now, Bursts bursts) {
+    int size = tasks.size();
+    this.tenant = tenant;
+    this.tasks = tasks;
+    this.lanes = lanes;
+    this.now = now;
+    this.idHigh = new long[size];
+    this.idLow = new long[size];
+    this.dueMicros = new long[size];
+    this.places = new short[size];
+    settle(bursts);
+  }
+
+  /** Indexes that are still being gathered. */
+  private static final class Indexes {
+    private int[] indexes = new int[16];
+    private int size;
+
+    void add(int index) {
+      if (size == indexes.length) {
+        indexes = Arrays.copyOf(indexes, 2 * size);
+      }
+      indexes[size++] = index;
+    }
+
+    int[] all() {
+      return Arrays.copyOf(indexes, size);
+    }
+  }
+
+  private void settle(Bursts bursts) {
+    Map<Slot, Indexes> gathered = new TreeMap<>();
+    PackedTasks.Cursor task = tasks.cursor();
+    while (task.next()) {
+      Instant dueAt = task.dueAt(now);
+      int place = bursts.next(dueAt);
+      TaskId id = TaskId.at(dueAt, place, ThreadLocalRandom.current());
+      int i = task.index();
+      idHigh[i] = id.value().getMostSignificantBits();
+      idLow[i] = id.value().getLeastSignificantBits();
+      dueMicros[i] = Binary.micros(dueAt);
+      places[i] = (short) place;
+      gathered.computeIfAbsent(id.slot(), _ -> new Indexes()).add(i);
+    }
+    gathered.forEach((slot, indexes) -> bySlot.put(slot, indexes.all()));
+  }
+
+  Map<Slot, int[]> bySlot() {
+    return bySlot;
+  }
+
+  /** About how many bytes these rows have. */
+  long bytes(int[] indexes) {
+    return tasks.bytes(indexes);
+  }
+
+  /** Each row is valid until the next is taken, because it shares its bytes with a cursor. */
+  Iterable<InsertedTask> rows(int[] indexes) {
+    PackedTasks.Cursor task = tasks.cursor();
+    return () ->
+        new Iterator<>() {
+          private int next;
+
+          @Override
+          public boolean hasNext() {
+            return next < indexes.length;
+          }
+
+          @Override
+          public InsertedTask next() {
+            if (!hasNext()) {
+              throw new NoSuchElementException();
+            }
+            task.moveTo(indexes[next++]);
+            return row(task, task.columns());
+          }
+        };
+  }
+
+  /** Rows that keep their bytes; for few of them. */
+  List<InsertedTask> copies(int[] indexes) {
+    List<InsertedTask> rows = new ArrayList<>(indexes.length);
+    PackedTasks.Cursor task = tasks.cursor();
+    for (int index : indexes) {
+      task.moveTo(index);
+      ByteBuffer shared = task.columns();
+      ByteBuffer own = ByteBuffer.allocate(shared.remaining()).put(shared).flip();
+      rows.add(row(task, own));
+    }
+    return rows;
+  }
+
+  private Row row(PackedTasks.Cursor task, ByteBuffer columns) {
+    int i = task.index();
+    Instant dueAt = Binary.instant(dueMicros[i]);
+    return new Row(
+        tenant,
+        id(i),
+        lanes[i],
+        dueAt.plus(places[i], ChronoUnit.MICROS),
+        dueAt,
+        now,
+        task.expiresAt(dueAt),
+        columns);
+  }
+
+  private TaskId id(int index) {
+    return new TaskId(new UUID(idHigh[index], idLow[index]));
+  }
+
+  private record Row(
+      TenantId tenant,
+      TaskId id,
+      int lane,
+      Instant readyAt,
+      Instant dueAt,
+      Instant createdAt,
+      @Nullable Instant expiresAt,
+      ByteBuffer columns)
+      implements InsertedTask {
+
+    @Override
+    public @Nullable String column(int index) {
+      return PackedTasks.column(columns, index);
+    }
+
+    @Override
+    public void addColumns(CopiedRows copied) {
+      copied.addEncoded(columns.duplicate());
+    }
+
+    @Override
+    public @Nullable String schedule() {
+      return null;
+    }
+
+    @Override
+    public @Nullable Instant fireAt() {
+      return null;
+    }
+  }
+
+  /** The ids in the order of the tasks; made as they are asked for. */
+  List<TaskId> ids() {
+    return new AbstractList<>() {
+      @Override
+      public TaskId get(int index) {
+        return id(index);
+      }
+
+      @Override
+      public int size() {
+        return lanes.length;
+      }
+    };
+  }
+
+  private record New(TaskId id, int lane) implements Transitions.Created {}
+
+  /** All tasks, as who listens is told of them; made as they are asked for. */
+  List<Transitions.Created> created() {
+    return new AbstractList<>() {
+      @Override
+      public Transitions.Created get(int index) {
+        return new New(id(index), lanes[index]);
+      }
+
+      @Override
+      public int size() {
+        return lanes.length;
+      }
+    };
+  }
+
+  /** When the first task of each lane is ready, of these tasks. */
+  Map<Integer, Instant> earliest(int[] indexes) {
+    Map<Integer, Long> earliest = new TreeMap<>();
+    for (int index : indexes) {
+      earliest.merge(lanes[index], dueMicros[index] + places[index], Math::min);
+    }
+    Map<Integer, Instant> instants = new TreeMap<>();
+    earliest.forEach((lane, micros) -> instants.put(lane, Binary.instant(micros)));
+    return instants;
+  }
+}
