@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Test;
 class NodeDeathTest {
 
   private static final int POISON_CRASHES = 3;
+  private static final int SEATS = 100;
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
   private static final RetryPolicy PATIENT =
@@ -53,7 +54,7 @@ class NodeDeathTest {
   /** What one node has, under the id of the moment. */
   private final class Engineer {
     private final FakeDeliverer deliverer = new FakeDeliverer();
-    private final Seats seats = new Seats(100);
+    private final Seats seats = new Seats(SEATS);
     private final Completer completer;
     private final Dispatcher dispatcher;
     private final Suspects suspects;
@@ -65,7 +66,9 @@ class NodeDeathTest {
       NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
       completer = node.completer;
       dispatcher = node.dispatcher;
-      suspects = new Suspects(world.nodes, dispatcher, POISON_CRASHES);
+      suspects =
+          new Suspects(
+              world.nodes, dispatcher, world.agenda, new SuspectGroups(SEATS, POISON_CRASHES));
       completer.whenWritten(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
       Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
