@@ -157,8 +157,13 @@ public final class Engine {
     this.config = config;
     this.completer = new Completer(store.endings(), node, events);
     this.dispatcher = new Dispatcher(ways.deliverer(), node, completer, store.clock(), events);
-    this.suspects = new Suspects(store.nodes(), dispatcher, config.poisonCrashes());
-    this.startingSuspects = loop("suspects", suspects::startOnce, Duration.ZERO);
+    this.suspects =
+        new Suspects(
+            store.nodes(),
+            dispatcher,
+            store.agenda(),
+            new SuspectGroups(config.concurrency(), config.poisonCrashes()));
+    this.startingSuspects = loop("suspects", suspects::startOnce, GATHERING);
     suspects.whenChanged(startingSuspects::wake);
     completer.whenWritten(suspects::ended);
     this.completing = loop("completer", completer::flushOnce, GATHERING);

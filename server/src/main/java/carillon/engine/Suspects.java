@@ -2,13 +2,17 @@ package carillon.engine;
 
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Slot;
 import carillon.model.TaskId;
+import carillon.store.Agenda;
 import carillon.store.Nodes;
 import carillon.store.StoreException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,46 +20,67 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs tasks that a node may have died of, apart from one another. Each is written down before it
- * starts: if this node dies too, the reaper knows whom to blame, and whom not.
+ * Runs tasks that a node may have died of in small groups. A group is written down before it
+ * starts, and a task's mark is removed only after its end is written. If this node dies too, the
+ * reaper can tell the suspects that had begun, and may be to blame, from those that had not.
+ *
+ * <p>Why a poison is dead after its crashes: whenever it kills a node it had begun, so it was
+ * marked or no suspect yet, and both count a crash. Why no innocent task dies with it: before its
+ * last crash a task runs while no other suspect does. The sizes of the groups in between decide
+ * only how soon everything has been tried.
  */
 final class Suspects implements Claimer.Start {
 
-  /** Who runs for so long without harm does no longer keep the next one from its start. */
+  /**
+   * When the last one started has run for so long without harm, one more may start beyond the size
+   * of the group: long tasks must not keep the others waiting until they end.
+   */
   private static final Duration TRIAL = Duration.ofSeconds(1);
 
   /** Only as a net: whoever adds or ends one wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  /** Those that wait here hold seats, and cannot be run by other nodes. */
-  private static final int MAX_WAITING = 16;
-
   private final Nodes nodes;
   private final Dispatcher dispatcher;
-  private final int poisonCrashes;
+  private final Agenda agenda;
+  private final SuspectGroups groups;
   private volatile Runnable whenChanged = () -> {};
 
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
-  private final Map<TaskId, String> running = new HashMap<>();
-  private boolean isAlone; // the one that runs is not to share the blame with anybody
-  private @Nullable TaskId onTrial;
-  private long trialEnd;
-  private @Nullable String outdated; // the node whose marks name somebody who has ended
+  private final Map<TaskId, Begun> running = new HashMap<>();
+  private final Map<Place, Instant> lanes = new HashMap<>(); // where more may be waiting
+  private long trialEnd = System.nanoTime();
+  private @Nullable String outdated; // the node whose marks name a task that has ended
   private boolean closed;
 
-  private record Suspect(ClaimedTask task, String node) {}
+  private record Suspect(ClaimedTask task, String node) {
 
-  /**
-   * @param poisonCrashes a task that so many nodes died of is dead
-   */
-  Suspects(Nodes nodes, Dispatcher dispatcher, int poisonCrashes) {
-    this.nodes = nodes;
-    this.dispatcher = dispatcher;
-    this.poisonCrashes = poisonCrashes;
+    TaskId id() {
+      return task.id();
+    }
   }
 
-  /** Asks to be told when the next one may be started. */
+  /** One that runs: without its payload, because it may run for long. */
+  private record Begun(int crashes, String node) {}
+
+  private record Place(Slot slot, int lane) {}
+
+  /**
+   * The suspects on this node.
+   *
+   * @param oldest since when the first of those that wait could have started; null if none waits
+   */
+  record Count(int waiting, int running, @Nullable Instant oldest) {}
+
+  Suspects(Nodes nodes, Dispatcher dispatcher, Agenda agenda, SuspectGroups groups) {
+    this.nodes = nodes;
+    this.dispatcher = dispatcher;
+    this.agenda = agenda;
+    this.groups = groups;
+  }
+
+  /** Asks to be told when the next group may be started. */
   void whenChanged(Runnable action) {
     this.whenChanged = action;
   }
@@ -82,6 +107,10 @@ final class Suspects implements Claimer.Start {
       tooLate = closed;
       if (!closed) {
         waiting.add(suspect);
+        lanes.merge(
+            new Place(suspect.id().slot(), suspect.task().lane()),
+            suspect.task().readyAt(),
+            (known, readyAt) -> readyAt.isBefore(known) ? readyAt : known);
       }
     }
     if (tooLate) {
@@ -91,69 +120,101 @@ final class Suspects implements Claimer.Start {
 
   @Override
   public synchronized int roomForSuspects() {
-    return Math.max(0, MAX_WAITING - waiting.size());
+    return Math.max(0, groups.maxWaiting() - waiting.size());
   }
 
-  /** One pass: starts the next one if it may start. */
+  synchronized Count count() {
+    Instant oldest =
+        waiting.stream()
+            .map(suspect -> suspect.task().readyAt())
+            .min(Comparator.naturalOrder())
+            .orElse(null);
+    return new Count(waiting.size(), running.size(), oldest);
+  }
+
+  /** One pass: starts as many as may start. */
   Duration startOnce() {
-    Suspect next = next();
-    if (next == null) {
+    List<Suspect> group = next();
+    if (group.isEmpty()) {
       forget();
       return untilNext();
     }
-    // Written down first, and under the id that claimed it. If that id has lost its lease the task
-    // may be running elsewhere.
-    boolean mayStart = nodes.mark(next.node(), marks(next.node(), next.task().id()));
-    if (!begin(next, mayStart)) {
+    // Written down first, and under the id that claimed them. If that id has lost its lease the
+    // tasks may be running elsewhere.
+    String node = group.getFirst().node();
+    boolean mayStart = nodes.mark(node, marks(node, group));
+    if (!begin(group, mayStart)) {
       return Duration.ZERO;
     }
     if (mayStart) {
-      dispatcher.send(List.of(next.task()), next.node());
-      return TRIAL;
+      dispatcher.send(group.stream().map(Suspect::task).toList(), node);
+    } else {
+      group.forEach(suspect -> dispatcher.release(suspect.task()));
     }
-    dispatcher.release(next.task());
+    askForMore();
     return Duration.ZERO;
   }
 
-  private synchronized @Nullable Suspect next() {
-    Suspect next = waiting.peek();
-    boolean isTried = onTrial != null && System.nanoTime() - trialEnd < 0;
-    boolean isBarred = !running.isEmpty() && (isAlone || (next != null && isLastChance(next)));
-    return isTried || isBarred || closed ? null : next;
+  /** Those that may start now, from the head of the queue: nobody is overtaken for ever. */
+  private synchronized List<Suspect> next() {
+    List<Suspect> group = new ArrayList<>();
+    int size = Integer.MAX_VALUE;
+    for (Begun begun : running.values()) {
+      size = Math.min(size, groups.size(begun.crashes()));
+    }
+    boolean isTried = System.nanoTime() - trialEnd >= 0;
+    for (Suspect suspect : waiting) {
+      size = Math.min(size, groups.size(suspect.task().crashes()));
+      boolean fits = running.size() + group.size() < size;
+      boolean isOneMore = isTried && group.isEmpty() && size > SuspectGroups.ALONE;
+      boolean isOfNode = group.isEmpty() || suspect.node().equals(group.getFirst().node());
+      if (closed || !isOfNode || !(fits || isOneMore)) {
+        break;
+      }
+      group.add(suspect);
+    }
+    return group;
   }
 
-  /** One more crash, and it is dead: so it runs when no other suspect does. */
-  private boolean isLastChance(Suspect suspect) {
-    return suspect.task().crashes() + 1 >= poisonCrashes;
-  }
-
-  private synchronized List<TaskId> marks(String node, @Nullable TaskId more) {
+  private synchronized List<TaskId> marks(String node, List<Suspect> more) {
     List<TaskId> marks = new ArrayList<>();
     running.forEach(
-        (id, of) -> {
-          if (of.equals(node)) {
+        (id, begun) -> {
+          if (begun.node().equals(node)) {
             marks.add(id);
           }
         });
-    if (more != null) {
-      marks.add(more);
-    }
+    more.forEach(suspect -> marks.add(suspect.id()));
     return marks;
   }
 
   /** False if everybody who waited has been released meanwhile. */
-  private synchronized boolean begin(Suspect next, boolean mayStart) {
+  private synchronized boolean begin(List<Suspect> group, boolean mayStart) {
     if (closed) {
+      outdated = group.getFirst().node();
       return false;
     }
-    waiting.remove();
-    if (mayStart) {
-      running.put(next.task().id(), next.node());
-      isAlone = isLastChance(next);
-      onTrial = next.task().id();
-      trialEnd = System.nanoTime() + TRIAL.toNanos();
+    for (Suspect suspect : group) {
+      waiting.remove();
+      if (mayStart) {
+        running.put(suspect.id(), new Begun(suspect.task().crashes(), suspect.node()));
+      }
     }
+    trialEnd = System.nanoTime() + TRIAL.toNanos();
     return true;
+  }
+
+  /** A claim that found no room here has stepped over suspects; nothing else would wake it. */
+  private void askForMore() {
+    Map<Place, Instant> places;
+    synchronized (this) {
+      if (closed || 2 * waiting.size() > groups.maxWaiting()) {
+        return;
+      }
+      places = Map.copyOf(lanes);
+      lanes.clear(); // noted again by the next one that comes from there
+    }
+    places.forEach((place, from) -> agenda.found(place.slot(), place.lane(), from));
   }
 
   /** Takes back the marks of those that have ended, when nobody's start does so anyway. */
@@ -165,7 +226,7 @@ final class Suspects implements Claimer.Start {
     }
     if (node != null) {
       try {
-        nodes.mark(node, marks(node, null));
+        nodes.mark(node, marks(node, List.of()));
       } catch (StoreException e) {
         synchronized (this) {
           outdated = node; // again by the next pass
@@ -191,11 +252,10 @@ final class Suspects implements Claimer.Start {
         return;
       }
       for (Attempted attempted : attempts) {
-        String node = running.remove(attempted.id());
-        if (node != null) {
+        Begun begun = running.remove(attempted.id());
+        if (begun != null) {
           any = true;
-          outdated = node;
-          onTrial = attempted.id().equals(onTrial) ? null : onTrial;
+          outdated = begun.node();
         }
       }
     }

@@ -172,15 +172,17 @@ public final class Claims {
 
     static final Lapsed NO_NODE = new Lapsed(Silence.Holder.SILENT, List.of());
 
-    /** Suspects that run share the blame; where there are none, everybody does. */
+    /**
+     * Everything that had begun shares the blame. A suspect begins with its mark. Tasks that are no
+     * suspects yet are blamed also where suspects ran: otherwise a poison among them would stay
+     * unknown, and suspects would be dead of what it does.
+     */
     Silence silenceFor(Held held) {
       if (holder == Silence.Holder.SILENT) {
         return Silence.UNEXPLAINED;
       }
-      boolean isMarked = suspects.contains(held.id().value());
-      boolean begun = isMarked || held.crashes() == 0;
-      boolean blamed = holder == Silence.Holder.DIED && begun && (isMarked || suspects.isEmpty());
-      return new Silence(holder, begun, blamed);
+      boolean begun = held.crashes() == 0 || suspects.contains(held.id().value());
+      return new Silence(holder, begun, begun && holder == Silence.Holder.DIED);
     }
   }
 

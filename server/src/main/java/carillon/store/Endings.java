@@ -109,6 +109,16 @@ public final class Endings {
           false);
     }
 
+    /**
+     * Whether its attempt has shown that nodes do not die of it: the target had it, and somebody
+     * lived to report that. An attempt that did not get there shows nothing, because what kills the
+     * node may be the answer.
+     */
+    private boolean isCleared() {
+      return outcome instanceof Outcome.RetryAt(_, var failure)
+          && failure.kind().cause() == FailureKind.Cause.TARGET_FAILED;
+    }
+
     private boolean isCompleted() {
       return outcome instanceof Outcome.Completed;
     }
@@ -162,9 +172,10 @@ public final class Endings {
       WITH f AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
-                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[])
+                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[],
+                      ?::boolean[])
                AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
-                     type, request, blamed)
+                     type, request, blamed, cleared)
       ), done AS (
           UPDATE carillon.task_{slot} t
           -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
@@ -183,7 +194,8 @@ public final class Endings {
               error = f.error,
               output = f.output,
               request = f.request,
-              crashes = CASE WHEN f.blamed THEN coalesce(t.crashes, 0) + 1 ELSE t.crashes END,
+              crashes = CASE WHEN f.blamed THEN coalesce(t.crashes, 0) + 1
+                             WHEN NOT f.cleared THEN t.crashes END,
               progress = coalesce(f.progress, t.progress)
           FROM f
           WHERE t.tenant = f.tenant
@@ -444,6 +456,7 @@ public final class Endings {
         Column.texts(endings, Ending::type),
         Column.texts(endings, Ending::request),
         Column.booleans(endings, Ending::blamed),
+        Column.booleans(endings, Ending::isCleared),
         lapsed,
         who);
   }

@@ -247,9 +247,9 @@ class HelpingTest {
   @Test
   void what_a_stopping_node_had_not_begun_goes_back_at_once_and_costs_nothing() {
     TaskId id = world.create(World.task("t", HTTP));
-    world.sql("UPDATE carillon.task SET crashes = 1");
+    world.sql("UPDATE carillon.task SET crashes = 2");
     TaskId before = world.create(World.task("t", HTTP));
-    world.sql("UPDATE carillon.task SET crashes = 1 WHERE id = '%s'".formatted(before));
+    world.sql("UPDATE carillon.task SET crashes = 2 WHERE id = '%s'".formatted(before));
     Node node = new Node("stopping", ClusterView.ALONE);
     node.deliverer.hang();
     await().until(() -> node.engine.inFlight() == 2);

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
+import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.NodeLease;
@@ -21,7 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -36,6 +37,8 @@ import org.junit.jupiter.api.Test;
 class NodeDeathTest {
 
   private static final int POISON_CRASHES = 3;
+  private static final int SEATS = 100;
+  private static final SuspectGroups GROUPS = new SuspectGroups(SEATS, POISON_CRASHES);
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
   private static final RetryPolicy PATIENT =
@@ -53,7 +56,7 @@ class NodeDeathTest {
   /** What one node has, under the id of the moment. */
   private final class Engineer {
     private final FakeDeliverer deliverer = new FakeDeliverer();
-    private final Seats seats = new Seats(100);
+    private final Seats seats = new Seats(SEATS);
     private final Completer completer;
     private final Dispatcher dispatcher;
     private final Suspects suspects;
@@ -65,7 +68,7 @@ class NodeDeathTest {
       NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
       completer = node.completer;
       dispatcher = node.dispatcher;
-      suspects = new Suspects(world.nodes, dispatcher, POISON_CRASHES);
+      suspects = new Suspects(world.nodes, dispatcher, world.agenda, GROUPS);
       completer.whenWritten(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
       Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
@@ -147,10 +150,10 @@ class NodeDeathTest {
   }
 
   @Test
-  void only_the_suspects_that_ran_are_blamed_and_those_that_waited_pay_nothing() {
+  void what_had_begun_is_blamed_and_suspects_that_waited_pay_nothing() {
     TaskId running = task();
     TaskId waiting = task();
-    TaskId bystander = task();
+    TaskId noSuspectYet = task();
     suspect(running, 1);
     suspect(waiting, 1);
     claimed("dead", 3);
@@ -161,7 +164,70 @@ class NodeDeathTest {
 
     assertThat(fate(running)).isEqualTo("PENDING CRASHED attempt=1 crashes=2");
     assertThat(fate(waiting)).isEqualTo("PENDING CRASHED attempt=0 crashes=1");
-    assertThat(fate(bystander)).isEqualTo("PENDING CRASHED attempt=1 crashes=0");
+    assertThat(fate(noSuspectYet)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
+  }
+
+  @Test
+  void a_poison_is_blamed_for_the_first_node_that_it_kills_whatever_ran_next_to_it() {
+    TaskId innocent = task();
+    TaskId poison = task();
+    suspect(innocent, 1);
+    claimed("dead-1", 2);
+    world.nodes.mark("dead-1", List.of(innocent));
+    dies("dead-1");
+    engineer.reaper.reapOnce();
+    assertThat(fate(poison)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
+
+    // From now on it is a suspect, and the innocent task, on its last chance, runs without it.
+    claimed("dead-2", 2);
+    world.nodes.mark("dead-2", List.of(poison));
+    dies("dead-2");
+    engineer.reaper.reapOnce();
+    claimed("dead-3", 2);
+    world.nodes.mark("dead-3", List.of(poison));
+    dies("dead-3");
+    engineer.reaper.reapOnce();
+
+    assertThat(fate(poison)).isEqualTo("DEAD POISON attempt=3 crashes=3");
+    assertThat(fate(innocent)).isEqualTo("PENDING CRASHED attempt=1 crashes=2");
+  }
+
+  @Test
+  void a_suspect_whose_attempt_ended_at_its_target_is_none_in_its_next_attempt() {
+    TaskId answered = task();
+    suspect(answered, 2);
+    engineer.deliverer.answer(_ -> failed(FailureKind.STATUS));
+
+    tried(answered);
+
+    assertThat(fate(answered)).isEqualTo("PENDING STATUS attempt=1 crashes=0");
+  }
+
+  @Test
+  void a_suspect_that_did_not_reach_its_target_has_not_shown_that_it_is_harmless() {
+    TaskId unreached = task();
+    suspect(unreached, 1);
+    engineer.deliverer.answer(_ -> failed(FailureKind.CONNECTION));
+
+    tried(unreached);
+
+    assertThat(fate(unreached)).isEqualTo("PENDING CONNECTION attempt=1 crashes=1");
+  }
+
+  private static DeliveryResult failed(FailureKind kind) {
+    return new DeliveryResult.Failed(Failure.of(kind, "so"), null);
+  }
+
+  /** One attempt of it is over and written. */
+  private void tried(TaskId id) {
+    await()
+        .until(
+            () -> {
+              engineer.claimer.claimOnce();
+              engineer.suspects.startOnce();
+              engineer.completer.flushOnce();
+              return engineer.delivered().contains(id) && engineer.seats.taken() == 0;
+            });
   }
 
   @Test
@@ -318,14 +384,15 @@ class NodeDeathTest {
   }
 
   @Test
-  void suspects_are_started_one_at_a_time_each_marked_before_and_forgotten_after() {
-    List<TaskId> ids = tasks(3);
+  void suspects_are_started_in_groups_marked_before_and_forgotten_after() {
+    int size = GROUPS.size(1);
+    List<TaskId> ids = tasks(size + 3);
     ids.forEach(id -> suspect(id, 1));
     CountDownLatch mayEnd = new CountDownLatch(1);
-    List<String> marks = new CopyOnWriteArrayList<>();
+    Map<TaskId, String> marks = new ConcurrentHashMap<>();
     engineer.deliverer.answer(
         task -> {
-          marks.add(suspectsOf("ours"));
+          marks.put(task.id(), suspectsOf("ours"));
           Latches.await(mayEnd);
           return new DeliveryResult.Accepted(200, null);
         });
@@ -333,9 +400,14 @@ class NodeDeathTest {
         .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
 
     engineer.suspects.startOnce();
-    await().until(() -> engineer.delivered().size() == 1);
+    await().until(() -> marks.size() == size);
     assertThat(engineer.suspects.startOnce()).isPositive();
-    assertThat(engineer.delivered()).hasSize(1);
+    assertThat(engineer.delivered()).hasSize(size);
+    assertThat(marks.values())
+        .allMatch(marked -> engineer.delivered().stream().allMatch(id -> marked.contains("" + id)));
+    assertThat(engineer.suspects.count())
+        .extracting(Suspects.Count::waiting, Suspects.Count::running)
+        .containsExactly(3, size);
 
     mayEnd.countDown();
     await()
@@ -348,30 +420,82 @@ class NodeDeathTest {
     engineer.suspects.startOnce();
 
     assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(ids);
-    assertThat(marks)
-        .containsExactlyElementsOf(
-            engineer.delivered().stream().map(id -> "{" + id + "}").toList());
+    assertThat(marks).allSatisfy((id, marked) -> assertThat(marked).contains(id.toString()));
     assertThat(suspectsOf("ours")).isEqualTo("{}");
     assertThat(ids).allMatch(id -> world.state(id) == TaskState.COMPLETED);
   }
 
   @Test
-  void a_suspect_that_runs_for_a_second_without_harm_does_not_keep_the_next_waiting() {
-    List<TaskId> ids = tasks(2);
+  void a_suspect_that_has_ended_makes_room_only_when_its_end_is_written() {
+    int size = GROUPS.size(1);
+    List<TaskId> ids = tasks(size + 1);
+    ids.forEach(id -> suspect(id, 1));
+    await()
+        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+    engineer.suspects.startOnce();
+    await().until(() -> engineer.seats.toBeWritten() == size);
+
+    engineer.suspects.startOnce();
+
+    assertThat(engineer.delivered()).hasSize(size);
+    assertThat(engineer.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
+  }
+
+  @Test
+  void each_second_without_harm_one_more_than_the_group_may_start() {
+    int size = GROUPS.size(1);
+    List<TaskId> ids = tasks(size + 2);
     ids.forEach(id -> suspect(id, 1));
     engineer.deliverer.hang();
     await()
         .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
 
     engineer.suspects.startOnce();
+    engineer.suspects.startOnce();
+    await().until(() -> engineer.delivered().size() == size);
     await()
         .until(
             () -> {
               engineer.suspects.startOnce();
-              return engineer.delivered().size() == 2;
+              return engineer.delivered().size() > size;
             });
 
-    assertThat(suspectsOf("ours")).contains(ids.getFirst().toString(), ids.getLast().toString());
+    assertThat(engineer.delivered()).hasSize(size + 1);
+    assertThat(engineer.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
+  }
+
+  @Test
+  void a_suspect_on_its_last_chance_waits_until_no_other_suspect_runs() {
+    TaskId harmless = task();
+    TaskId lastChance = task();
+    TaskId behind = task();
+    suspect(harmless, 1);
+    suspect(lastChance, POISON_CRASHES - 1);
+    suspect(behind, 1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    engineer.deliverer.answer(
+        task -> {
+          if (task.id().equals(harmless)) {
+            Latches.await(mayEnd);
+          }
+          return new DeliveryResult.Accepted(200, null);
+        });
+    await().until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == 3);
+    engineer.suspects.startOnce();
+    engineer.suspects.startOnce();
+    await().until(() -> engineer.delivered().size() == 1);
+    assertThat(suspectsOf("ours")).isEqualTo("{" + harmless + "}");
+
+    mayEnd.countDown();
+    await()
+        .until(
+            () -> {
+              engineer.completer.flushOnce();
+              engineer.suspects.startOnce();
+              return engineer.seats.taken() == 0;
+            });
+
+    assertThat(engineer.delivered()).containsExactly(harmless, lastChance, behind);
   }
 
   @Test
@@ -435,16 +559,16 @@ class NodeDeathTest {
               return others.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
             });
 
-    assertThat(engineer.seats.taken()).isPositive().isLessThanOrEqualTo(16);
+    assertThat(engineer.seats.taken()).isBetween(1, GROUPS.maxWaiting());
     assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(others);
     assertThat(suspects.stream().filter(id -> world.state(id) == TaskState.PENDING).count())
-        .isGreaterThanOrEqualTo(34);
+        .isGreaterThanOrEqualTo(50 - GROUPS.maxWaiting());
   }
 
   @Test
   void suspects_that_wait_when_the_node_stops_go_back_without_cost() {
     List<TaskId> ids = tasks(2);
-    ids.forEach(id -> suspect(id, 1));
+    ids.forEach(id -> suspect(id, 2));
     await()
         .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
     engineer.deliverer.hang();
@@ -456,7 +580,7 @@ class NodeDeathTest {
     engineer.dispatcher.close();
     engineer.completer.flushOnce();
 
-    assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=1"));
+    assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=2"));
     assertThat(engineer.seats.taken()).isZero();
     assertThat(world.endings.count(FailureKind.SHUTDOWN)).isEqualTo(2);
   }

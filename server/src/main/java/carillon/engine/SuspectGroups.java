@@ -1,0 +1,33 @@
+package carillon.engine;
+
+/**
+ * How many suspects may run at once on a node, by how many crashes they are blamed for. Each crash
+ * narrows the search down by the same factor: of all that a node ran to a group, then to smaller
+ * ones, and before the last crash to one task alone.
+ *
+ * @param seats how many tasks a node may run; all of them are suspects after its first crash
+ * @param poisonCrashes a task that so many nodes died of is dead
+ */
+record SuspectGroups(int seats, int poisonCrashes) {
+
+  /** A task with one crash left must not share the blame, or an innocent one could be dead. */
+  static final int ALONE = 1;
+
+  /** The size of the largest group that a task with so many crashes may be in. */
+  int size(int crashes) {
+    int left = poisonCrashes - 1 - Math.max(1, crashes);
+    if (left <= 0) {
+      return ALONE;
+    }
+    // With 512 seats and 3 crashes: 512, then 23, then 1.
+    return Math.max(ALONE, (int) Math.ceil(Math.pow(seats, (double) left / (poisonCrashes - 1))));
+  }
+
+  /**
+   * How many suspects may wait on a node: enough for the next group to be there when one has ended.
+   * They hold seats, and other nodes cannot run them.
+   */
+  int maxWaiting() {
+    return Math.max(1, Math.min(Math.max(16, 2 * size(1)), seats / 2));
+  }
+}
