@@ -4,6 +4,7 @@ import carillon.model.BrokerName;
 import java.time.Duration;
 import java.util.Set;
 import javax.crypto.SecretKey;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where the API listens and what it is bounded by.
@@ -19,6 +20,7 @@ import javax.crypto.SecretKey;
  * @param stopGrace how long running requests may finish when stopped. Default 5 s.
  * @param brokers the clusters that the operator has registered. Default none.
  * @param version of this program, for people
+ * @param metrics who may read the metrics, and where
  */
 public record ApiConfig(
     String bind,
@@ -29,7 +31,24 @@ public record ApiConfig(
     int databaseRequests,
     Duration stopGrace,
     Set<BrokerName> brokers,
-    String version) {
+    String version,
+    Metrics metrics) {
+
+  /**
+   * Who may read the metrics, and where.
+   *
+   * @param port of its own; null means the API's. Default null.
+   * @param key null means none is asked for. Default null.
+   */
+  public record Metrics(@Nullable Integer port, @Nullable String key) {
+
+    public static final Metrics OPEN = new Metrics(null, null);
+
+    @Override
+    public String toString() {
+      return "Metrics[port=" + port + "]";
+    }
+  }
 
   public ApiConfig {
     brokers = Set.copyOf(brokers);
@@ -37,5 +56,43 @@ public record ApiConfig(
       throw new IllegalArgumentException(
           "databaseRequests must be above zero, was " + databaseRequests);
     }
+  }
+
+  /** With metrics that everybody may read at the API's port. */
+  public ApiConfig(
+      String bind,
+      int port,
+      boolean servesTasks,
+      String adminKeyHash,
+      SecretKey secret,
+      int databaseRequests,
+      Duration stopGrace,
+      Set<BrokerName> brokers,
+      String version) {
+    this(
+        bind,
+        port,
+        servesTasks,
+        adminKeyHash,
+        secret,
+        databaseRequests,
+        stopGrace,
+        brokers,
+        version,
+        Metrics.OPEN);
+  }
+
+  ApiConfig withPort(int other) {
+    return new ApiConfig(
+        bind,
+        other,
+        servesTasks,
+        adminKeyHash,
+        secret,
+        databaseRequests,
+        stopGrace,
+        brokers,
+        version,
+        metrics);
   }
 }

@@ -63,6 +63,7 @@ final class ConfigLoader {
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
   private static final Pattern VISIBLE = Pattern.compile("[!-~]{1,200}");
+  private static final Pattern LONG_KEY = Pattern.compile("[!-~]{32,200}");
   private static final Pattern HOST_NAME =
       Pattern.compile("(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})");
   private static final Pattern ADDRESS =
@@ -76,6 +77,7 @@ final class ConfigLoader {
   private final Map<String, String> environment;
   private final Path directory;
   private final Map<Setting, Given> given = new EnumMap<>(Setting.class);
+  private @Nullable Path file;
 
   /**
    * @param environment the variables
@@ -89,6 +91,7 @@ final class ConfigLoader {
   /** The configuration with the given flags, by key without the dashes. */
   Config load(Map<String, String> flags) {
     given.clear();
+    file = null;
     readFile(flags);
     refuseUnknownVariables();
     readSource(Setting::variableOf, key -> variable(Setting.variableOf(key)));
@@ -102,6 +105,7 @@ final class ConfigLoader {
     if (named == null && !Files.exists(file)) {
       return;
     }
+    this.file = file.normalize().toAbsolutePath();
     Map<String, String> values = new LinkedHashMap<>();
     JsonNode root = parse(file);
     for (Map.Entry<String, JsonNode> field : root.properties()) {
@@ -227,7 +231,11 @@ final class ConfigLoader {
 
   private Config build() {
     DatabaseUrl url = read(Setting.DATABASE_URL, DatabaseUrl.RULE, DatabaseUrl::parse);
-    List<String> allowTargets = allowTargets(url == null);
+    Config.Http http =
+        new Config.Http(
+            required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
+            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535)));
+    List<String> allowTargets = allowTargets(url == null && http.isLoopback());
     Path dataDir = required(Setting.DATA_DIR, "a directory", this::directory);
     Path archiveDir = read(Setting.ARCHIVE_DIR, "a directory", this::writableDirectory);
     return new Config(
@@ -239,9 +247,7 @@ final class ConfigLoader {
                 "a duration from 1s to 10m",
                 between(Duration.ofSeconds(1), Duration.ofMinutes(10))),
             dataDir),
-        new Config.Http(
-            required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
-            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535))),
+        http,
         new Config.Database(
             url,
             required(Setting.POOL_SIZE, "a number from 2 to 1000", between(2, 1_000)),
@@ -284,7 +290,19 @@ final class ConfigLoader {
             archiveDir == null ? dataDir.resolve("archive") : archiveDir),
         new Config.Brokers(
             new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
-            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))));
+            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))),
+        metrics(http.port()),
+        file);
+  }
+
+  private Config.Metrics metrics(int apiPort) {
+    Integer port = read(Setting.METRICS_PORT, "a number from 0 to 65535", between(0, 65_535));
+    if (port != null && port != 0 && port == apiPort) {
+      throw new CommandFailed(
+          origin(Setting.METRICS_PORT) + ": " + port + " is the port of the API; choose another");
+    }
+    return new Config.Metrics(
+        port, read(Setting.METRICS_KEY, "32 to 200 visible ASCII characters", matching(LONG_KEY)));
   }
 
   private List<NamedValue> named(Setting setting) {
@@ -399,16 +417,26 @@ final class ConfigLoader {
     return name.isEmpty() ? "node" : name.substring(0, Math.min(name.length(), 60));
   }
 
-  private List<String> allowTargets(boolean embedded) {
+  /**
+   * @param isTrial whether everything is on one machine: the database embedded, and the API open to
+   *     nobody else. Elsewhere a target on this machine would let its callers in where they cannot
+   *     connect themselves.
+   */
+  private List<String> allowTargets(boolean isTrial) {
     List<String> targets =
         read(
             Setting.ALLOW_TARGETS,
             "a comma list of CIDRs and host names, such as 10.0.0.0/8,hooks.internal",
             ConfigLoader::targets);
-    if (targets != null) {
-      return targets;
+    if (targets == null) {
+      return isTrial ? LOOPBACK : List.of();
     }
-    return embedded ? LOOPBACK : List.of();
+    try {
+      AddressRules.of(targets);
+    } catch (IllegalArgumentException e) {
+      throw new CommandFailed(origin(Setting.ALLOW_TARGETS) + ": " + e.getMessage());
+    }
+    return targets;
   }
 
   private static Optional<List<String>> targets(String text) {
