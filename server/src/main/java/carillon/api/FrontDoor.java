@@ -328,10 +328,20 @@ final class FrontDoor implements Handler, DirectHandler {
 
   /** Looked up once: the registry builds and compares names and tags each time that it is asked. */
   private Meters meters(Counted key) {
-    String status = String.valueOf(key.status());
     return new Meters(
-        metrics.counter("carillon.api.requests", "route", key.route(), "status", status),
-        metrics.timer("carillon.api.request", "route", key.route()));
+        requests(key.route(), key.status()),
+        Timer.builder("carillon.api.request")
+            .description("how long requests took, with what they waited for")
+            .tag("route", key.route())
+            .register(metrics));
+  }
+
+  private Counter requests(String route, int status) {
+    return Counter.builder("carillon.api.requests")
+        .description("requests, by route and status")
+        .tag("route", route)
+        .tag("status", String.valueOf(status))
+        .register(metrics);
   }
 
   private static void drain(ServerRequest request) {
@@ -358,10 +368,7 @@ final class FrontDoor implements Handler, DirectHandler {
     Answer answer = Problem.answer(transportProblem(status, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    metrics
-        .counter(
-            "carillon.api.requests", "route", "none", "status", String.valueOf(answer.status()))
-        .increment();
+    requests("none", answer.status()).increment();
     LOG.debug(
         "request={} refused by the server: status={} {}",
         requestId,
