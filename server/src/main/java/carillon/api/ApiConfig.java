@@ -4,6 +4,7 @@ import carillon.model.BrokerName;
 import java.time.Duration;
 import java.util.Set;
 import javax.crypto.SecretKey;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where the API listens and what it is bounded by.
@@ -20,6 +21,7 @@ import javax.crypto.SecretKey;
  * @param maxConnectionsPerAddress how many connections one client address may have. Default 1,024.
  * @param brokers the clusters that the operator has registered. Default none.
  * @param version of this program, for people
+ * @param metrics who may read the metrics, and where
  */
 public record ApiConfig(
     String bind,
@@ -31,7 +33,24 @@ public record ApiConfig(
     Duration stopGrace,
     int maxConnectionsPerAddress,
     Set<BrokerName> brokers,
-    String version) {
+    String version,
+    Metrics metrics) {
+
+  /**
+   * Who may read the metrics, and where.
+   *
+   * @param port of its own; null means the API's. Default null.
+   * @param key null means none is asked for. Default null.
+   */
+  public record Metrics(@Nullable Integer port, @Nullable String key) {
+
+    public static final Metrics OPEN = new Metrics(null, null);
+
+    @Override
+    public String toString() {
+      return "Metrics[port=" + port + "]";
+    }
+  }
 
   public ApiConfig {
     brokers = Set.copyOf(brokers);
@@ -39,5 +58,20 @@ public record ApiConfig(
       throw new IllegalArgumentException(
           "databaseRequests must be above zero, was " + databaseRequests);
     }
+  }
+
+  ApiConfig withPort(int other) {
+    return new ApiConfig(
+        bind,
+        other,
+        servesTasks,
+        adminKeyHash,
+        secret,
+        databaseRequests,
+        stopGrace,
+        maxConnectionsPerAddress,
+        brokers,
+        version,
+        metrics);
   }
 }

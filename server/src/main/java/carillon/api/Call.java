@@ -84,6 +84,11 @@ final class Call {
     return callerNow.get();
   }
 
+  /** All values of a header. */
+  List<String> headers(String name) {
+    return headers.apply(name);
+  }
+
   TenantId tenant() {
     return caller().tenantId();
   }

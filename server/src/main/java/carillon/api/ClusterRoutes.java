@@ -6,6 +6,8 @@ import carillon.store.ClusterReader.Cluster;
 import carillon.store.Leadership;
 import carillon.store.Nodes;
 import carillon.store.ShardRows;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -22,10 +24,27 @@ final class ClusterRoutes {
 
   private final ClusterReader reader;
   private final DatabaseGate database;
+  private final ObjectNode listener;
 
-  ClusterRoutes(ClusterReader reader, DatabaseGate database) {
+  /**
+   * @param bind the address that this node listens on, by plain HTTP
+   */
+  ClusterRoutes(ClusterReader reader, DatabaseGate database, String bind) {
     this.reader = reader;
     this.database = database;
+    this.listener =
+        JSON.objectNode()
+            .put("bind", bind)
+            .put("tls", false)
+            .put("beyondLoopback", !isLoopback(bind));
+  }
+
+  private static boolean isLoopback(String bind) {
+    try {
+      return InetAddress.getByName(bind).isLoopbackAddress();
+    } catch (UnknownHostException _) {
+      return false;
+    }
   }
 
   List<Endpoint> endpoints() {
@@ -48,6 +67,7 @@ final class ClusterRoutes {
     answer.set("shards", json(cluster.shards()));
     answer.put("lag", lag(cluster).toString());
     answer.set("database", json(cluster.database()));
+    answer.set("listener", listener);
     return Answer.json(200, answer);
   }
 

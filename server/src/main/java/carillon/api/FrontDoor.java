@@ -65,11 +65,16 @@ final class FrontDoor implements Handler, DirectHandler {
   private final BodyMemory memory;
   private final HttpDate date;
 
-  FrontDoor(Endpoints endpoints, Auth auth, MeterRegistry metrics, InstantSource clock) {
+  FrontDoor(
+      Endpoints endpoints,
+      Auth auth,
+      BodyMemory memory,
+      MeterRegistry metrics,
+      InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
     this.metrics = metrics;
-    this.memory = new BodyMemory().measuredBy(metrics);
+    this.memory = memory;
     this.date = new HttpDate(clock);
   }
 
@@ -301,10 +306,20 @@ final class FrontDoor implements Handler, DirectHandler {
 
   /** Looked up once: the registry builds and compares names and tags each time that it is asked. */
   private Meters meters(Counted key) {
-    String status = String.valueOf(key.status());
     return new Meters(
-        metrics.counter("carillon.api.requests", "route", key.route(), "status", status),
-        metrics.timer("carillon.api.request", "route", key.route()));
+        requests(key.route(), key.status()),
+        Timer.builder("carillon.api.request")
+            .description("how long requests took, with what they waited for")
+            .tag("route", key.route())
+            .register(metrics));
+  }
+
+  private Counter requests(String route, int status) {
+    return Counter.builder("carillon.api.requests")
+        .description("requests, by route and status")
+        .tag("route", route)
+        .tag("status", String.valueOf(status))
+        .register(metrics);
   }
 
   /** Answers what the server refuses before it becomes a request. */
@@ -321,10 +336,7 @@ final class FrontDoor implements Handler, DirectHandler {
     Answer answer = Problem.answer(transportProblem(status, detail, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    metrics
-        .counter(
-            "carillon.api.requests", "route", "none", "status", String.valueOf(answer.status()))
-        .increment();
+    requests("none", answer.status()).increment();
     LOG.debug(
         "request={} refused by the server: status={} {}",
         requestId,

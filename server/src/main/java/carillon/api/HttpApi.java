@@ -19,7 +19,9 @@ import java.net.ServerSocket;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** The HTTP server: every limit set, every endpoint in place, from start to close. */
 public final class HttpApi implements AutoCloseable {
@@ -33,11 +35,14 @@ public final class HttpApi implements AutoCloseable {
   private final WebServer server;
   private final SlowClients slowClients;
   private final Shared shared;
+  private final @Nullable MetricsPort metricsPort;
 
-  private HttpApi(WebServer server, SlowClients slowClients, Shared shared) {
+  private HttpApi(
+      WebServer server, SlowClients slowClients, Shared shared, @Nullable MetricsPort metricsPort) {
     this.server = server;
     this.slowClients = slowClients;
     this.shared = shared;
+    this.metricsPort = metricsPort;
   }
 
   /** What all requests of a node have in common. */
@@ -69,23 +74,35 @@ public final class HttpApi implements AutoCloseable {
       InstantSource clock) {
     refuseTakenPort(config.bind(), config.port());
     Shared shared = Shared.of(stores, config.databaseRequests(), clock);
-    SlowClients slowClients =
-        new SlowClients(
-            SlowClients.PATIENCE,
-            new SlowClients.Most(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE),
-            metrics);
+    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE, most(config), metrics);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
+    Auth auth = new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database());
     FrontDoor door =
         new FrontDoor(
             endpoints(config, stores, shared, targetRules, health, metrics, clock),
-            new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database()),
+            auth,
+            new BodyMemory().measuredBy(metrics),
             metrics,
             clock);
     WebServer server = server(config, door, slowClients).start();
+    MetricsPort metricsPort;
+    try {
+      Integer ownPort = config.metrics().port();
+      metricsPort =
+          ownPort == null ? null : MetricsPort.start(config, ownPort, auth, health, metrics, clock);
+    } catch (RuntimeException e) {
+      server.stop();
+      slowClients.close();
+      throw e;
+    }
     shared.broadcast().start();
-    return new HttpApi(server, slowClients, shared);
+    return new HttpApi(server, slowClients, shared, metricsPort);
+  }
+
+  static SlowClients.Most most(ApiConfig config) {
+    return new SlowClients.Most(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE);
   }
 
   static Endpoints endpoints(
@@ -103,7 +120,7 @@ public final class HttpApi implements AutoCloseable {
         new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);
     PayloadSchemas schemas = new PayloadSchemas(stores.types());
-    List<Endpoint> all = new ArrayList<>(new OperateRoutes(health, metrics).endpoints());
+    List<Endpoint> all = new ArrayList<>(operate(config, health, metrics).endpoints());
     if (!config.servesTasks()) {
       return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
@@ -136,7 +153,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new WorkRoutes(stores.pullQueue(), once, shared.stopping()::get).endpoints());
     all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
     all.addAll(new MeRoute(config.version()).endpoints());
-    all.addAll(new ClusterRoutes(stores.cluster(), database).endpoints());
+    all.addAll(new ClusterRoutes(stores.cluster(), database, config.bind()).endpoints());
     all.addAll(new StorageRoute(stores.storage(), database).endpoints());
     all.addAll(
         new StatsRoutes(
@@ -147,7 +164,12 @@ public final class HttpApi implements AutoCloseable {
     return new Endpoints(all, "there is nothing at this path");
   }
 
-  private static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {
+  private static OperateRoutes operate(
+      ApiConfig config, Health health, PrometheusMeterRegistry metrics) {
+    return new OperateRoutes(health, metrics, MetricsAccess.besideTheApi(config.metrics()));
+  }
+
+  static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {
     return WebServer.builder()
         .host(config.bind())
         .port(config.port())
@@ -208,6 +230,11 @@ public final class HttpApi implements AutoCloseable {
     return server.port();
   }
 
+  /** The port of metrics and health, where they have one of their own. */
+  public OptionalInt metricsPort() {
+    return metricsPort == null ? OptionalInt.empty() : OptionalInt.of(metricsPort.port());
+  }
+
   /**
    * Ends waiting for work and streams, lets running requests finish for the grace period, then
    * stops.
@@ -218,5 +245,8 @@ public final class HttpApi implements AutoCloseable {
     shared.broadcast().close();
     server.stop();
     slowClients.close();
+    if (metricsPort != null) {
+      metricsPort.close(); // last: probes see a node that stops until it has
+    }
   }
 }

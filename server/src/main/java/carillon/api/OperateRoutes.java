@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -19,18 +20,35 @@ final class OperateRoutes {
 
   private final Health health;
   private final PrometheusMeterRegistry metrics;
+  private final MetricsAccess access;
 
-  OperateRoutes(Health health, PrometheusMeterRegistry metrics) {
+  OperateRoutes(Health health, PrometheusMeterRegistry metrics, MetricsAccess access) {
     this.health = health;
     this.metrics = metrics;
+    this.access = access;
   }
 
-  List<Endpoint> endpoints() {
+  /** What probes and scrapers ask for. */
+  List<Endpoint> watched() {
     return List.of(
         Endpoint.get("/health/live", Permission.NONE, _ -> unless(health.notLive(), "live")),
         Endpoint.get("/health/ready", Permission.NONE, _ -> unless(health.notReady(), "ready")),
-        Endpoint.get(
-            "/metrics", Permission.NONE, _ -> Answer.text(200, METRICS_TYPE, metrics.scrape())),
+        Endpoint.get("/metrics", Permission.NONE, this::metrics));
+  }
+
+  private Answer metrics(Call call) {
+    access.check(call);
+    return Answer.text(200, METRICS_TYPE, metrics.scrape());
+  }
+
+  List<Endpoint> endpoints() {
+    List<Endpoint> all = new ArrayList<>(watched());
+    all.addAll(described());
+    return all;
+  }
+
+  private static List<Endpoint> described() {
+    return List.of(
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
         file("/openapi.json", "openapi.json", "application/json"),
         file("/docs", "docs.html", "text/html; charset=utf-8"),

@@ -3,6 +3,8 @@ package carillon.app;
 import carillon.delivery.kafka.KafkaCluster;
 import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.store.Pooler;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param alert who hears of dead letters that grow
  * @param archive what becomes of dead letters that nobody wants
  * @param brokers whom tasks may be published to
+ * @param metrics who may read the metrics, and where
+ * @param file the configuration file that was read; null if there was none
  */
 public record Config(
     Node node,
@@ -32,7 +36,9 @@ public record Config(
     Log log,
     Alert alert,
     Archive archive,
-    Brokers brokers) {
+    Brokers brokers,
+    Metrics metrics,
+    @Nullable Path file) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {
@@ -67,7 +73,33 @@ public record Config(
    * @param port 0 picks a free one. Default 8080.
    * @param maxConnectionsPerAddress connections that one client address may have. Default 1024.
    */
-  public record Http(String bind, int port, int maxConnectionsPerAddress) {}
+  public record Http(String bind, int port, int maxConnectionsPerAddress) {
+
+    /**
+     * Whether only this machine can connect. A name that cannot be resolved here counts as open.
+     */
+    public boolean isLoopback() {
+      try {
+        return InetAddress.getByName(bind).isLoopbackAddress();
+      } catch (UnknownHostException _) {
+        return false;
+      }
+    }
+  }
+
+  /**
+   * Who may read the metrics, and where.
+   *
+   * @param port of its own, also for health; 0 picks a free one, null means none. Default null.
+   * @param key what a scrape must send; null means nothing. Default null.
+   */
+  public record Metrics(@Nullable Integer port, @Nullable String key) {
+
+    @Override
+    public String toString() {
+      return "Metrics[port=" + port + ", key=" + (key == null ? "null" : "***") + "]";
+    }
+  }
 
   /**
    * Where the tasks are kept.
@@ -99,7 +131,8 @@ public record Config(
    * @param adminKey the bootstrap admin key as given; null means {@link AdminKey} keeps one.
    *     Default null.
    * @param allowTargets CIDRs and host names that HTTP targets may reach beyond public addresses.
-   *     Default loopback while the database is embedded, else none.
+   *     Default loopback while the database is embedded and the API is bound to loopback, else
+   *     none.
    */
   public record Access(@Nullable String adminKey, List<String> allowTargets) {
     public Access {

@@ -63,7 +63,7 @@ final class ConfigLoader {
       Pattern.compile("CARILLON_(.+_)?(SERVICE_(HOST|PORT)(_.*)?|PORT_[0-9]+_(TCP|UDP)(_.*)?)");
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
-  private static final Pattern ADMIN_KEY =
+  private static final Pattern LONG_KEY =
       Pattern.compile("[!-~]{" + AdminKey.MIN_CHARS + "," + AdminKey.MAX_CHARS + "}");
   private static final Pattern HOST_NAME =
       Pattern.compile("(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})");
@@ -78,6 +78,7 @@ final class ConfigLoader {
   private final Map<String, String> environment;
   private final Path directory;
   private final Map<Setting, Given> given = new EnumMap<>(Setting.class);
+  private @Nullable Path file;
 
   /**
    * @param environment the variables
@@ -91,6 +92,7 @@ final class ConfigLoader {
   /** The configuration with the given flags, by key without the dashes. */
   Config load(Map<String, String> flags) {
     given.clear();
+    file = null;
     readFile(flags);
     refuseUnknownVariables();
     readSource(Setting::variableOf, key -> variable(Setting.variableOf(key)));
@@ -104,6 +106,7 @@ final class ConfigLoader {
     if (named == null && !Files.exists(file)) {
       return;
     }
+    this.file = file.normalize().toAbsolutePath();
     Map<String, String> values = new LinkedHashMap<>();
     JsonNode root = parse(file);
     for (Map.Entry<String, JsonNode> field : root.properties()) {
@@ -229,7 +232,15 @@ final class ConfigLoader {
 
   private Config build() {
     DatabaseUrl url = read(Setting.DATABASE_URL, DatabaseUrl.RULE, DatabaseUrl::parse);
-    List<String> allowTargets = allowTargets(url == null);
+    Config.Http http =
+        new Config.Http(
+            required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
+            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535)),
+            required(
+                Setting.MAX_CONNECTIONS_PER_ADDRESS,
+                "a number from 1 to 8192",
+                between(1, HttpApi.MAX_CONNECTIONS)));
+    List<String> allowTargets = allowTargets(url == null && http.isLoopback());
     Path dataDir = required(Setting.DATA_DIR, "a directory", this::directory);
     Path archiveDir = read(Setting.ARCHIVE_DIR, "a directory", this::writableDirectory);
     return new Config(
@@ -241,13 +252,7 @@ final class ConfigLoader {
                 "a duration from 1s to 10m",
                 between(Duration.ofSeconds(1), Duration.ofMinutes(10))),
             dataDir),
-        new Config.Http(
-            required(Setting.BIND, "an IP address or a host name", ConfigLoader::bind),
-            required(Setting.PORT, "a number from 0 to 65535", between(0, 65_535)),
-            required(
-                Setting.MAX_CONNECTIONS_PER_ADDRESS,
-                "a number from 1 to 8192",
-                between(1, HttpApi.MAX_CONNECTIONS))),
+        http,
         new Config.Database(
             url,
             required(Setting.POOL_SIZE, "a number from 2 to 1000", between(2, 1_000)),
@@ -263,8 +268,7 @@ final class ConfigLoader {
                 "a duration from 1d to 36500d",
                 between(Duration.ofDays(1), Duration.ofDays(36_500))),
             required(Setting.POISON_CRASHES, "a number from 2 to 100", between(2, 100))),
-        new Config.Access(
-            read(Setting.ADMIN_KEY, AdminKey.RULE, matching(ADMIN_KEY)), allowTargets),
+        new Config.Access(read(Setting.ADMIN_KEY, AdminKey.RULE, matching(LONG_KEY)), allowTargets),
         new Config.Log(
             required(Setting.LOG_FORMAT, "text or json", ConfigLoader::logFormat),
             required(
@@ -289,7 +293,18 @@ final class ConfigLoader {
             archiveDir == null ? dataDir.resolve("archive") : archiveDir),
         new Config.Brokers(
             new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
-            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))));
+            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))),
+        metrics(http.port()),
+        file);
+  }
+
+  private Config.Metrics metrics(int apiPort) {
+    Integer port = read(Setting.METRICS_PORT, "a number from 0 to 65535", between(0, 65_535));
+    if (port != null && port != 0 && port == apiPort) {
+      throw new CommandFailed(
+          origin(Setting.METRICS_PORT) + ": " + port + " is the port of the API; choose another");
+    }
+    return new Config.Metrics(port, read(Setting.METRICS_KEY, AdminKey.RULE, matching(LONG_KEY)));
   }
 
   private List<NamedValue> named(Setting setting) {
@@ -404,16 +419,26 @@ final class ConfigLoader {
     return name.isEmpty() ? "node" : name.substring(0, Math.min(name.length(), 60));
   }
 
-  private List<String> allowTargets(boolean embedded) {
+  /**
+   * @param isTrial whether everything is on one machine: the database embedded, and the API open to
+   *     nobody else. Elsewhere a target on this machine would let its callers in where they cannot
+   *     connect themselves.
+   */
+  private List<String> allowTargets(boolean isTrial) {
     List<String> targets =
         read(
             Setting.ALLOW_TARGETS,
             "a comma list of CIDRs and host names, such as 10.0.0.0/8,hooks.internal",
             ConfigLoader::targets);
-    if (targets != null) {
-      return targets;
+    if (targets == null) {
+      return isTrial ? LOOPBACK : List.of();
     }
-    return embedded ? LOOPBACK : List.of();
+    try {
+      AddressRules.of(targets);
+    } catch (IllegalArgumentException e) {
+      throw new CommandFailed(origin(Setting.ALLOW_TARGETS) + ": " + e.getMessage());
+    }
+    return targets;
   }
 
   private static Optional<List<String>> targets(String text) {

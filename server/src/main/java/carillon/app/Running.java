@@ -1,12 +1,18 @@
 package carillon.app;
 
 import java.net.URI;
+import java.util.OptionalInt;
 
 /** A started node. */
 public interface Running extends AutoCloseable {
 
   /** Where its API and dashboard are. */
   URI url();
+
+  /** The port of its metrics and health, where they have one of their own. */
+  default OptionalInt metricsPort() {
+    return OptionalInt.empty();
+  }
 
   /** Drains and stops everything; returns when it is down. */
   @Override

@@ -1,7 +1,6 @@
 package carillon.app;
 
 import carillon.app.cli.Console;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -59,7 +58,8 @@ final class ServerCommand implements Callable<Integer> {
     try {
       AdminKey key = AdminKey.of(config);
       Running running = start.apply(config);
-      greet(running.url(), key, config.node().roles().contains(Config.Role.API));
+      greet(running, key, config.node().roles().contains(Config.Role.API));
+      sayWhatIsOpen(config, running.url().getPort(), log);
       log.info("started with {}", config);
       started.complete(running);
     } catch (RuntimeException e) {
@@ -94,8 +94,28 @@ final class ServerCommand implements Callable<Integer> {
     Runtime.getRuntime().halt(status);
   }
 
-  private void greet(URI url, AdminKey key, boolean hasApi) {
-    String base = url.toString().replaceAll("/$", "");
+  /** What an operator may not have meant: a file that was found, and a port that others reach. */
+  private static void sayWhatIsOpen(Config config, int port, Logger log) {
+    if (config.file() != null) {
+      log.info("read configuration file path={}", config.file());
+    }
+    if (!config.http().isLoopback()) {
+      log.warn(
+          "plain HTTP is open to other machines bind={} port={}; put a proxy that ends TLS in front"
+              + " of it, or keys and payloads travel in the clear",
+          config.http().bind(),
+          port);
+    }
+  }
+
+  private void greet(Running node, AdminKey key, boolean hasApi) {
+    String base = node.url().toString().replaceAll("/$", "");
+    String metrics =
+        node.metricsPort().isEmpty()
+            ? ""
+            : "\n  Metrics    "
+                + base.replaceFirst(":[0-9]+$", ":" + node.metricsPort().getAsInt())
+                + "/metrics";
     String running = console.bold("Carillon " + Main.version() + " is running.");
     if (!hasApi) {
       console
@@ -105,12 +125,12 @@ final class ServerCommand implements Callable<Integer> {
 
               %s
 
-                Address    %s/
+                Address    %s/%s
 
               It runs tasks and shows its health and metrics; the API is on nodes with the role api.
 
               """
-                  .formatted(running, base));
+                  .formatted(running, base, metrics));
       console.out().flush();
       return;
     }
@@ -126,7 +146,7 @@ final class ServerCommand implements Callable<Integer> {
 
               Dashboard  %s/
               API docs   %s/docs
-              Admin key  %s%s
+              Admin key  %s%s%s
 
               Try it:
                 curl %s/v1/tasks -H "Authorization: Bearer %s" \\
@@ -139,6 +159,7 @@ final class ServerCommand implements Callable<Integer> {
                     base,
                     key.isNew() ? console.bold(shownKey) : shownKey,
                     key.isNew() && file != null ? "  (new; kept in " + shown(file) + ")" : "",
+                    metrics,
                     base,
                     bearer));
     console.out().flush();

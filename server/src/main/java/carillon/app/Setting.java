@@ -16,6 +16,16 @@ enum Setting {
       "N",
       "connections that one client address may have, of 8192 in all; raise it if a proxy in front"
           + " brings all clients"),
+  METRICS_PORT(
+      "metrics-port",
+      null,
+      "PORT",
+      "a port of its own for /metrics and /health; 0 picks a free one and prints it"),
+  METRICS_KEY(
+      "metrics-key",
+      null,
+      "KEY",
+      "a key that /metrics asks for, 32 characters at least; by default it asks for none"),
   DATABASE_URL(
       "database-url",
       null,
@@ -44,7 +54,7 @@ enum Setting {
       null,
       "LIST",
       "CIDRs and host names that HTTP targets may reach beyond public addresses; by default"
-          + " loopback while the database is embedded"),
+          + " loopback while the database is embedded and --bind is a loopback address"),
   KAFKA(
       "kafka",
       null,
@@ -104,7 +114,11 @@ enum Setting {
   /** Secrets are never shown, and may be given by the name of a file that holds them. */
   boolean isSecret() {
     // A webhook's URL is often all that one needs to use it.
-    return this == DATABASE_URL || this == ADMIN_KEY || this == ALERT_URL || isNamedList();
+    return this == DATABASE_URL
+        || this == ADMIN_KEY
+        || this == METRICS_KEY
+        || this == ALERT_URL
+        || isNamedList();
   }
 
   /** Several values, each {@code NAME=...}, with spaces between them; see {@link NamedValue}. */

@@ -25,6 +25,7 @@ import carillon.model.ClusterView;
 import carillon.model.Hint;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
+import carillon.model.OwnPorts;
 import carillon.model.Slot;
 import carillon.model.Target;
 import carillon.model.Vitals;
@@ -84,6 +85,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -106,6 +109,8 @@ final class Wiring {
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
+  private static final Pattern DATABASE_HOST = Pattern.compile(":([0-9]{1,5})(?=[,/?]|$)");
+
   private static final Duration SHORTEST_STUCK = Duration.ofSeconds(20);
 
   private Wiring() {}
@@ -125,6 +130,9 @@ final class Wiring {
     // Before anything is started: who mistyped the port should not wait, nor read the log of a node
     // that comes and goes.
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
+    if (config.metrics().port() != null) {
+      HttpApi.refuseTakenPort(config.http().bind(), config.metrics().port());
+    }
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
     migrate(address);
@@ -155,8 +163,10 @@ final class Wiring {
     // What ends may make tasks that are due at once, and has no time to make their slot.
     slots.ensure(Slot.of(clock.instant()));
     Replies replies = new Replies(apiDb);
+    OwnPorts ownPorts = new OwnPorts();
+    databasePorts(address).forEach(ownPorts::add);
     HttpTargetRules targetRules =
-        new HttpTargetRules(AddressRules.of(config.access().allowTargets()));
+        new HttpTargetRules(AddressRules.of(config.access().allowTargets()), false, ownPorts);
 
     Loop refreshing =
         new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
@@ -289,6 +299,8 @@ final class Wiring {
     heartbeat.begin();
     hints.listen(cluster, upkeep);
     shutdown.add(api);
+    ownPorts.add(api.port());
+    api.metricsPort().ifPresent(ownPorts::add);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
     heartbeat.answersAt(url.toString());
     shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS));
@@ -296,7 +308,7 @@ final class Wiring {
     shutdown.add(heartbeat::drain); // at once: others take over what is not begun
     shutdown.add(hints.announcer()::stopping);
     engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
-    return new Node(url, shutdown);
+    return new Node(url, api.metricsPort(), shutdown);
   }
 
   private static Engine engine(
@@ -360,7 +372,7 @@ final class Wiring {
     return publishers;
   }
 
-  private record Node(URI url, Shutdown shutdown) implements Running {
+  private record Node(URI url, OptionalInt metricsPort, Shutdown shutdown) implements Running {
     @Override
     public void close() {
       shutdown.run();
@@ -376,6 +388,16 @@ final class Wiring {
     shutdown.add(postgres);
     shutdown.add(new Loop("postgres", () -> revive(postgres), _ -> {}).start());
     return new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password());
+  }
+
+  /** Of all hosts that the URL names; the driver's own where it names none. */
+  private static List<Integer> databasePorts(Db.Address address) {
+    Matcher hosts = DATABASE_HOST.matcher(address.url());
+    List<Integer> ports = new ArrayList<>();
+    while (hosts.find()) {
+      ports.add(Integer.parseInt(hosts.group(1)));
+    }
+    return ports;
   }
 
   private static Duration revive(EmbeddedPostgres postgres) {
@@ -435,7 +457,8 @@ final class Wiring {
         Duration.ofSeconds(5),
         config.http().maxConnectionsPerAddress(),
         brokers,
-        Main.version());
+        Main.version(),
+        new ApiConfig.Metrics(config.metrics().port(), config.metrics().key()));
   }
 
   private static @Nullable AlertRule alertRule(Config.Alert alert) {

@@ -68,7 +68,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     this.clock = clock;
     this.requests = new Requests(version);
     this.urls = new Urls(rules);
-    this.resolver = new Resolver(rules.addresses(), lookup);
+    this.resolver = new Resolver(rules, lookup);
     this.connections = new Connections((tls == null ? defaultTls() : tls).getSocketFactory());
     this.timer =
         new ScheduledThreadPoolExecutor(

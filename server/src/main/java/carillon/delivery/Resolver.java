@@ -1,6 +1,6 @@
 package carillon.delivery;
 
-import carillon.model.AddressRules;
+import carillon.model.HttpTargetRules;
 import carillon.model.TargetUrl;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -30,7 +30,7 @@ final class Resolver implements AutoCloseable {
   private static final int THREADS = 32;
   private static final int WAITING = 1_000;
 
-  private final AddressRules rules;
+  private final HttpTargetRules rules;
   private final Lookup lookup;
   private final ThreadPoolExecutor threads;
 
@@ -56,7 +56,7 @@ final class Resolver implements AutoCloseable {
     record Unknown() implements Resolution {}
   }
 
-  Resolver(AddressRules rules, Lookup lookup) {
+  Resolver(HttpTargetRules rules, Lookup lookup) {
     this.rules = rules;
     this.lookup = lookup;
     this.threads =
@@ -73,12 +73,12 @@ final class Resolver implements AutoCloseable {
   Resolution resolve(TargetUrl url, Duration atMost) throws InterruptedException {
     var literal = url.literal();
     if (literal.isPresent()) {
-      return vetted(url.host(), literal.get());
+      return vetted(url, literal.get());
     }
     Duration wait = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
     try {
       var found = running.computeIfAbsent(url.host(), this::start);
-      return vetted(url.host(), found.get(wait.toNanos(), TimeUnit.NANOSECONDS));
+      return vetted(url, found.get(wait.toNanos(), TimeUnit.NANOSECONDS));
     } catch (ExecutionException | TimeoutException | RejectedExecutionException e) {
       return new Resolution.Unknown();
     }
@@ -99,13 +99,13 @@ final class Resolver implements AutoCloseable {
     }
   }
 
-  private Resolution vetted(String host, InetAddress... addresses) {
+  private Resolution vetted(TargetUrl url, InetAddress... addresses) {
     if (addresses.length == 0) {
       return new Resolution.Unknown();
     }
     // One denied address denies the name: picking an allowed one would leave the choice of what we
     // dial next time to whoever runs the zone.
-    boolean mayAll = rules.allowsHost(host) || List.of(addresses).stream().allMatch(rules::allows);
+    boolean mayAll = List.of(addresses).stream().allMatch(one -> rules.mayDial(url, one));
     return mayAll ? new Resolution.Vetted(List.of(addresses)) : new Resolution.Denied();
   }
 

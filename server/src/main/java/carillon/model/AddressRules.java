@@ -17,6 +17,9 @@ import java.util.regex.Pattern;
  * <p>What is not public is listed below, from the IANA special-purpose registries. Of IPv6, only
  * global unicast is public; prefixes that embed an IPv4 address are not, because they would carry a
  * denied address past the IPv4 list.
+ *
+ * <p>The metadata services of clouds hand out the machine's credentials. They are reached only if
+ * the operator names the very address: neither a range nor a host name opens them by accident.
  */
 public final class AddressRules {
 
@@ -36,6 +39,7 @@ public final class AddressRules {
           "10.0.0.0/8",
           "100.64.0.0/10",
           "127.0.0.0/8",
+          "168.63.129.16/32", // Azure's WireServer: a public address by its number only
           "169.254.0.0/16",
           "172.16.0.0/12",
           "192.0.0.0/24",
@@ -58,6 +62,26 @@ public final class AddressRules {
           // 6to4.
           "2002::/16",
           "3fff::/20");
+
+  /** Metadata, credential and platform services of clouds, public or not. */
+  private static final List<Range> METADATA =
+      ranges(
+          "169.254.169.254", // AWS, Azure, Google, Oracle, OpenStack, DigitalOcean and many more
+          "169.254.170.2", // AWS: credentials of ECS tasks
+          "169.254.170.23", // AWS: credentials of EKS pods
+          "169.254.0.23", // Tencent
+          "169.254.42.42", // Scaleway
+          "168.63.129.16", // Azure: WireServer
+          "100.100.100.200", // Alibaba
+          "100.96.0.96", // Volcengine
+          "192.0.0.192", // Oracle, first generation
+          "fd00:ec2::254", // AWS
+          "fd00:ec2::23", // AWS: credentials of EKS pods
+          "fd20:ce::254", // Google
+          "fd00:c1::a9fe:a9fe", // Oracle
+          "fd00:42::42", // Scaleway
+          "fd00:a9fe:a9fe::1", // Akamai
+          "fe80::a9fe:a9fe"); // OpenStack
 
   private static final List<Range> LOOPBACK = ranges("127.0.0.0/8", "::1/128");
 
@@ -106,13 +130,40 @@ public final class AddressRules {
 
   public boolean allows(InetAddress address) {
     InetAddress plain = withoutMapping(address);
+    if (names(plain)) {
+      return true;
+    }
+    if (isMetadata(plain)) {
+      return false;
+    }
     if (allowed.stream().anyMatch(range -> range.contains(plain))) {
       return true;
     }
     return !isScoped(plain) && NOT_PUBLIC.stream().noneMatch(range -> range.contains(plain));
   }
 
-  /** Whether the operator named this host: then it may resolve to anything. */
+  /** Whether a host that resolved to this address may be dialled there. */
+  public boolean allows(String host, InetAddress address) {
+    return allows(address) || (allowsHost(host) && !isMetadata(withoutMapping(address)));
+  }
+
+  /**
+   * Whether the operator named this very address, and not only a range that contains it. Written
+   * with a prefix it is a range, be it of one address: so {@code ::1/128}, the default, names none.
+   */
+  public boolean names(InetAddress address) {
+    InetAddress plain = withoutMapping(address);
+    return allowed.stream().anyMatch(range -> range.isAddress() && range.contains(plain));
+  }
+
+  /** Whether the address is that of a metadata service, or carries it through a translator. */
+  private static boolean isMetadata(InetAddress plain) {
+    return METADATA.stream().anyMatch(range -> range.contains(plain))
+        || EmbeddedAddress.in(plain).stream()
+            .anyMatch(inner -> METADATA.stream().anyMatch(range -> range.contains(inner)));
+  }
+
+  /** Whether the operator named this host: then it may resolve to whatever is no metadata. */
   public boolean allowsHost(String host) {
     return allowedHosts.contains(normalised(host));
   }
@@ -158,8 +209,12 @@ public final class AddressRules {
     return Arrays.stream(cidrs).map(Range::parse).toList();
   }
 
-  /** The addresses that share their first {@code bits} bits with {@code network}. */
-  private record Range(InetAddress network, int bits) {
+  /**
+   * The addresses that share their first {@code bits} bits with {@code network}.
+   *
+   * @param isAddress whether it was written as one address, without the length of a prefix
+   */
+  private record Range(InetAddress network, int bits, boolean isAddress) {
 
     private static final Pattern CIDR = Pattern.compile("([0-9a-f.:]+)(?:/([0-9]{1,3}))?");
 
@@ -174,7 +229,7 @@ public final class AddressRules {
       if (bits > width) {
         throw bad(text, "the prefix is longer than the address, which has " + width + " bits");
       }
-      var range = new Range(network, bits);
+      var range = new Range(network, bits, cidr.group(2) == null);
       if (!range.hasOnlyPrefix()) {
         throw bad(text, "the address has bits set beyond its prefix");
       }

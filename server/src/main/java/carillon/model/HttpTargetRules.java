@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * attempt.
  *
  * @param requiresTls whether only https is taken
+ * @param ownPorts which ports of this machine are no targets
  */
-public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
+public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPorts ownPorts) {
 
   private static final Set<String> METHODS = Set.of("POST", "PUT", "PATCH", "GET", "DELETE");
   private static final Set<String> METHODS_WITH_BODY = Set.of("POST", "PUT", "PATCH");
@@ -46,11 +47,20 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
           "accept-encoding",
           TraceParent.HEADER,
           "tracestate",
-          "metadata",
-          "metadata-flavor");
+          "x-identity-header");
 
   private static final List<String> RESERVED_PREFIXES =
-      List.of("proxy-", "webhook-", "carillon-", "x-amz-", "x-goog-");
+      List.of(
+          "proxy-",
+          "webhook-",
+          "carillon-",
+          "metadata",
+          "x-amz-",
+          "x-aws-",
+          "x-ms-",
+          "x-goog-",
+          "x-google-metadata",
+          "x-aliyun-");
 
   /** Names that mean something else on every network. */
   private static final List<String> LOCAL_SUFFIXES =
@@ -73,7 +83,13 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
   public record Problem(String field, String code, String message) {}
 
   public HttpTargetRules(AddressRules addresses) {
-    this(addresses, false);
+    this(addresses, false, new OwnPorts());
+  }
+
+  /** Whether an attempt may dial this address, which the target's host is or resolved to. */
+  public boolean mayDial(TargetUrl url, InetAddress address) {
+    boolean isOwn = address.isLoopbackAddress() && ownPorts.contains(url.port());
+    return addresses.allows(url.host(), address) && (!isOwn || isNamed(url));
   }
 
   /** Everything that is wrong; empty if the target may be registered. */
@@ -126,31 +142,48 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls) {
     if (!AddressRules.isHostName(host)) {
       return urlProblem("scheme_or_host", "\"%s\" is not a host name".formatted(Echo.of(host)));
     }
-    return isLocal(host) && !isExempt(url) ? notAllowed(host) : Optional.empty();
+    return isLocal(host) && !isReachable(url) ? notAllowed(host) : Optional.empty();
   }
 
   private Optional<Problem> checkPort(TargetUrl url) {
     int port = url.port();
     boolean inRange = port == 80 || port == 443 || (port >= 1024 && port <= 65535);
-    if (inRange && (isExempt(url) || !DENIED_PORTS.contains(port))) {
+    boolean isDenied = DENIED_PORTS.contains(port) || (isThisMachine(url) && isOwn(port));
+    if (inRange && (!isDenied || isNamed(url))) {
       return Optional.empty();
     }
     return urlProblem(
         "port_not_allowed",
-        "port %d is not allowed: use 80, 443, or one from 1024 that no database or broker uses"
-            .formatted(port));
+        inRange && isThisMachine(url)
+            ? "port %d of this machine is not allowed: it belongs to Carillon, a database or a broker"
+                .formatted(port)
+            : "port %d is not allowed: use 80, 443, or one from 1024 that no database or broker uses"
+                .formatted(port));
   }
 
-  /** Whether the target can be reached only because the operator said so. */
-  private boolean isExempt(TargetUrl url) {
-    if (addresses.allowsHost(url.host())) {
-      return true;
-    }
-    Optional<InetAddress> address =
-        isLocalhost(url.host()) ? Optional.of(InetAddress.getLoopbackAddress()) : url.literal();
-    return address
-        .filter(known -> !AddressRules.PUBLIC_ONLY.allows(known) && addresses.allows(known))
-        .isPresent();
+  private boolean isOwn(int port) {
+    return ownPorts.contains(port);
+  }
+
+  /**
+   * Whether the operator named this very host or address. A range says which network may be
+   * reached, not that every database in it is a target.
+   */
+  private boolean isNamed(TargetUrl url) {
+    return addresses.allowsHost(url.host())
+        || (isLocalhost(url.host()) && addresses.names(InetAddress.getLoopbackAddress()))
+        || url.literal().filter(addresses::names).isPresent();
+  }
+
+  /** Whether a name that is local everywhere can be reached because the operator said so. */
+  private boolean isReachable(TargetUrl url) {
+    return addresses.allowsHost(url.host())
+        || (isLocalhost(url.host()) && addresses.allows(InetAddress.getLoopbackAddress()));
+  }
+
+  private static boolean isThisMachine(TargetUrl url) {
+    return isLocalhost(url.host())
+        || url.literal().filter(InetAddress::isLoopbackAddress).isPresent();
   }
 
   private static boolean isLocal(String host) {

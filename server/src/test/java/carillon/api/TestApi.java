@@ -110,7 +110,8 @@ final class TestApi implements AutoCloseable {
         Duration.ofSeconds(2),
         1024,
         brokers,
-        "test");
+        "test",
+        ApiConfig.Metrics.OPEN);
   }
 
   static Stores stores(World world) {

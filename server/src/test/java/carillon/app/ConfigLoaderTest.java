@@ -47,6 +47,8 @@ class ConfigLoaderTest {
         .containsExactly(
             "port = 8080",
             "bind = 127.0.0.1",
+            "metrics-port = null",
+            "metrics-key = null",
             "database-url = null",
             "pooler = none",
             "data-dir = ./data",
@@ -93,7 +95,72 @@ class ConfigLoaderTest {
                 new Config.Log(Config.LogFormat.TEXT, "info"),
                 new Config.Alert(null, 10, Duration.ofMinutes(5)),
                 new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive")),
-                new Config.Brokers(List.of(), List.of())));
+                new Config.Brokers(List.of(), List.of()),
+                new Config.Metrics(null, null),
+                null));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "127.0.0.1 | ''                 | true",
+        "127.0.0.9 | ''                 | true",
+        "localhost | ''                 | true",
+        "::1       | ''                 | true",
+        "0.0.0.0   | ''                 | false",
+        "::        | ''                 | false",
+        "10.0.0.5  | ''                 | false",
+        "127.0.0.1 | postgresql://u@h/d | false",
+        "0.0.0.0   | postgresql://u@h/d | false"
+      })
+  void loopback_is_a_target_while_database_and_clients_are_on_this_machine(
+      String bind, String url, boolean allowed) {
+    Config config = url.isEmpty() ? load("bind", bind) : load("bind", bind, "database-url", url);
+
+    assertThat(config.access().allowTargets())
+        .isEqualTo(allowed ? List.of("127.0.0.0/8", "::1/128") : List.of());
+    assertThat(load("bind", bind, "allow-targets", "127.0.0.1").access().allowTargets())
+        .containsExactly("127.0.0.1");
+  }
+
+  @Test
+  void the_file_that_was_read_is_known() throws IOException {
+    assertThat(load().file()).isNull();
+
+    file("port: 1\n");
+
+    assertThat(load().file()).isEqualTo(directory.resolve("carillon.yaml").toAbsolutePath());
+  }
+
+  @Test
+  void metrics_have_a_key_and_a_port_of_their_own() throws IOException {
+    String key = "k".repeat(32);
+    Files.writeString(directory.resolve("key"), key + "\n");
+
+    Config config = load("metrics-port", "0", "metrics-key-file", "key");
+
+    assertThat(config.metrics()).isEqualTo(new Config.Metrics(0, key));
+    assertThat(config.toString()).doesNotContain(key);
+    assertThatThrownBy(() -> load("metrics-key", "k".repeat(31)))
+        .hasMessage("--metrics-key: the value is not 32 to 200 visible ASCII characters");
+    assertThatThrownBy(() -> load("port", "9090", "metrics-port", "9090"))
+        .hasMessage("--metrics-port: 9090 is the port of the API; choose another");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "*.corp     | wildcards are not supported",
+        "10.0.0.1/8 | the address has bits set beyond its prefix",
+        "010.0.0.1  | four decimal numbers"
+      })
+  void a_target_that_the_rules_cannot_read_is_refused_at_once(String target, String why) {
+    assertThatThrownBy(() -> load("allow-targets", target))
+        .isInstanceOf(CommandFailed.class)
+        .hasMessageStartingWith("--allow-targets: ")
+        .hasMessageContaining(why);
   }
 
   @Test
@@ -232,6 +299,8 @@ class ConfigLoaderTest {
         "port          | ''           | a number from 0 to 65535",
         "port          | tcp://1:2    | a number from 0 to 65535",
         "bind          | 1.2.3.4.5    | an IP address or a host name",
+        "metrics-port  | 65536        | a number from 0 to 65535",
+        "metrics-port  | none         | a number from 0 to 65535",
         "roles         | api,queen    | api, engine or both with a comma",
         "roles         | ,            | api, engine or both with a comma",
         "node-id       | a b          | 1 to 100 letters, digits, dots, dashes or underscores",
@@ -266,15 +335,7 @@ class ConfigLoaderTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "::1/128",
-    "fd00::/8",
-    "10.0.0.1",
-    "192.168.0.0/16",
-    "hooks.internal",
-    "*.svc.cluster.local",
-    "localhost"
-  })
+  @CsvSource({"::1/128", "fd00::/8", "10.0.0.1", "192.168.0.0/16", "hooks.internal", "localhost"})
   void targets_are_addresses_networks_and_names(String target) {
     assertThat(load("allow-targets", target + ", example.org").access().allowTargets())
         .containsExactly(target, "example.org");

@@ -7,6 +7,7 @@ import java.math.BigInteger;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -50,7 +51,8 @@ class AddressRulesTest {
         "224.0.0.0",
         "239.255.255.255",
         "240.0.0.0",
-        "255.255.255.255"
+        "255.255.255.255",
+        "168.63.129.16"
       })
   void special_ipv4_addresses_are_denied(String address) {
     assertThat(AddressRules.PUBLIC_ONLY.allows(InetAddress.ofLiteral(address))).isFalse();
@@ -207,6 +209,74 @@ class AddressRulesTest {
         .noneMatch(address -> rules.allows(InetAddress.ofLiteral(address)));
   }
 
+  /** What the clouds' documentation names, with every form that carries an IPv4 address. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "AWS, Azure, Google, Oracle, OpenStack, DigitalOcean, Hetzner, IBM | 169.254.169.254",
+        "AWS ECS | 169.254.170.2",
+        "AWS EKS | 169.254.170.23",
+        "AWS | fd00:ec2::254",
+        "AWS EKS | fd00:ec2::23",
+        "Azure WireServer | 168.63.129.16",
+        "Alibaba | 100.100.100.200",
+        "Volcengine | 100.96.0.96",
+        "Oracle, first generation | 192.0.0.192",
+        "Oracle | fd00:c1::a9fe:a9fe",
+        "Google | fd20:ce::254",
+        "Tencent | 169.254.0.23",
+        "Scaleway | 169.254.42.42",
+        "Scaleway | fd00:42::42",
+        "Akamai | fd00:a9fe:a9fe::1",
+        "OpenStack | fe80::a9fe:a9fe"
+      })
+  void a_metadata_service_is_reached_only_by_an_operator_who_names_its_address(
+      String cloud, String address) {
+    var everything =
+        AddressRules.of(
+            List.of("0.0.0.0/0", "::/0", "169.254.0.0/16", "168.63.129.0/24", "hooks.corp"));
+    var exact = AddressRules.of(List.of(address));
+
+    for (InetAddress form : forms(InetAddress.ofLiteral(address))) {
+      assertThat(AddressRules.PUBLIC_ONLY.allows(form)).as("%s %s", cloud, form).isFalse();
+      assertThat(everything.allows(form)).as("%s %s", cloud, form).isFalse();
+      assertThat(everything.allows("hooks.corp", form)).as("%s %s", cloud, form).isFalse();
+    }
+    assertThat(exact.allows(InetAddress.ofLiteral(address))).isTrue();
+    assertThat(everything.allows(InetAddress.ofLiteral("169.254.1.1"))).isTrue();
+    assertThat(everything.allows(InetAddress.ofLiteral("64:ff9b::a00:5"))).isTrue();
+    assertThat(everything.allows("hooks.corp", InetAddress.ofLiteral("10.0.0.5"))).isTrue();
+  }
+
+  private static List<InetAddress> forms(InetAddress address) {
+    byte[] b = address.getAddress();
+    if (b.length == 16) {
+      return List.of(address);
+    }
+    int high = (b[0] & 0xff) << 8 | (b[1] & 0xff);
+    int low = (b[2] & 0xff) << 8 | (b[3] & 0xff);
+    List<InetAddress> forms = new ArrayList<>(List.of(address));
+    for (String form :
+        List.of(
+            "::ffff:%1$x:%2$x", // mapped
+            "::%1$x:%2$x", // compatible
+            "::ffff:0:%1$x:%2$x", // SIIT
+            "64:ff9b::%1$x:%2$x", // NAT64
+            "64:ff9b:1::%1$x:%2$x", // NAT64 of one's own
+            "2002:%1$x:%2$x::1", // 6to4
+            "2001:0:%1$x:%2$x::1", // the server of Teredo
+            "2001:0:5ef5:79fd:0:59d:%3$x:%4$x", // the client of Teredo
+            "fe80::5efe:%1$x:%2$x")) { // ISATAP
+      forms.add(InetAddress.ofLiteral(form.formatted(high, low, high ^ 0xffff, low ^ 0xffff)));
+    }
+    // NAT64 of one's own with a prefix of 48 and of 56 bits, which leave the ninth byte free.
+    forms.add(
+        InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high, low >> 8, (low & 0xff) << 8)));
+    forms.add(InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high >> 8, high & 0xff, low)));
+    return forms;
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"127.0.0.1", "127.9.9.9", "::1"})
   void loopback_is_allowed_only_on_request(String address) {
@@ -274,6 +344,7 @@ class AddressRulesTest {
             v4(10 << 24, 8),
             v4(0x64400000, 10),
             v4(0x7F000000, 8),
+            v4(0xA83F8110, 32),
             v4(0xA9FE0000, 16),
             v4(0xAC100000, 12),
             v4(0xC0000000, 24),

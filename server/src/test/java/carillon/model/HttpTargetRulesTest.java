@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import carillon.model.HttpTargetRules.Problem;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -71,7 +72,7 @@ class HttpTargetRulesTest {
 
   @Test
   void plain_http_is_refused_where_tls_is_required() {
-    var strict = new HttpTargetRules(AddressRules.PUBLIC_ONLY, true);
+    var strict = new HttpTargetRules(AddressRules.PUBLIC_ONLY, true, new OwnPorts());
 
     assertThat(codes(strict, "http://example.com/")).containsExactly("https_required");
     assertThat(codes(strict, "https://example.com/")).isEmpty();
@@ -241,12 +242,78 @@ class HttpTargetRulesTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "http://localhost:8080/", "http://localhost./", "http://LOCALHOST:5432/",
-        "http://a.localhost:9092/", "http://127.0.0.1:6379/", "https://[::1]:1024/",
+        "http://localhost:8080/",
+        "http://localhost./",
+        "http://a.localhost:3000/",
+        "http://127.0.0.1:3000/",
+        "https://[::1]:1024/",
         "http://[::ffff:127.0.0.1]/"
       })
-  void this_machine_is_reached_on_any_high_port_where_loopback_is_allowed(String url) {
+  void this_machine_is_reached_on_ports_for_http_where_loopback_is_allowed(String url) {
     assertThat(codes(onThisMachine, url)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "http://LOCALHOST:5432/",
+        "http://a.localhost:9092/",
+        "http://127.0.0.1:6379/",
+        "http://[::ffff:127.0.0.1]:5432/",
+        "http://10.0.0.5:5432/"
+      })
+  void a_range_opens_no_ports_of_databases_and_brokers(String url) {
+    var ranges =
+        new HttpTargetRules(AddressRules.of(List.of("127.0.0.0/8", "::1/128", "10.0.0.0/8")));
+
+    assertThat(codes(ranges, url)).containsExactly("port_not_allowed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "http://LOCALHOST:5432/",
+        "http://127.0.0.1:6379/",
+        "http://10.0.0.5:5432/",
+        "http://[::ffff:127.0.0.1]:8080/",
+        "http://127.0.0.1:8080/"
+      })
+  void an_address_that_the_operator_named_is_reached_on_any_high_port(String url) {
+    var named = own(AddressRules.of(List.of("127.0.0.1", "10.0.0.5")), 8080);
+
+    assertThat(codes(named, url)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "http://127.0.0.1:18990/metrics, 127.0.0.1",
+    "http://127.3.2.1:18990/, 127.3.2.1",
+    "http://localhost:18990/, 127.0.0.1",
+    "http://[::1]:18990/, ::1",
+    "http://[::ffff:127.0.0.1]:18990/, 127.0.0.1"
+  })
+  void the_ports_of_this_node_are_no_targets_of_a_range(String url, String address) {
+    var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
+
+    assertThat(codes(own, url)).containsExactly("port_not_allowed");
+    assertThat(own.mayDial(TargetUrl.parse(url).orElseThrow(), InetAddress.ofLiteral(address)))
+        .isFalse();
+    assertThat(codes(own, url.replace("18990", "18991"))).isEmpty();
+  }
+
+  @Test
+  void a_name_that_resolves_to_this_machine_does_not_reach_the_node() {
+    var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
+    var url = TargetUrl.parse("http://loop.example.com:18990/").orElseThrow();
+
+    assertThat(own.mayDial(url, InetAddress.ofLiteral("127.0.0.1"))).isFalse();
+    assertThat(own.mayDial(url, InetAddress.ofLiteral("8.8.8.8"))).isTrue();
+  }
+
+  private static HttpTargetRules own(AddressRules addresses, int port) {
+    var ports = new OwnPorts();
+    ports.add(port);
+    return new HttpTargetRules(addresses, false, ports);
   }
 
   @ParameterizedTest
@@ -299,6 +366,15 @@ class HttpTargetRulesTest {
         "x-goog-api-key",
         "Metadata-Flavor",
         "metadata",
+        "Metadata-Token",
+        "metadata-flavour",
+        "X-aws-ec2-metadata-token",
+        "X-aws-ec2-metadata-token-ttl-seconds",
+        "x-ms-version",
+        "X-MS-Agent-Name",
+        "X-Google-Metadata-Request",
+        "X-IDENTITY-HEADER",
+        "X-aliyun-ecs-metadata-token",
         "Accept-Encoding"
       })
   void reserved_headers_are_refused(String name) {

@@ -1,0 +1,189 @@
+package carillon.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import carillon.store.Db;
+import carillon.testkit.Postgres;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a node says of its open ports, what they show to whom, and that no task reaches them. */
+class OpenPortsTest {
+
+  private static final String METRICS_KEY = "scrape-0123456789-0123456789-0123456789";
+  private static final Pattern METRICS = Pattern.compile("Metrics\\s+(http\\S+)/metrics\\s");
+
+  @RegisterExtension static final Servers servers = new Servers();
+
+  private static final HttpClient http = HttpClient.newHttpClient();
+  private static final Db.Address database = Postgres.freshDatabase();
+  private static ServerProcess server;
+  private static String metricsUrl;
+
+  @BeforeAll
+  static void start() throws IOException {
+    Path dataDir = servers.newDataDir();
+    Path home = Files.createDirectories(dataDir.resolveSibling("home"));
+    Files.writeString(
+        home.resolve("carillon.yaml"),
+        "bind: 0.0.0.0\nmetrics-port: 0\nallow-targets: [127.0.0.0/8]\n");
+    Files.writeString(home.resolve("metrics-key"), METRICS_KEY + "\n");
+    server =
+        servers.start(
+            dataDir, "--database-url", Servers.url(database), "--metrics-key-file", "metrics-key");
+    Matcher found = METRICS.matcher(server.output());
+    assertThat(found.find()).as(server.output()).isTrue();
+    metricsUrl = found.group(1);
+  }
+
+  @Test
+  void a_node_that_others_can_reach_says_so_and_names_the_file_that_it_read() {
+    assertThat(server.errors())
+        .containsPattern("WARN .*plain HTTP is open to other machines bind=0\\.0\\.0\\.0 port=")
+        .containsPattern("INFO .*read configuration file path=/.*/home/carillon\\.yaml")
+        .doesNotContain(METRICS_KEY);
+    try (Carillon api = server.connect()) {
+      assertThat(api.get("/v1/cluster").path("listener").toString())
+          .isEqualTo("{\"bind\":\"0.0.0.0\",\"tls\":false,\"beyondLoopback\":true}");
+    }
+  }
+
+  @Test
+  void metrics_are_shown_to_the_key_for_them_and_to_admins_only() throws Exception {
+    String viewer;
+    try (Carillon api = server.connect()) {
+      viewer = api.post("/v1/keys", Map.of("name", "v", "role", "viewer")).path("key").asString();
+    }
+    for (String base : List.of(server.url().toString(), metricsUrl)) {
+      assertThat(get(base + "/metrics", null).statusCode()).as(base).isEqualTo(401);
+      assertThat(get(base + "/metrics", "wrong").statusCode()).as(base).isEqualTo(401);
+      assertThat(get(base + "/metrics", viewer).statusCode()).as(base).isEqualTo(403);
+      assertThat(get(base + "/metrics", METRICS_KEY).body()).as(base).contains("carillon_seats");
+      assertThat(get(base + "/metrics", server.adminKey()).statusCode()).as(base).isEqualTo(200);
+      assertThat(get(base + "/health/live", null).statusCode()).as(base).isEqualTo(200);
+      assertThat(get(base + "/health/ready", null).statusCode()).as(base).isEqualTo(200);
+    }
+    // It opens nothing else, and the port of the metrics has nothing else.
+    assertThat(get(server.url() + "/v1/tasks", METRICS_KEY).statusCode()).isEqualTo(401);
+    assertThat(get(metricsUrl + "/v1/tasks", server.adminKey()).statusCode()).isEqualTo(404);
+    assertThat(get(metricsUrl + "/", null).statusCode()).isEqualTo(404);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1", "localhost", "127.8.8.8", "[::ffff:127.0.0.1]"})
+  void no_task_reaches_the_node_or_its_database(String host) {
+    List<Integer> ports =
+        List.of(
+            server.url().getPort(),
+            URI.create(metricsUrl).getPort(),
+            URI.create(database.url().substring("jdbc:".length())).getPort());
+    try (Carillon api = server.connect()) {
+      for (int port : ports) {
+        Map<String, ?> target =
+            Map.of("http", Map.of("url", "http://" + host + ":" + port + "/metrics"));
+        assertThatThrownBy(() -> api.post("/v1/tasks", Map.of("type", "ssrf", "target", target)))
+            .isInstanceOf(CarillonException.class)
+            .hasMessageContaining("of this machine is not allowed");
+      }
+    }
+  }
+
+  @Test
+  void every_metric_has_a_legal_name_a_type_and_a_help_text() throws Exception {
+    get(server.url() + "/v1/nothing", null); // also what is counted only once it happens
+    String text = get(metricsUrl + "/metrics", METRICS_KEY).body();
+
+    assertThat(mistakesIn(text)).isEmpty();
+    Path promtool = Path.of("/usr/bin/promtool");
+    if (Files.isExecutable(promtool)) {
+      assertThat(checkedBy(promtool, text)).isEmpty();
+    }
+  }
+
+  /** What promtool would say of the names, help texts and types, and of samples without them. */
+  private static List<String> mistakesIn(String text) {
+    List<String> mistakes = new ArrayList<>();
+    Map<String, String> help = new HashMap<>();
+    Map<String, String> types = new HashMap<>();
+    Set<String> sampled = new HashSet<>();
+    for (String line : text.split("\n", -1)) {
+      String[] words = line.split(" ", 4);
+      if (line.startsWith("# HELP ")) {
+        help.put(words[2], words.length > 3 ? words[3].strip() : "");
+      } else if (line.startsWith("# TYPE ")) {
+        types.put(words[2], words[3]);
+      } else if (!line.isBlank()) {
+        sampled.add(line.split("[ {]", 2)[0]);
+      }
+    }
+    assertThat(types).as("metrics").hasSizeGreaterThan(35);
+    types.forEach(
+        (name, type) -> {
+          if (help.getOrDefault(name, "").isEmpty()) {
+            mistakes.add(name + " has no help text");
+          }
+          if (!name.matches("carillon_[a-z][a-z0-9_]*[a-z0-9]") || name.contains("__")) {
+            mistakes.add(name + " is not a name of ours");
+          }
+          if (type.equals("counter") != name.endsWith("_total")) {
+            mistakes.add(name + " is a " + type);
+          }
+        });
+    for (String name : sampled) {
+      boolean isTyped =
+          types.containsKey(name)
+              || types.containsKey(name.replaceFirst("_(bucket|count|sum|max)$", ""));
+      if (!isTyped) {
+        mistakes.add(name + " has no type");
+      }
+    }
+    return mistakes;
+  }
+
+  private static String checkedBy(Path promtool, String text) throws Exception {
+    Process process =
+        new ProcessBuilder(promtool.toString(), "check", "metrics")
+            .redirectErrorStream(true)
+            .start();
+    try (var in = process.getOutputStream()) {
+      in.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+    return said + (process.exitValue() == 0 ? "" : "status " + process.exitValue());
+  }
+
+  private static HttpResponse<String> get(String url, @Nullable String key) throws Exception {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url));
+    if (key != null) {
+      request.header("Authorization", "Bearer " + key);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+}
