@@ -8,7 +8,6 @@ import carillon.model.Slot;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.DbClock;
-import carillon.store.StoreException;
 import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
@@ -76,6 +75,8 @@ final class Claimer {
 
   /** Runs what was claimed under this node's id; every task ends at the completer. */
   interface Start {
+
+    /** Starts all of them. If it throws, the whole claim is given up, with what was started. */
     void start(List<ClaimedTask> tasks, String node);
 
     /** Whether tasks only end here, and go nowhere. */
@@ -237,7 +238,7 @@ final class Claimer {
   }
 
   private void claim(List<Agenda.Entry> entries, NodeLease lease, Turn turn) {
-    StoreException failure = null;
+    Throwable failure = null;
     Map<Part, List<WorkQueue.Quota>> failed = new TreeMap<>();
     boolean gotSome = false;
     Map<Part, List<WorkQueue.Quota>> parts = quotas(entries);
@@ -251,7 +252,7 @@ final class Claimer {
       }
       try {
         gotSome |= claim(part.getKey(), part.getValue(), lease, isLast ? turn : null);
-      } catch (StoreException e) {
+      } catch (RuntimeException | Error e) {
         failure = e; // one slot that cannot be claimed from must not stop the others
         failed.put(part.getKey(), part.getValue());
       }
@@ -259,7 +260,15 @@ final class Claimer {
     if (failure != null) {
       boolean isToGoOn = gotSome;
       failed.forEach((part, quotas) -> afterFailure(part.slot(), quotas, isToGoOn));
-      throw failure;
+      throwUnchecked(failure);
+    }
+  }
+
+  private static void throwUnchecked(Throwable failure) {
+    switch (failure) {
+      case Error e -> throw e;
+      case RuntimeException e -> throw e;
+      default -> throw new IllegalStateException(failure);
     }
   }
 
@@ -316,8 +325,7 @@ final class Claimer {
       handover.goOn(claim);
       if (!claim.tasks().isEmpty()) {
         handover.expect(id, claim.tasks().size());
-        events.accept(new EngineEvent.Claimed(claim.tasks()));
-        start.start(claim.tasks(), lease.node());
+        begin(id, claim.tasks(), lease.node());
       }
       return !claim.tasks().isEmpty();
     } finally {
@@ -325,6 +333,16 @@ final class Claimer {
       // If the answer was lost the claim may exist all the same: it is then found that we know
       // nothing of it.
       completer.claimed(id);
+    }
+  }
+
+  private void begin(UUID claim, List<ClaimedTask> tasks, String node) {
+    try {
+      events.accept(new EngineEvent.Claimed(tasks));
+      start.start(tasks, node);
+    } catch (RuntimeException | Error e) {
+      completer.abandon(claim); // it is committed: whatever happens, its tasks must come back
+      throw e;
     }
   }
 
@@ -389,7 +407,7 @@ final class Claimer {
     /** Gives back the seats of a claim that came to nothing. */
     void leave() {
       if (seated > 0) {
-        seats.leave(seated);
+        seats.leave(seated, seated);
         seated = 0;
       }
     }

@@ -2,7 +2,10 @@ package carillon.engine;
 
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
 import carillon.model.NodeLease;
+import carillon.model.Outcome;
 import carillon.store.Endings;
 import carillon.store.StoreException;
 import java.time.Duration;
@@ -16,6 +19,7 @@ import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +31,9 @@ final class Completer {
 
   private static final Logger log = LoggerFactory.getLogger(Completer.class);
   private static final int MAX_BATCH = 2_000;
+
+  private static final Failure LOST =
+      Failure.of(FailureKind.LEASE_LOST, "how the attempt ended is not known");
 
   /** Only as a net: whoever adds an outcome wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
@@ -53,13 +60,21 @@ final class Completer {
   /**
    * How many tasks a claim still has, and whose seats they hold.
    *
+   * @param untried of those; shared by all versions of this record
    * @param spoiled one of them ended here without a write, be it that it was handed over or that
    *     its outcome was dropped: it is still RUNNING, so the claim must stay in its table
    */
-  private record Running(int tasks, Seats seats, boolean spoiled) {
+  private record Running(int tasks, AtomicInteger untried, Seats seats, boolean spoiled) {
 
     Running without(int ended, boolean dropped) {
-      return new Running(tasks - ended, seats, spoiled || dropped);
+      return new Running(tasks - ended, untried, seats, spoiled || dropped);
+    }
+
+    /** One has been tried, unless the claim was abandoned: then its seat is given back already. */
+    void tried() {
+      if (untried.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+        seats.tried();
+      }
     }
   }
 
@@ -103,7 +118,22 @@ final class Completer {
   /** The same of tasks that have their seats already. */
   void expectSeated(UUID claim, int tasks, Seats seats) {
     synchronized (running) {
-      running.put(claim, new Running(tasks, seats, false));
+      running.put(claim, new Running(tasks, new AtomicInteger(tasks), seats, false));
+    }
+  }
+
+  /**
+   * Forgets a claim whose tasks could not be started, and gives back its seats. It is unknown from
+   * now on, so {@link LostClaims} gives back its tasks. Those that were started all the same end as
+   * any other, without a seat.
+   */
+  void abandon(UUID claim) {
+    Running left;
+    synchronized (running) {
+      left = running.remove(claim);
+    }
+    if (left != null) {
+      left.seats().leave(left.untried().getAndSet(0), left.tasks());
     }
   }
 
@@ -129,9 +159,21 @@ final class Completer {
   }
 
   void add(Attempted attempted) {
-    tried(attempted.lease().claim());
-    ended.add(attempted);
+    Running of = running.get(attempted.lease().claim()); // now: once written it may be gone
+    ended.add(attempted); // first, because it may fail: then the caller can still drop it
+    if (of != null) {
+      of.tried();
+    }
     whenAdded.run();
+  }
+
+  /**
+   * The attempt is over, and how it ended is not known. Nothing is written: once the rest of its
+   * claim is over the claim is unknown here, and reaped.
+   */
+  void drop(ClaimedTask task) {
+    handedOver(task);
+    whenWritten.accept(List.of(new Attempted(task, new Outcome.Released(LOST))));
   }
 
   /**
@@ -139,15 +181,11 @@ final class Completer {
    * claim stays in its table, for whoever reports or for the reaper.
    */
   void handedOver(ClaimedTask task) {
-    tried(task.lease().claim());
-    forget(Map.of(task.lease().claim(), 1), true);
-  }
-
-  private void tried(UUID claim) {
-    Running of = running.get(claim);
+    Running of = running.get(task.lease().claim());
     if (of != null) {
-      of.seats().tried();
+      of.tried();
     }
+    forget(Map.of(task.lease().claim(), 1), true);
   }
 
   /** One pass. A batch that could not be written is tried again by the next one. */

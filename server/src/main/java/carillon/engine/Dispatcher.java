@@ -25,6 +25,9 @@ final class Dispatcher {
 
   private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
 
+  private static final Failure NOT_STARTED =
+      Failure.of(FailureKind.CONNECTION, "the node could not start the attempt");
+
   private final Deliverer deliverer;
   private final Supplier<NodeLease> node;
   private final Completer completer;
@@ -55,9 +58,19 @@ final class Dispatcher {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
         case Target.Discard() -> kept(task);
-        case Target.Http _ -> attempts.execute(() -> attempt(task, node));
+        case Target.Http _ -> begin(task, node);
         case Target.Pull(), Target.Broker _ -> release(task);
       }
+    }
+  }
+
+  /** Without memory for a thread, the task goes back and the others are begun. */
+  private void begin(ClaimedTask task, String node) {
+    try {
+      attempts.execute(() -> attempt(task, node));
+    } catch (RuntimeException | Error e) {
+      log.error("attempt could not be started task={}", task.id(), e);
+      ended(task, Delivery.unsent(new DeliveryResult.Unreached(NOT_STARTED)), Duration.ZERO);
     }
   }
 
@@ -110,13 +123,18 @@ final class Dispatcher {
   }
 
   void ended(ClaimedTask task, Delivery delivery, Duration took) {
-    DeliveryResult result = delivery.result();
-    delivered(result, took);
-    completer.add(
-        new Attempted(
-            task,
-            task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current()),
-            delivery.request()));
+    try {
+      DeliveryResult result = delivery.result();
+      delivered(result, took);
+      completer.add(
+          new Attempted(
+              task,
+              task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current()),
+              delivery.request()));
+    } catch (RuntimeException | Error e) { // a task that never ended would keep its seat
+      log.error("outcome lost task={}", task.id(), e);
+      completer.drop(task);
+    }
   }
 
   void delivered(DeliveryResult result, Duration took) {

@@ -283,7 +283,7 @@ public final class Engine {
       loops.add(loop(name + "-b", claimer::claimOnce, Duration.ZERO));
     }
     claimer.whenMoved(() -> loops.forEach(Loop::progress));
-    claimer.whenHandedOver(() -> loops.forEach(Loop::wake));
+    claimer.whenHandedOver(() -> loops.forEach(Loop::offerTurn));
     seats.whenFreed(() -> loops.forEach(Loop::wake));
     claiming.addAll(loops);
     return loops;

@@ -31,6 +31,7 @@ public final class Loop implements AutoCloseable {
   private volatile boolean closed;
   private volatile long movedAt = BETWEEN_PASSES;
   private int failures; // in a row; of this thread only
+  private volatile boolean isFailing; // the same, for others to see
 
   /**
    * @param pass does one round of work and says how long to wait before the next; zero means go
@@ -65,6 +66,16 @@ public final class Loop implements AutoCloseable {
     }
   }
 
+  /**
+   * Offers this loop the turn of another one. Nothing new is to be done, so this neither cuts short
+   * the rest after a failure nor wakes the loop that offers.
+   */
+  void offerTurn() {
+    if (!isFailing && !Thread.currentThread().equals(thread)) {
+      wake();
+    }
+  }
+
   private void run() {
     while (!closed) {
       try {
@@ -86,6 +97,7 @@ public final class Loop implements AutoCloseable {
       if (failures > 0 && !wait.equals(NOT_MINE)) {
         log.info("pass works again loop={} failures={}", name, failures);
         failures = 0;
+        isFailing = false;
       }
       return wait;
     } catch (RuntimeException | Error e) { // a thread that ended would leave the node half dead
@@ -94,6 +106,7 @@ public final class Loop implements AutoCloseable {
       }
       whenFailed.accept(name);
       failures++;
+      isFailing = true;
       if (failures == 1) { // said once until it works again: the metric counts the rest
         log.warn("pass failed loop={} error={}", name, e.toString());
       }

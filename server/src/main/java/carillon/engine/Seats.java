@@ -76,9 +76,14 @@ final class Seats {
     untried += seats;
   }
 
-  /** So many were taken for a claim that came to nothing. */
-  void leave(int seats) {
-    tellIf(freed(seats, seats));
+  /**
+   * Gives back the seats of a claim that failed. Wakes nobody: the claimer rests after a failure,
+   * and a wake-up would make it try again at once, for as long as the failure lasts.
+   *
+   * @param untried how many of them were not tried yet
+   */
+  void leave(int untried, int unwritten) {
+    var _ = freed(untried, unwritten);
   }
 
   /** One has been tried, and is to be written. */

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.UUID;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
@@ -120,6 +121,7 @@ public final class Claims {
       WHERE t.state = 'RUNNING'
         AND t.claim = ?
         AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+      FOR UPDATE OF t SKIP LOCKED -- whoever has one locked is ending or renewing it
       """;
 
   private static Row row(ResultSet row) throws SQLException {
@@ -144,13 +146,12 @@ public final class Claims {
         row.getInt("crashes"));
   }
 
-  private static final String LOCK =
+  private static final String FIND =
       """
-      /* Claims.lock */
+      /* Claims.find */
       SELECT c.id, c.slot, c.tenants, c.tasks
       FROM carillon.claim c
       WHERE c.id = ?
-      FOR UPDATE
       """;
 
   private static final String STILL_LAPSED =
@@ -193,10 +194,18 @@ public final class Claims {
         Arrays.asList(Sql.uuids(row, "suspects")));
   }
 
-  private static final String NEXT_LEASE_END =
+  private static final String LOCK =
       """
-      /* Claims.nextLeaseEnd */
-      SELECT min(t.lease_until) AS lease_until
+      /* Claims.lock */
+      SELECT FROM carillon.claim
+      WHERE id = ?
+      FOR UPDATE
+      """;
+
+  private static final String STILL_RUNNING =
+      """
+      /* Claims.stillRunning */
+      SELECT count(*) AS tasks, min(t.lease_until) AS lease_until
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
       JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
       WHERE t.state = 'RUNNING'
@@ -220,7 +229,11 @@ public final class Claims {
 
   /**
    * Ends what a silent holder's claim holds, as decided for each of its tasks, unless the holder
-   * was faster; keeps the claim only if something in it was renewed meanwhile.
+   * was faster. Keeps the claim if one of its tasks was renewed meanwhile, or was locked by another
+   * transaction: the next pass sees what became of it.
+   *
+   * <p>Never waits for a task: a holder that comes back locks its tasks in another order, and then
+   * its claim. The claim's own row is locked last, as {@link Endings} says.
    */
   public Endings.Written reap(Silent silent, BiFunction<Held, Silence, Outcome> decide) {
     return db.inTransaction(tx -> reap(tx, silent, decide));
@@ -231,7 +244,7 @@ public final class Claims {
         silent.node() == null
             ? Optional.of(Lapsed.NO_NODE)
             : tx.queryOne(STILL_LAPSED, Claims::lapsed, silent.node());
-    Optional<Row> claim = tx.queryOne(LOCK, Claims::row, silent.claim());
+    Optional<Row> claim = tx.queryOne(FIND, Claims::row, silent.claim());
     if (node.isEmpty() || claim.isEmpty()) {
       return new Endings.Written(Map.of()); // it has recovered, or somebody else was faster
     }
@@ -252,19 +265,23 @@ public final class Claims {
     return written;
   }
 
+  /** What is left of a claim. */
+  private record Left(int tasks, @Nullable Instant leaseUntil) {}
+
   private static void retireOrKeep(Tx tx, Row row) {
-    Optional<Instant> next =
+    tx.query(LOCK, _ -> true, row.id()); // or a renewal could be overwritten that is not seen yet
+    Left left =
         tx.query(
-                Sql.forSlot(NEXT_LEASE_END, row.slot()),
-                r -> Optional.ofNullable(Sql.instant(r, "lease_until")),
+                Sql.forSlot(STILL_RUNNING, row.slot()),
+                r -> new Left(r.getInt("tasks"), Sql.instant(r, "lease_until")),
                 row.tenantColumn(),
                 row.taskColumn(),
                 row.id())
             .getFirst();
-    if (next.isPresent()) {
-      tx.update(LOOK_AGAIN, next.get(), row.id());
-    } else {
+    if (left.tasks() == 0) {
       tx.update(RETIRE, row.id());
+    } else if (left.leaseUntil() != null) {
+      tx.update(LOOK_AGAIN, left.leaseUntil(), row.id());
     }
   }
 
@@ -285,9 +302,9 @@ public final class Claims {
   /**
    * Removes those of the claims that hold nothing any more.
    *
-   * @param ended how many tasks of each have just ended
+   * @param ended how many tasks of each have just ended; in the order in which claims are locked
    */
-  static void retireOver(Tx tx, Slot slot, Map<UUID, Integer> ended) {
+  static void retireOver(Tx tx, Slot slot, SortedMap<UUID, Integer> ended) {
     List<Map.Entry<UUID, Integer>> claims = List.copyOf(ended.entrySet());
     tx.update(
         Sql.forSlot(RETIRE_OVER, slot),

@@ -32,6 +32,12 @@ import org.jspecify.annotations.Nullable;
  * Persists outcomes. Whatever ends a claim comes through here: the completer's batches, workers'
  * reports and the reaper. What was completed is written by {@link Completions}, everything else by
  * the one fenced statement below.
+ *
+ * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
+ * that no two of them wait for each other: the row of the node; tasks, slot by slot; concurrency
+ * keys; dead letters and their groups; the catalog; rows of claims, by slot and id. The reaper
+ * alone comes with a node's row, and never waits for a task ({@link Claims#reap}). {@code
+ * LockOrderTest} runs each pair of them into each other.
  */
 public final class Endings {
 
@@ -332,12 +338,13 @@ public final class Endings {
    * @param over the claims of which nothing is left
    */
   public Written finish(List<Attempted> attempted, Set<UUID> over, String node) {
-    return db.inTransaction(
-        tx -> {
-          Written written = finish(tx, attempted.stream().map(Ending::of).toList(), node);
-          tx.update(RETIRE, Column.uuids(over, id -> id));
-          return written;
-        });
+    return db.inTransaction(tx -> finish(tx, attempted, over, node));
+  }
+
+  Written finish(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
+    Written written = finish(tx, attempted.stream().map(Ending::of).toList(), node);
+    tx.update(RETIRE, Column.uuids(over, id -> id));
+    return written;
   }
 
   /** Writes what the holders say of their claims. */

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
@@ -207,8 +209,12 @@ public final class PullQueue {
   public List<Boolean> report(
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
+    List<Endings.Ending> ends = new ArrayList<>();
     bySlot(tx, reports, WorkReport::id)
-        .forEach((slot, some) -> accepted.putAll(report(tx, tenant, slot, some, types, who)));
+        .forEach((slot, some) -> accepted.putAll(current(tx, tenant, slot, some, types, ends)));
+    // The tasks of all slots before any claim: that is the order in which everybody locks them.
+    accepted.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
+    retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
       results.add(accepted.remove(report.id(), report));
@@ -216,8 +222,24 @@ public final class PullQueue {
     return results;
   }
 
-  private Map<TaskId, WorkReport> report(
-      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports, List<String> types, String who) {
+  private static void retireOver(Tx tx, Collection<WorkReport> accepted) {
+    SortedMap<Slot, SortedMap<UUID, Integer>> ended = new TreeMap<>();
+    for (WorkReport report : accepted) {
+      ended
+          .computeIfAbsent(report.id().slot(), _ -> new TreeMap<>())
+          .merge(report.lease().claim(), 1, Integer::sum);
+    }
+    ended.forEach((slot, claims) -> Claims.retireOver(tx, slot, claims));
+  }
+
+  /** The reports that name the current lease of their task; adds what each of them ends. */
+  private Map<TaskId, WorkReport> current(
+      Tx tx,
+      TenantId tenant,
+      Slot slot,
+      List<WorkReport> reports,
+      List<String> types,
+      List<Endings.Ending> ends) {
     Set<TaskId> once = new HashSet<>();
     Set<TaskId> again = new HashSet<>();
     reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
@@ -230,7 +252,6 @@ public final class PullQueue {
                 && !again.contains(report.id());
     Map<TaskId, Claims.Held> held =
         held(tx, tenant, slot, reports.stream().filter(isPlain.negate()).toList());
-    Map<TaskId, Endings.Ending> ends = new HashMap<>();
     Map<TaskId, WorkReport> first = new HashMap<>();
     for (WorkReport report : reports) {
       Claims.Held task = held.get(report.id());
@@ -240,8 +261,7 @@ public final class PullQueue {
                   && task.lease().equals(report.lease())
                   && (types.isEmpty() || types.contains(task.type())));
       if (isCurrent && first.putIfAbsent(report.id(), report) == null) {
-        ends.put(
-            report.id(),
+        ends.add(
             new Endings.Ending(
                 tenant,
                 report.id(),
@@ -253,10 +273,6 @@ public final class PullQueue {
                 false));
       }
     }
-    first.keySet().retainAll(endings.finish(tx, List.copyOf(ends.values()), who).states().keySet());
-    Map<UUID, Integer> ended = new HashMap<>();
-    first.values().forEach(report -> ended.merge(report.lease().claim(), 1, Integer::sum));
-    Claims.retireOver(tx, slot, ended);
     return first;
   }
 
@@ -348,10 +364,11 @@ public final class PullQueue {
   private static final String LOOK_SOONER =
       """
       /* PullQueue.lookSooner */
-      UPDATE carillon.claim
-      SET lease_until = ?
-      WHERE id = ANY (?)
-        AND lease_until > ?
+      UPDATE carillon.claim c
+      SET lease_until = n.lease_until
+      FROM unnest(?::uuid[], ?::timestamptz[]) AS n (claim, lease_until)
+      WHERE c.id = n.claim
+        AND c.lease_until > n.lease_until
       """;
 
   /**
@@ -372,8 +389,15 @@ public final class PullQueue {
       }
     }
     Map<TaskId, RenewResult> renewed = new HashMap<>();
+    List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
     bySlot(tx, renewals, Renewal::id)
-        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lanes, lease)));
+        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lanes, lease, ends)));
+    if (!ends.isEmpty()) { // after the tasks of all slots, and in the order of retireOver
+      tx.update(
+          LOOK_SOONER,
+          Column.uuids(ends, Map.Entry::getKey),
+          Column.instants(ends, Map.Entry::getValue));
+    }
     return renewals.stream()
         .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))
         .toList();
@@ -385,20 +409,21 @@ public final class PullQueue {
       Slot slot,
       List<Renewal> renewals,
       List<Integer> lanes,
-      @Nullable Duration lease) {
+      @Nullable Duration lease,
+      List<Map.Entry<UUID, Instant>> ends) {
     List<Renewal> ordered = new ArrayList<>(renewals);
     ordered.sort(Comparator.comparing(renewal -> renewal.id().value()));
     Map<TaskId, RenewResult> renewed = new HashMap<>();
-    Set<UUID> named = new HashSet<>();
+    SortedMap<UUID, Instant> first = new TreeMap<>();
     tx.query(
         Sql.forSlot(RENEW, slot),
         row -> {
-          named.add(Sql.uuid(row, "claim"));
+          Instant end = Sql.requiredInstant(row, "lease_until");
+          first.merge(Sql.uuid(row, "claim"), end, (a, b) -> a.isBefore(b) ? a : b);
           return renewed.put(
               new TaskId(Sql.uuid(row, "id")),
               new RenewResult(
-                  row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED,
-                  Sql.instant(row, "lease_until")));
+                  row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED, end));
         },
         lease,
         TaskType.DEFAULT_LEASE,
@@ -408,11 +433,7 @@ public final class PullQueue {
         Column.texts(ordered, Renewal::progress),
         tenant,
         Column.ints(lanes, lane -> lane));
-    renewed.values().stream()
-        .map(RenewResult::leaseUntil)
-        .filter(Objects::nonNull)
-        .min(Comparator.naturalOrder())
-        .ifPresent(end -> tx.update(LOOK_SOONER, end, Column.uuids(named, id -> id), end));
+    ends.addAll(first.entrySet());
     return renewed;
   }
 }

@@ -385,7 +385,7 @@ public final class WorkQueue {
       Reached here = reached.get(lane);
       if (here != null && here.rows >= quota.tasks()) {
         next.put(lane, here.last); // probably more, from where this claim ended
-      } else if (here != null && leftBehind.contains(lane)) {
+      } else if (leftBehind.contains(lane)) {
         next.put(lane, quota.from()); // rows were in reach that this claim could not have
       }
     }

@@ -1,11 +1,13 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import carillon.model.NewTask;
 import carillon.model.OverlapRule;
 import carillon.model.Target;
 import carillon.store.Backfills;
+import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -109,26 +111,51 @@ class LargePayloadsTest {
   }
 
   @Test
+  void lanes_beyond_what_one_claim_can_hold_are_claimed_by_the_next_one_without_a_sweep() {
+    List<NewTask> large = new ArrayList<>();
+    for (int type = 0; type < 3; type++) {
+      large.addAll(Collections.nCopies(TOGETHER, large("t" + type)));
+    }
+    large.forEach(world::create);
+    String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
+    await().until(() -> world.value(ready).equals(Integer.toString(large.size())));
+    try (var node = new NodeByHand(world, "node", new FakeDeliverer(), _ -> {})) {
+      Seats seats = new Seats(2 * large.size());
+      Claimer claimer = node.claimer(seats);
+
+      int passes = 0;
+      do {
+        passes++;
+      } while (claimer.claimOnce().compareTo(Duration.ZERO) <= 0 && passes < 20);
+
+      assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'"))
+          .isEqualTo("0");
+      assertThat(passes).isLessThan(8);
+    }
+  }
+
+  private static NewTask large(String type) {
+    return new NewTask(
+        type,
+        null,
+        null,
+        null,
+        null,
+        "\"" + "x".repeat(PAYLOAD - 2) + "\"",
+        new Target.Discard(),
+        null,
+        null,
+        null,
+        null,
+        null,
+        Map.of());
+  }
+
+  @Test
   void a_batch_of_large_payloads_is_copied_and_not_held_in_one_statement() {
     world.countStatements();
-    var task =
-        new NewTask(
-            "t",
-            null,
-            null,
-            null,
-            null,
-            "\"" + "x".repeat(PAYLOAD - 2) + "\"",
-            new Target.Discard(),
-            null,
-            null,
-            null,
-            null,
-            null,
-            Map.of());
-
     world.db.inTransaction(
-        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(150, task)));
+        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(150, large("t"))));
 
     assertThat(
             world.value(

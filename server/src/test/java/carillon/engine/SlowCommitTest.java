@@ -207,6 +207,27 @@ class SlowCommitTest {
   }
 
   @Test
+  void a_commit_that_fails_with_the_last_seats_is_not_tried_again_before_the_loops_delay() {
+    for (int i = 0; i < SEATS; i++) {
+      due("t");
+    }
+    world.sql("CREATE SEQUENCE tries");
+    whenCommitting("PERFORM nextval('tries'); RAISE EXCEPTION 'no'");
+    start(SEATS);
+
+    await().until(() -> failed.size() >= 2);
+    int before = tries();
+    await().pollDelay(Duration.ofSeconds(3)).until(() -> true);
+
+    // Two loops, each of which rests for a second at least.
+    assertThat(tries() - before).isBetween(1, 8);
+  }
+
+  private int tries() {
+    return Integer.parseInt(world.value("SELECT last_value FROM tries"));
+  }
+
+  @Test
   void while_one_with_a_key_commits_nobody_waits_for_the_next_with_it() {
     NewTask keyed = keyed();
     world.create(keyed);

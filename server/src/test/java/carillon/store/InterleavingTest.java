@@ -301,6 +301,9 @@ class InterleavingTest {
         tx -> run(tx, overlap.first(), subject),
         overlap.commits(),
         tx -> run(tx, overlap.second(), subject));
+    if (overlap.second() == Step.REAP) {
+      runAlone(Step.REAP, subject); // what was locked is left to the next pass
+    }
 
     Model start = Model.of(overlap.start());
     List<Model> legal = new ArrayList<>();

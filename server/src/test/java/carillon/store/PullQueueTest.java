@@ -86,6 +86,23 @@ class PullQueueTest {
   }
 
   @Test
+  void a_task_that_is_reported_twice_at_once_counts_once_for_its_claim() {
+    world.create(World.task("t", new Target.Pull()));
+    world.create(World.task("t", new Target.Pull()));
+    String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
+    await().until(() -> world.value(ready).equals("2"));
+    List<ClaimedTask> claimed = claim(2);
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("1");
+    ClaimedTask first = claimed.getFirst();
+
+    assertThat(
+            report(first.id(), first.lease(), WorkReport.Kind.COMPLETED, WorkReport.Kind.COMPLETED))
+        .containsExactly(true, false);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("1");
+  }
+
+  @Test
   void a_report_with_a_lease_that_is_over_does_not_hide_the_one_that_counts() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();

@@ -1,0 +1,197 @@
+package carillon.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.FakeDeliverer;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What was claimed and committed, and then could not be started or ended in this process. */
+class FailedStartTest {
+
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+
+  private final FakeDeliverer deliverer = new FakeDeliverer();
+  private final Seats seats = new Seats(4, 4, 1);
+  private final AtomicInteger wakeUps = new AtomicInteger();
+  private Consumer<EngineEvent> listener = _ -> {};
+  private World world;
+  private NodeByHand node;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    node = new NodeByHand(world, "node", deliverer, event -> listener.accept(event));
+    seats.whenFreed(wakeUps::incrementAndGet);
+  }
+
+  @AfterEach
+  void close() {
+    node.close();
+    world.close();
+  }
+
+  static Stream<Throwable> failures() {
+    return Stream.of(new IllegalStateException("no"), new OutOfMemoryError("no thread"));
+  }
+
+  private static RuntimeException thrown(Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return (RuntimeException) failure;
+  }
+
+  private List<TaskId> due(int tasks) {
+    List<TaskId> ids =
+        Stream.generate(() -> world.create(World.task("t", HTTP))).limit(tasks).toList();
+    String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
+    await().until(() -> world.value(ready).equals(Integer.toString(tasks)));
+    return ids;
+  }
+
+  private void assertEverythingComesBack(List<TaskId> ids) {
+    assertThat(seats.taken()).as("seats").isZero();
+    assertThat(seats.toBeWritten()).isZero();
+    assertThat(wakeUps).as("wake-ups, which would cut the loop's delay short").hasValue(0);
+    findLostClaims();
+    assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+  }
+
+  private void findLostClaims() {
+    new LostClaims(
+            world.claims, node.lease, node.completer::isKnown, new Verdict(world.clock, 3), _ -> {})
+        .findOnce();
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void a_start_that_throws_gives_back_its_seats_and_its_tasks(Throwable failure) {
+    List<TaskId> ids = due(4);
+    Claimer claimer =
+        node.claimer(
+            seats,
+            Claimer.Lanes.ALL,
+            (_, _) -> {
+              throw thrown(failure);
+            });
+
+    assertThatThrownBy(claimer::claimOnce).isSameAs(failure);
+
+    assertEverythingComesBack(ids);
+  }
+
+  @Test
+  void somebody_who_counts_claims_and_throws_costs_no_seats() {
+    listener =
+        event -> {
+          if (event instanceof EngineEvent.Claimed) {
+            throw new IllegalStateException("cannot count");
+          }
+        };
+    List<TaskId> ids = due(2);
+
+    assertThatThrownBy(node.claimer(seats)::claimOnce).hasMessage("cannot count");
+
+    assertThat(deliverer.delivered()).isEmpty();
+    assertEverythingComesBack(ids);
+  }
+
+  @Test
+  void what_was_begun_before_a_start_threw_ends_without_a_seat() {
+    List<TaskId> ids = due(3);
+    Claimer claimer =
+        node.claimer(
+            seats,
+            Claimer.Lanes.ALL,
+            (tasks, name) -> {
+              node.dispatcher.keep(tasks.subList(0, 1)); // ends at the completer at once
+              throw new IllegalStateException("after the first of " + name);
+            });
+
+    assertThatThrownBy(claimer::claimOnce).hasMessageContaining("after the first");
+
+    assertThat(seats.free()).isEqualTo(4);
+    node.completer.flushOnce();
+    assertThat(seats.free()).isEqualTo(4);
+    findLostClaims();
+    assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
+  }
+
+  @Test
+  void a_start_that_throws_does_not_keep_other_days_from_being_claimed() {
+    TaskId today = due(1).getFirst();
+    TaskId tomorrow =
+        world.create(World.task("t", HTTP, world.clock.instant().plus(Duration.ofDays(1))));
+    world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE due_at > now()");
+    world.agenda.found(
+        tomorrow.slot(), world.catalog.lanes().iterator().next().id(), Instant.EPOCH);
+    AtomicInteger starts = new AtomicInteger();
+    Claimer claimer =
+        node.claimer(
+            seats,
+            Claimer.Lanes.ALL,
+            (tasks, name) -> {
+              if (starts.incrementAndGet() == 1) {
+                throw new OutOfMemoryError("no thread");
+              }
+              node.dispatcher.send(tasks, name);
+            });
+
+    assertThatThrownBy(claimer::claimOnce).isInstanceOf(OutOfMemoryError.class);
+
+    await().until(() -> !deliverer.delivered().isEmpty());
+    assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(tomorrow);
+    assertThat(world.state(today)).isEqualTo(TaskState.RUNNING); // until it is found
+  }
+
+  @Test
+  void an_attempt_that_cannot_be_started_is_released_and_costs_nothing() {
+    TaskId id = due(1).getFirst();
+    node.dispatcher.interrupt(); // takes no more attempts
+
+    node.claimer(seats).claimOnce();
+    node.completer.flushOnce();
+
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+    assertThat(world.find(id).attempt()).isZero();
+    assertThat(seats.taken()).isZero();
+  }
+
+  @Test
+  void an_attempt_whose_end_cannot_be_counted_gives_its_seat_and_its_task_back() {
+    listener =
+        event -> {
+          if (event instanceof EngineEvent.Delivered) {
+            throw new IllegalStateException("cannot count");
+          }
+        };
+    TaskId id = due(1).getFirst();
+
+    node.claimer(seats).claimOnce();
+
+    await().until(() -> seats.taken() + seats.toBeWritten() == 0);
+    assertThat(deliverer.delivered()).hasSize(1);
+    findLostClaims();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+  }
+}

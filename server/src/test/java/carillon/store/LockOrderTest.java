@@ -1,0 +1,257 @@
+package carillon.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Failure;
+import carillon.model.FailureKind;
+import carillon.model.Lane;
+import carillon.model.Lease;
+import carillon.model.Outcome;
+import carillon.model.Route;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Everything that ends or renews claims locks in one order: node, tasks of all days, dead letters
+ * and their groups, claims. Each test stops one transaction just before it touches its claim row,
+ * lets another one run into it, and expects that neither was ended by PostgreSQL's deadlock check.
+ */
+class LockOrderTest {
+
+  private static final Failure FAILED = Failure.of(FailureKind.WORKER, "failed");
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private World world;
+
+  /** What the holder of a claim does with it. */
+  enum Holder {
+    COMPLETES(TaskState.COMPLETED),
+    FAILS(TaskState.PENDING),
+    REPORTS(TaskState.COMPLETED),
+    RELEASES(TaskState.PENDING),
+    RENEWS(TaskState.RUNNING);
+
+    final TaskState next;
+
+    Holder(TaskState next) {
+      this.next = next;
+    }
+
+    boolean isNode() {
+      return this == COMPLETES || this == FAILS;
+    }
+  }
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+    world.sql(
+        """
+        CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM set_config('lock_timeout', '0', true);
+            PERFORM pg_advisory_xact_lock_shared(42);
+            RETURN NULL;
+        END $$
+        """);
+    world.sql(
+        "CREATE TRIGGER hold BEFORE UPDATE OR DELETE ON carillon.claim"
+            + " FOR EACH STATEMENT EXECUTE FUNCTION hold()");
+  }
+
+  @AfterEach
+  void close() {
+    world.value("SELECT pg_advisory_unlock_all()");
+    threads.close();
+    world.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void the_reaper_and_the_holder_of_a_claim_never_wait_for_each_other(Holder holder)
+      throws InterruptedException, ExecutionException {
+    ClaimedTask task = holder.isNode() ? claimedByNode() : claimed(Duration.ZERO);
+    if (!holder.isNode()) {
+      lapse(task.lease().claim());
+    }
+    var silent = new Claims.Silent(task.lease().claim(), null, task.id().slot());
+
+    overlap(tx -> act(tx, holder, task), tx -> reap(tx, silent, retry()));
+
+    world.db.inTransaction(tx -> reap(tx, silent, retry())); // the next pass of the reaper
+    assertThat(world.state(task.id())).isEqualTo(holder.next);
+    assertThat(world.value("SELECT count(*) FROM carillon.claim"))
+        .isEqualTo(holder == Holder.RENEWS ? "1" : "0");
+  }
+
+  @Test
+  void a_report_about_two_days_and_the_reaper_never_wait_for_each_other()
+      throws InterruptedException, ExecutionException {
+    ClaimedTask today = claimed(Duration.ZERO);
+    ClaimedTask tomorrow = claimed(Duration.ofDays(1));
+    lapse(tomorrow.lease().claim());
+    var silent = new Claims.Silent(tomorrow.lease().claim(), null, tomorrow.id().slot());
+
+    overlap(
+        tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
+        tx -> reap(tx, silent, new Outcome.Dead(FAILED, false)));
+
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("2");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true", "false"})
+  void a_report_and_a_renewal_about_two_days_never_wait_for_each_other(boolean reportIsFirst)
+      throws InterruptedException, ExecutionException {
+    ClaimedTask today = claimed(Duration.ZERO);
+    ClaimedTask tomorrow = claimed(Duration.ofDays(1));
+    Function<Tx, Object> report = tx -> report(tx, WorkReport.Kind.COMPLETED, tomorrow, today);
+    Function<Tx, Object> renewal = tx -> renew(tx, today, tomorrow);
+
+    overlap(reportIsFirst ? report : renewal, reportIsFirst ? renewal : report);
+
+    assertThat(world.state(tomorrow.id())).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(today.id())).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+  }
+
+  @Test
+  void the_reaper_leaves_what_another_transaction_has_locked_to_its_next_pass()
+      throws InterruptedException, ExecutionException {
+    TaskId first = world.create(World.task("t", new Target.Pull()));
+    TaskId second = world.create(World.task("t", new Target.Pull()));
+    await()
+        .until(
+            () ->
+                world
+                    .value("SELECT count(*) FROM carillon.task WHERE ready_at <= now()")
+                    .equals("2"));
+    Lease lease = world.claim("node", 2).getFirst().lease();
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
+    var silent = new Claims.Silent(lease.claim(), "node", first.slot());
+    world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
+
+    world.db.tryTransaction(tx -> reap(tx, silent, retry()));
+
+    world.sql("COMMIT");
+    assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
+    assertThat(world.state(second)).isEqualTo(TaskState.PENDING);
+    assertThat(world.claims.lapsed(10)).containsExactly(silent);
+    world.db.tryTransaction(tx -> reap(tx, silent, retry()));
+    assertThat(world.state(first)).isEqualTo(TaskState.PENDING);
+    assertThat(world.claims.lapsed(10)).isEmpty();
+  }
+
+  /**
+   * Runs the first up to its claim rows, then the second until it is done or waits, and then both
+   * to their ends. Neither is tried again, so a deadlock fails one of them.
+   */
+  private void overlap(Function<Tx, ?> first, Function<Tx, ?> second)
+      throws InterruptedException, ExecutionException {
+    world.value("SELECT pg_advisory_lock(42)");
+    Future<?> held = threads.submit(() -> world.db.tryTransaction(first::apply));
+    await().until(() -> held.isDone() || waiting("advisory") == 1);
+    Future<?> begun = threads.submit(() -> world.db.tryTransaction(second::apply));
+    await()
+        .pollInterval(Duration.ofMillis(2))
+        .until(() -> begun.isDone() || waiting("advisory") + waiting("transactionid") == 2);
+    world.value("SELECT pg_advisory_unlock(42)");
+    held.get();
+    begun.get();
+  }
+
+  private int waiting(String lock) {
+    return Integer.parseInt(
+        world.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                + " AND wait_event = '"
+                + lock
+                + "'"));
+  }
+
+  private Object act(Tx tx, Holder holder, ClaimedTask task) {
+    return switch (holder) {
+      case COMPLETES -> finish(tx, task, new Outcome.Completed(200, null));
+      case FAILS -> finish(tx, task, retry());
+      case REPORTS -> report(tx, WorkReport.Kind.COMPLETED, task);
+      case RELEASES -> report(tx, WorkReport.Kind.RELEASED, task);
+      case RENEWS -> renew(tx, task);
+    };
+  }
+
+  private Object finish(Tx tx, ClaimedTask task, Outcome outcome) {
+    return world.endings.finish(
+        tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+  }
+
+  private Object report(Tx tx, WorkReport.Kind kind, ClaimedTask... tasks) {
+    List<WorkReport> reports =
+        List.of(tasks).stream()
+            .map(task -> new WorkReport(task.id(), task.lease(), kind, null, "failed", null, null))
+            .toList();
+    return world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker");
+  }
+
+  /** Shortens the leases, so that the claims are to be looked at sooner. */
+  private Object renew(Tx tx, ClaimedTask... tasks) {
+    List<PullQueue.Renewal> renewals =
+        List.of(tasks).stream()
+            .map(task -> new PullQueue.Renewal(task.id(), task.lease()))
+            .toList();
+    return world.pullQueue.renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
+  }
+
+  private Object reap(Tx tx, Claims.Silent silent, Outcome outcome) {
+    return world.claims.reap(tx, silent, (_, _) -> outcome);
+  }
+
+  private static Outcome retry() {
+    return new Outcome.RetryAt(Instant.now().minusSeconds(1), FAILED);
+  }
+
+  private void lapse(UUID claim) {
+    world.sql(
+        "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE claim = '%s'"
+            .formatted(claim));
+  }
+
+  private ClaimedTask claimedByNode() {
+    world.create(World.task("t", new Target.Pull()));
+    return world.claimOne("node");
+  }
+
+  /** Creates a task that was due so much later and is due now, and claims it for a worker. */
+  private ClaimedTask claimed(Duration later) {
+    TaskId id = world.create(World.task("t", new Target.Pull(), world.clock.instant().plus(later)));
+    world.sql(
+        "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '%s'".formatted(id));
+    Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
+    return world
+        .db
+        .inTransaction(tx -> world.queue.claimForWorker(tx, id.slot(), quota, "worker"))
+        .tasks()
+        .getFirst();
+  }
+}
