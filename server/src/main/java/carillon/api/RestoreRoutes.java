@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.ArchivedTask;
 import carillon.store.Restores;
+import carillon.store.Slots;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +33,18 @@ final class RestoreRoutes {
 
   private Answer restore(Call call) {
     List<ArchivedTask> tasks = read(call);
+    try {
+      return restore(call, tasks);
+    } catch (Slots.TooManyRestored e) {
+      throw new ApiException(
+          ErrorCode.TOO_MANY,
+          e.getMessage()
+              + "; restore fewer days at a time, and redrive, purge or archive them before the"
+              + " next");
+    }
+  }
+
+  private Answer restore(Call call, List<ArchivedTask> tasks) {
     Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), tasks));
     return once.run(
         call,

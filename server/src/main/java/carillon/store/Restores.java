@@ -54,7 +54,11 @@ public final class Restores {
   /** How many are dead letters again, and how many were left alone because they exist. */
   public record Restored(int restored, int present) {}
 
-  /** Makes the types, lanes and slots that are gone. Of two with the same id the first is meant. */
+  /**
+   * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
+   *
+   * @throws Slots.TooManyRestored if the tasks are of too many days
+   */
   public Prepared prepare(TenantId tenant, List<ArchivedTask> tasks) {
     // By id, so that two who restore the same file wait for each other only once.
     Map<UUID, Row> rows = new TreeMap<>();
@@ -62,7 +66,7 @@ public final class Restores {
       rows.computeIfAbsent(task.id().value(), _ -> new Row(task, lane(tenant, task)));
     }
     Prepared prepared = new Prepared(tenant, List.copyOf(rows.values()), tasks.size());
-    prepared.slots().forEach(slots::remake);
+    slots.restore(prepared.slots());
     return prepared;
   }
 
