@@ -2,6 +2,7 @@ package carillon.api;
 
 import carillon.store.ArchivedTask;
 import carillon.store.Restores;
+import carillon.store.Slots;
 import carillon.store.SpillBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,6 +64,12 @@ final class RestoreRoutes {
                     .put("restored", done.restored())
                     .put("present", done.present()));
           });
+    } catch (Slots.TooManyRestored e) {
+      throw new ApiException(
+          ErrorCode.TOO_MANY,
+          e.getMessage()
+              + "; restore fewer days at a time, and redrive, purge or archive them before the"
+              + " next");
     }
   }
 

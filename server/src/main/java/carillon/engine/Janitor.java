@@ -1,5 +1,6 @@
 package carillon.engine;
 
+import carillon.model.DayRange;
 import carillon.model.Slot;
 import carillon.store.Activity;
 import carillon.store.Backfills;
@@ -58,6 +59,8 @@ final class Janitor {
       slots.ensure(slot);
       slot = slot.next();
     }
+    // For users' transactions, which cannot create slots: see carillon.enqueue.
+    DayRange.quarters(now).forEach(slots::ensure);
     int dropped = slots.dropBefore(Slot.of(now.minus(retention)));
     if (dropped > 0) {
       log.info("dropped slots={} older than {}", dropped, retention);

@@ -7,7 +7,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.UUID;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,10 +84,11 @@ final class MatchingTasks {
       """
       /* MatchingTasks.countRunning */
       WITH %s, held AS MATERIALIZED (
-          SELECT h.tenant, h.id, c.slot, c.id AS claim
+          SELECT h.tenant, h.id, c.id AS claim
           FROM carillon.claim c
           CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
-          WHERE h.tenant = ?
+          WHERE c.slot = DATE '{day}'
+            AND h.tenant = ?
           LIMIT ?
       )
       SELECT count(*) AS matched, (SELECT count(*) FROM held) AS looked_at
@@ -94,7 +98,7 @@ final class MatchingTasks {
           FROM carillon.task t
           WHERE t.tenant = held.tenant
             AND t.id = held.id
-            AND t.slot = held.slot
+            AND t.slot = DATE '{day}'
             AND t.claim = held.claim
             AND NOT t.cancel_requested
           LIMIT 1
@@ -143,43 +147,68 @@ final class MatchingTasks {
     return countWaiting(tx, search(tx, tenant, filter, clock.instant()));
   }
 
+  /** How many tasks were looked at, and how many of them match. */
   private record Looked(long at, long matched) {
     static Looked of(ResultSet row) throws SQLException {
       return new Looked(row.getLong("looked_at"), row.getLong("matched"));
+    }
+
+    /** Looks at one place after the other until so many tasks were looked at. */
+    static <P> Looked upTo(long reach, List<P> places, BiFunction<P, Long, Looked> look) {
+      Looked all = new Looked(0, 0);
+      for (P place : places) {
+        Looked some = look.apply(place, reach - all.at);
+        all = new Looked(all.at + some.at, all.matched + some.matched);
+        if (all.at >= reach) {
+          break;
+        }
+      }
+      return all;
+    }
+
+    Tasks.Count count(long reach) {
+      return new Tasks.Count(matched, at >= reach);
     }
   }
 
   private static Tasks.Count countWaiting(Tx tx, Search search) {
     String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
-    long matched = 0;
-    long reach = search.countReach();
-    for (Slot slot : Slots.all(tx)) {
-      Looked looked =
-          tx.query(Sql.forSlot(statement, slot), Looked::of, search.arguments(reach)).getFirst();
-      matched += looked.matched();
-      reach -= looked.at();
-      if (reach <= 0) {
-        return new Tasks.Count(matched, true);
-      }
-    }
-    return new Tasks.Count(matched, false);
+    return Looked.upTo(
+            search.countReach(),
+            Slots.inGroups(tx),
+            (slots, reach) ->
+                tx.readUnlocking(
+                    () ->
+                        Looked.upTo(
+                            reach,
+                            slots,
+                            (slot, left) ->
+                                tx.query(
+                                        Sql.forSlot(statement, slot),
+                                        Looked::of,
+                                        search.arguments(left))
+                                    .getFirst())))
+        .count(search.countReach());
   }
 
   private static Tasks.Count countRunning(Tx tx, Search search) {
     TaskFilter filter = search.filter();
-    Looked looked =
-        tx.query(
-                COUNT_RUNNING,
-                Looked::of,
-                FilterSql.arguments(
-                    filter,
-                    search.tenant(),
-                    search.countReach(),
-                    search.lanes(),
-                    filter.key(),
-                    filter.key()))
-            .getFirst();
-    return new Tasks.Count(looked.matched(), looked.at() >= search.countReach());
+    return Looked.upTo(
+            search.countReach(),
+            Slots.claimed(tx),
+            (slot, left) ->
+                tx.query(
+                        Sql.forSlot(COUNT_RUNNING, slot),
+                        Looked::of,
+                        FilterSql.arguments(
+                            filter,
+                            search.tenant(),
+                            left,
+                            search.lanes(),
+                            filter.key(),
+                            filter.key()))
+                    .getFirst())
+        .count(search.countReach());
   }
 
   private static final String LOOK_BY_KEY =
@@ -194,20 +223,37 @@ final class MatchingTasks {
       """
           .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
 
-  /** Those with a key are few, so that all of them are looked at. */
-  private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
-    int changed = 0;
-    for (Slot slot : Slots.all(tx)) {
+  /** In the order in which they are locked. */
+  private static Map<Slot, List<UUID>> withKey(Tx tx, Search search, List<Slot> slots, int most) {
+    Map<Slot, List<UUID>> found = new TreeMap<>();
+    int left = most;
+    for (Slot slot : slots) {
       List<UUID> matching =
           tx
               .query(
                   Sql.forSlot(LOOK_BY_KEY, slot),
                   row -> Sql.uuid(row, "id"),
-                  search.arguments(Tasks.MOST_AT_ONCE - changed))
+                  search.arguments(left))
               .stream()
-              .sorted() // they are locked in this order
+              .sorted()
               .toList();
-      changed += matching.isEmpty() ? 0 : change.apply(slot, matching);
+      left -= matching.size();
+      if (!matching.isEmpty()) {
+        found.put(slot, matching);
+      }
+    }
+    return found;
+  }
+
+  /** Those with a key are few, so that all of them are looked at. */
+  private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
+    int changed = 0;
+    for (List<Slot> slots : Slots.inGroups(tx)) {
+      int most = Tasks.MOST_AT_ONCE - changed;
+      Map<Slot, List<UUID>> found = tx.readUnlocking(() -> withKey(tx, search, slots, most));
+      for (Map.Entry<Slot, List<UUID>> some : found.entrySet()) {
+        changed += change.apply(some.getKey(), some.getValue());
+      }
     }
     return new WaitingWalk.Walked(changed, null);
   }
@@ -339,7 +385,8 @@ final class MatchingTasks {
       WHERE held.tenant = ?
         AND t.tenant = held.tenant
         AND t.id = held.id
-        AND t.slot = c.slot
+        AND c.slot = DATE '{day}'
+        AND t.slot = DATE '{day}'
         AND t.state = 'RUNNING'
         AND NOT t.cancel_requested
         AND t.lane = ANY (?)
@@ -382,8 +429,14 @@ final class MatchingTasks {
 
   private static int requestCancel(Tx tx, Search search) {
     TaskFilter filter = search.filter();
-    return tx.update(
-        REQUEST_CANCEL,
-        FilterSql.arguments(filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
+    int requested = 0;
+    for (Slot slot : Slots.claimed(tx)) {
+      requested +=
+          tx.update(
+              Sql.forSlot(REQUEST_CANCEL, slot),
+              FilterSql.arguments(
+                  filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
+    }
+    return requested;
   }
 }

@@ -104,7 +104,11 @@ public final class Restores {
   /** How many are dead letters again, and how many were left alone because they exist. */
   public record Restored(int restored, int present) {}
 
-  /** Makes the types, lanes and slots that are gone. Of two with the same id the first is meant. */
+  /**
+   * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
+   *
+   * @throws Slots.TooManyRestored if the tasks are of too many days
+   */
   public Prepared prepare(TenantId tenant, Archived archived) {
     // By id, so that two who restore the same file wait for each other only once.
     Map<UUID, Planned> planned = new TreeMap<>();
@@ -116,7 +120,7 @@ public final class Restores {
           place.id().value(), _ -> new Planned(index, place, lane(tenant, place)));
     }
     Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
-    prepared.slots().forEach(slots::remake);
+    slots.restore(prepared.slots());
     return prepared;
   }
 

@@ -1,10 +1,13 @@
 package carillon.store;
 
+import carillon.model.DayRange;
 import carillon.model.Slot;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,20 +15,20 @@ import java.util.function.Supplier;
 
 /**
  * The days for which partitions exist: made ahead and on demand, dropped when nothing in them is
- * wanted any more.
+ * wanted any more. Days far ahead share one ({@link DayRange}).
  */
 public final class Slots {
 
   private static final int MAX_TRIES = 3;
 
   private final Db db;
-  private final Set<Slot> known;
+  private final Map<Slot, LocalDate> known; // at least until this day
 
   public Slots(Db db) {
-    this(db, ConcurrentHashMap.newKeySet());
+    this(db, new ConcurrentHashMap<>());
   }
 
-  private Slots(Db db, Set<Slot> known) {
+  private Slots(Db db, Map<Slot, LocalDate> known) {
     this.db = db;
     this.known = known;
   }
@@ -46,10 +49,38 @@ public final class Slots {
    * moment only.
    */
   public void ensure(Slot slot) {
-    if (!known.contains(slot)) {
+    ensure(new DayRange(slot.day(), slot.day()));
+  }
+
+  private static final String EXTEND =
+      """
+      /* Slots.extend */
+      UPDATE carillon.slot
+      SET last_day = ?
+      WHERE day = ?
+        AND coalesce(last_day, day) < ?
+      """;
+
+  /**
+   * Creates the slot of these days unless it exists, and has it kept until the last of them is too
+   * old. Asks the database nothing if this process knows that both were done.
+   */
+  public void ensure(DayRange days) {
+    Slot slot = days.slot();
+    LocalDate lastDay = known.get(slot);
+    if (lastDay == null) {
       db.inTransaction(tx -> tx.query(MAKE, row -> true, slot));
-      known.add(slot);
+      lastDay = know(slot, slot.day());
     }
+    if (lastDay.isBefore(days.last())) {
+      // In a second transaction: while it waits for the row's lock, other days can be created.
+      db.inTransaction(tx -> tx.update(EXTEND, days.last(), slot, days.last()));
+      know(slot, days.last());
+    }
+  }
+
+  private LocalDate know(Slot slot, LocalDate lastDay) {
+    return known.merge(slot, lastDay, (a, b) -> a.isAfter(b) ? a : b);
   }
 
   /** Forgets which slots exist: the database has another history. */
@@ -82,14 +113,81 @@ public final class Slots {
               HOLD,
               row -> new Slot(row.getObject("day", LocalDate.class)),
               Column.dates(missing, Slot::day)));
-      missing.forEach(this::remake);
+      if (!missing.isEmpty()) {
+        restore(missing);
+      }
     }
   }
 
-  /** As {@link #ensure}, for slots so old that another node may have dropped them. */
-  void remake(Slot slot) {
-    known.remove(slot);
-    ensure(slot);
+  /**
+   * So many slots may exist only because something was restored to them: an archive can have a task
+   * of every day of many years.
+   */
+  static final int MOST_RESTORED = 100;
+
+  /** More slots would have to be created than may be. */
+  public static final class TooManyRestored extends RuntimeException {
+    private TooManyRestored(int days, long left) {
+      super(
+          "these tasks are of %d days that are not kept any more, and %d such days can be restored"
+              .formatted(days, left));
+    }
+  }
+
+  // As carillon.make_slot: whoever counts and then makes one does so alone.
+  private static final String ALONE =
+      """
+      /* Slots.alone */
+      SELECT pg_advisory_xact_lock(hashtext('carillon.make_slot'))
+      """;
+
+  private static final String RESTORED =
+      """
+      /* Slots.restored */
+      SELECT count(*) FILTER (WHERE restored) AS restored, count(*) FILTER (WHERE day = ANY (?)) AS there
+      FROM carillon.slot
+      """;
+
+  private static final String MARK_RESTORED =
+      """
+      /* Slots.markRestored */
+      UPDATE carillon.slot
+      SET restored = true
+      WHERE day = ?
+      """;
+
+  /** Creates those that do not exist, in which archived tasks are to lie again. */
+  void restore(Collection<Slot> wanted) {
+    wanted.forEach(known::remove);
+    db.inTransaction(tx -> missing(tx, wanted)); // refuses before it has created any
+    for (Slot slot : wanted) {
+      db.inTransaction(
+          tx -> {
+            tx.query(ALONE, row -> true);
+            if (missing(tx, List.of(slot)) > 0) {
+              tx.query(MAKE, row -> true, slot);
+              tx.update(MARK_RESTORED, slot);
+            }
+            return true;
+          });
+      know(slot, slot.day());
+    }
+  }
+
+  private static int missing(Tx tx, Collection<Slot> wanted) {
+    record Counts(long restored, int there) {}
+    Counts counts =
+        tx.query(
+                RESTORED,
+                row -> new Counts(row.getLong("restored"), row.getInt("there")),
+                Column.dates(wanted, Slot::day))
+            .getFirst();
+    int missing = wanted.size() - counts.there();
+    long left = Math.max(0, MOST_RESTORED - counts.restored());
+    if (missing > left) {
+      throw new TooManyRestored(missing, left);
+    }
+    return missing;
   }
 
   private static final String OPEN =
@@ -113,6 +211,51 @@ public final class Slots {
       FROM carillon.slot
       ORDER BY day
       """;
+
+  /** How many slots are read between two times that locks are given back. */
+  private static final int GROUP = 16;
+
+  /** All there are, earliest first, in groups to be read by {@link Tx#readUnlocking}. */
+  static List<List<Slot>> inGroups(Tx tx) {
+    List<Slot> all = all(tx);
+    List<List<Slot>> groups = new ArrayList<>();
+    for (int from = 0; from < all.size(); from += GROUP) {
+      groups.add(all.subList(from, Math.min(all.size(), from + GROUP)));
+    }
+    return groups;
+  }
+
+  private static final String CLAIMED =
+      """
+      /* Slots.claimed */
+      SELECT DISTINCT slot
+      FROM carillon.claim
+      ORDER BY slot
+      """;
+
+  /** Those in which something runs. */
+  static List<Slot> claimed(Tx tx) {
+    return tx.query(CLAIMED, row -> new Slot(row.getObject("slot", LocalDate.class)));
+  }
+
+  private static final String OPEN_NOW =
+      """
+      /* Slots.openNow */
+      SELECT day
+      FROM carillon.slot
+      WHERE opens_at <= clock_timestamp()
+        AND (? OR coalesce(last_day, day) >= (clock_timestamp() AT TIME ZONE 'UTC')::date - 1)
+      ORDER BY day
+      """;
+
+  /**
+   * The slots in which something may be due by the database's clock: all of them, or those for
+   * yesterday and later.
+   */
+  List<Slot> openNow(boolean all) {
+    return db.ask(
+        tx -> tx.query(OPEN_NOW, row -> new Slot(row.getObject("day", LocalDate.class)), all));
+  }
 
   /** All there are, earliest first. */
   static List<Slot> all(Tx tx) {
@@ -166,7 +309,7 @@ public final class Slots {
       /* Slots.old */
       SELECT day
       FROM carillon.slot
-      WHERE day < ?
+      WHERE coalesce(last_day, day) < ?
       ORDER BY day
       LIMIT 100
       """;

@@ -37,13 +37,36 @@ final class Sql {
   private Sql() {}
 
   /**
-   * The statement with {@code {slot}} replaced by the slot's suffix. Hot statements name the
-   * partition: through the parent they pay for all the others. The suffix is digits made from a
-   * date, never text from outside.
+   * The statement with {@code {slot}} replaced by the slot's suffix and {@code {day}} by its date.
+   * Hot statements name the partition: through the parent they pay for all the others, and lock
+   * them. Statements that must also work without the partition compare the parent's slot with the
+   * date: as a constant it lets the planner leave out the others before they are locked. Both are
+   * made from a date, never text from outside.
    */
   static String forSlot(String template, Slot slot) {
     return FOR_SLOT.computeIfAbsent(
-        new SlotStatement(template, slot), s -> s.template().replace("{slot}", s.slot().suffix()));
+        new SlotStatement(template, slot),
+        s ->
+            s.template()
+                .replace("{slot}", s.slot().suffix())
+                .replace("{day}", s.slot().day().toString()));
+  }
+
+  private static final String EXISTS =
+      """
+      /* Sql.isThere */
+      SELECT FROM carillon.slot
+      WHERE day = ?
+      """;
+
+  /**
+   * Whether the statement can be asked: an id from outside names any day, and for days that never
+   * existed no statement is to be kept, here or in the connection. Asks the database only the first
+   * time; who asks about a day that was dropped since finds nothing in it.
+   */
+  static boolean isThere(Tx tx, String template, Slot slot) {
+    return FOR_SLOT.containsKey(new SlotStatement(template, slot))
+        || !tx.query(EXISTS, row -> true, slot).isEmpty();
   }
 
   /** Called when a slot is dropped: its statements are never run again. */

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What people and programs do to tasks that exist. Every change locks the row first, looks at the
  * state under that lock and writes under it, so it waits for a claim in progress and is waited for
- * by the next one.
+ * by the next one. The lock also keeps the slot's own tables, so the statements name them.
  */
 final class TaskChanges {
 
@@ -55,26 +55,24 @@ final class TaskChanges {
   private static final String CANCEL =
       """
       /* TaskChanges.cancel */
-      UPDATE carillon.task
+      UPDATE carillon.task_{slot}
       SET state = 'CANCELLED',
           ready_at = NULL,
           finished_at = clock_timestamp(),
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND slot = ?
         AND state = 'PENDING'
       """;
 
   private static final String REQUEST_CANCEL =
       """
       /* TaskChanges.requestCancel */
-      UPDATE carillon.task
+      UPDATE carillon.task_{slot}
       SET cancel_requested = true,
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND slot = ?
         AND state = 'RUNNING'
         AND NOT cancel_requested
       """;
@@ -88,14 +86,14 @@ final class TaskChanges {
         (t, task) ->
             switch (task.state()) {
               case PENDING -> {
-                t.update(CANCEL, tenant, id, id.slot());
+                t.update(Sql.forSlot(CANCEL, id.slot()), tenant, id);
                 record(t, tenant, task, TaskState.CANCELLED, who);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 yield new ChangeResult.Changed(reread(t, tenant, id));
               }
               case CANCELLED -> new ChangeResult.Unchanged(task);
               case RUNNING -> {
-                t.update(REQUEST_CANCEL, tenant, id, id.slot());
+                t.update(Sql.forSlot(REQUEST_CANCEL, id.slot()), tenant, id);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 tellTouched(t, task);
                 yield new ChangeResult.Requested(reread(t, tenant, id));
@@ -107,13 +105,22 @@ final class TaskChanges {
   private static final String RECORD =
       """
       /* TaskChanges.record */
-      INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who)
+      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
       VALUES (?, ?, ?, clock_timestamp(), ?::carillon.task_state, ?::carillon.task_state, ?, ?)
       """;
 
   private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
     TaskId id = task.id();
-    tx.update(RECORD, tenant, id, id.slot(), task.state().name(), next.name(), task.fence(), who);
+    Slot slot = id.slot();
+    tx.update(
+        Sql.forSlot(RECORD, slot),
+        tenant,
+        id,
+        slot,
+        task.state().name(),
+        next.name(),
+        task.fence(),
+        who);
     int attempt = next == TaskState.PENDING ? 0 : task.attempt(); // redriven: its budget is new
     tx.moved(List.of(new Transitions.Moved(id, task.lane(), task.state(), next, attempt)));
   }
@@ -125,13 +132,12 @@ final class TaskChanges {
   private static final String RUN_NOW =
       """
       /* TaskChanges.runNow */
-      UPDATE carillon.task
+      UPDATE carillon.task_{slot}
       SET ready_at = clock_timestamp(),
           due_at = least(due_at, clock_timestamp()),
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND slot = ?
         AND state = 'PENDING'
       """;
 
@@ -145,7 +151,7 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING) {
             return new ChangeResult.WrongState(task);
           }
-          t.update(RUN_NOW, tenant, id, id.slot());
+          t.update(Sql.forSlot(RUN_NOW, id.slot()), tenant, id);
           Audit.record(t, tenant, who, "task.run", id.toString(), null);
           tellTouched(t, task);
           return ready(t, tenant, id);
@@ -169,21 +175,20 @@ final class TaskChanges {
       """
       /* TaskChanges.redrive */
       WITH kept AS (
-          INSERT INTO carillon.attempt (
+          INSERT INTO carillon.attempt_{slot} (
               tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
               output, request)
           SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
                  error, output, request
-          FROM carillon.task
+          FROM carillon.task_{slot}
           WHERE tenant = ?
             AND id = ?
-            AND slot = ?
       ), letter AS (
           DELETE FROM carillon.dead_letter
           WHERE tenant = ?
             AND task = ?
       )
-      UPDATE carillon.task
+      UPDATE carillon.task_{slot}
       SET state = 'PENDING',
           ready_at = ?,
           due_at = ?, -- what is measured from it, such as the greatest age, starts anew
@@ -195,7 +200,6 @@ final class TaskChanges {
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND slot = ?
         AND state = 'DEAD'
       """;
 
@@ -212,7 +216,7 @@ final class TaskChanges {
           Slot slot = id.slot();
           Instant at =
               later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
-          t.update(REDRIVE, tenant, id, slot, tenant, id, at, at, tenant, id, slot);
+          t.update(Sql.forSlot(REDRIVE, slot), tenant, id, tenant, id, at, at, tenant, id);
           record(t, tenant, task, TaskState.PENDING, who);
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);
@@ -231,7 +235,7 @@ final class TaskChanges {
   private static final String PATCH =
       """
       /* TaskChanges.patch */
-      UPDATE carillon.task
+      UPDATE carillon.task_{slot}
       SET due_at = coalesce(?::timestamptz, due_at),
           -- What is put off past its own end takes the end along.
           expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
@@ -245,7 +249,6 @@ final class TaskChanges {
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND slot = ?
         AND state IN ('PENDING', 'DEAD')
       """;
 
@@ -267,7 +270,7 @@ final class TaskChanges {
           Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), route);
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
           t.update(
-              PATCH,
+              Sql.forSlot(PATCH, id.slot()),
               dueAt,
               dueAt,
               dueAt,
@@ -278,8 +281,7 @@ final class TaskChanges {
               patch.key(),
               Sql.json(patch.target()),
               tenant,
-              id,
-              id.slot());
+              id);
           if (patch.key() != null && task.state() == TaskState.DEAD) {
             t.update(RENAME_LETTER, patch.key(), tenant, id);
           }

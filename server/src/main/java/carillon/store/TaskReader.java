@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.FailureKind;
 import carillon.model.Lane;
 import carillon.model.RetryPolicy;
+import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
 import carillon.model.TenantId;
@@ -42,7 +43,7 @@ final class TaskReader {
       FROM carillon.task t
       WHERE t.tenant = ?
         AND t.id = ?
-        AND t.slot = ?
+        AND t.slot = DATE '{day}'
       """
           .formatted(COLUMNS);
 
@@ -51,7 +52,7 @@ final class TaskReader {
   }
 
   Optional<TaskView> find(Tx tx, TenantId tenant, TaskId id) {
-    return tx.queryOne(FIND, this::view, tenant, id, id.slot());
+    return one(tx, FIND, tenant, id);
   }
 
   private static final String LOCK =
@@ -61,7 +62,7 @@ final class TaskReader {
       FROM carillon.task t
       WHERE t.tenant = ?
         AND t.id = ?
-        AND t.slot = ?
+        AND t.slot = DATE '{day}'
       FOR UPDATE OF t
       """
           .formatted(COLUMNS);
@@ -71,7 +72,14 @@ final class TaskReader {
    * transaction ends.
    */
   Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
-    return tx.queryOne(LOCK, this::view, tenant, id, id.slot());
+    return one(tx, LOCK, tenant, id);
+  }
+
+  private Optional<TaskView> one(Tx tx, String statement, TenantId tenant, TaskId id) {
+    Slot slot = id.slot();
+    return Sql.isThere(tx, statement, slot)
+        ? tx.queryOne(Sql.forSlot(statement, slot), this::view, tenant, id)
+        : Optional.empty();
   }
 
   private static final String LIVE_BY_KEY =
@@ -121,7 +129,7 @@ final class TaskReader {
       FROM carillon.attempt
       WHERE tenant = ?
         AND task = ?
-        AND slot = ?
+        AND slot = DATE '{day}'
         AND fence < ?
       ORDER BY fence DESC
       LIMIT ?
@@ -134,7 +142,7 @@ final class TaskReader {
       FROM carillon.every_transition
       WHERE tenant = ?
         AND task = ?
-        AND slot = ?
+        AND slot = DATE '{day}'
         AND (fence, at) < (?, ?)
       ORDER BY fence DESC, at DESC
       LIMIT ?
@@ -171,7 +179,8 @@ final class TaskReader {
         withLast(
             task,
             end,
-            tx.query(ATTEMPTS, TaskReader::attempt, tenant, id, id.slot(), end, limit + 1));
+            tx.query(
+                Sql.forSlot(ATTEMPTS, id.slot()), TaskReader::attempt, tenant, id, end, limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
@@ -213,11 +222,10 @@ final class TaskReader {
     TaskId id = task.id();
     List<TaskStory.Transition> found =
         tx.query(
-            TRANSITIONS,
+            Sql.forSlot(TRANSITIONS, id.slot()),
             TaskReader::transition,
             tenant,
             id,
-            id.slot(),
             end.fence(),
             end.at(),
             limit + 1);

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.DayRange;
 import carillon.model.Lane;
 import carillon.model.NewTask;
 import carillon.model.Route;
@@ -93,7 +94,6 @@ public final class Tasks {
     }
     Lane lane = lane(tenant, task);
     TaskRow row = row(lane, task, now());
-    slots.ensure(row.id().slot());
     combiner.write(row);
     return new CreateResult.Created(view(row));
   }
@@ -113,7 +113,6 @@ public final class Tasks {
     if (existing.isPresent()) {
       return new CreateResult.Existing(existing.get());
     }
-    slots.ensure(row.id().slot());
     insert(tx, List.of(row));
     return new CreateResult.Created(view(row));
   }
@@ -207,9 +206,7 @@ public final class Tasks {
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
-      TaskRow row = row(lanes.get(i), tasks.get(i), now);
-      slots.ensure(row.id().slot());
-      rows.add(row);
+      rows.add(row(lanes.get(i), tasks.get(i), now));
     }
     insertAll(tx, rows);
     return rows.stream().map(TaskRow::id).toList();
@@ -295,10 +292,13 @@ public final class Tasks {
     return catalog.laneFor(tenant, typeName, priority, slice, route);
   }
 
+  /** The row of a new task, once there is a slot for it. */
   private TaskRow row(Lane lane, NewTask task, Instant now) {
     Instant dueAt = dueAt(task, now);
+    DayRange days = DayRange.of(dueAt, now);
+    slots.ensure(days);
     int place = bursts.next(dueAt);
-    TaskId id = TaskId.at(dueAt, place, ThreadLocalRandom.current());
+    TaskId id = TaskId.at(days.idTime(dueAt), place, ThreadLocalRandom.current());
     return row(lane, id, task, dueAt, place, now);
   }
 

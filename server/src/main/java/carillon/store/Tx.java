@@ -5,9 +5,11 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -115,6 +117,23 @@ public final class Tx {
       return changed;
     } catch (SQLException e) {
       throw failed(sql, e);
+    }
+  }
+
+  /**
+   * Reads, and gives back the locks on tables and indexes that this took. A walk over all days
+   * would otherwise hold several for each of them until the transaction ends, and the lock table of
+   * the whole server has room for some thousands. Whatever it wrote would be undone.
+   */
+  <T> T readUnlocking(Supplier<T> read) {
+    try {
+      Savepoint before = connection.setSavepoint();
+      T found = read.get(); // if it fails, the whole transaction is rolled back
+      connection.rollback(before);
+      connection.releaseSavepoint(before);
+      return found;
+    } catch (SQLException e) {
+      throw failed("/* Tx.readUnlocking */", e);
     }
   }
 

@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.Callbacks;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
+import carillon.model.Slot;
 import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
@@ -206,7 +207,7 @@ public final class Types {
   private static final String HAS_WAITING =
       """
       /* Types.hasWaiting */
-      SELECT FROM carillon.task
+      SELECT FROM carillon.task_{slot}
       WHERE lane = ANY (?)
         AND ready_at IS NOT NULL
       LIMIT 1
@@ -217,8 +218,10 @@ public final class Types {
       /* Types.hasRunning */
       SELECT FROM carillon.claim c
       CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
-      JOIN carillon.task t ON t.tenant = held.tenant AND t.id = held.id AND t.slot = c.slot
-      WHERE held.tenant = ?
+      JOIN carillon.task t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE c.slot = DATE '{day}'
+        AND t.slot = DATE '{day}'
+        AND held.tenant = ?
         AND t.lane = ANY (?)
         AND t.state = 'RUNNING'
       LIMIT 1
@@ -236,33 +239,49 @@ public final class Types {
 
   public Result delete(TenantId tenant, String name, String who, @Nullable Integer ifVersion) {
     Result result =
-        db.inTransaction(
-            tx -> {
-              Optional<TaskType> type = lock(tx, tenant, name);
-              if (type.isEmpty()) {
-                return new Result.NotFound();
-              }
-              if (ifVersion != null && ifVersion != type.get().version()) {
-                return new Result.StaleVersion(type.get());
-              }
-              Column lanes = reader.lanes(tx, tenant, name);
-              boolean isLive =
-                  !tx.query(HAS_WAITING, row -> true, lanes).isEmpty()
-                      || !tx.query(HAS_RUNNING, row -> true, tenant, lanes).isEmpty();
-              if (isLive) {
-                return new Result.LiveTasks();
-              }
-              Optional<String> schedule =
-                  tx.queryOne(NAMED_BY, row -> row.getString("name"), tenant, name);
-              if (schedule.isPresent()) {
-                return new Result.NamedBySchedule(schedule.get());
-              }
-              tx.update(DELETE, tenant, name);
-              Audit.record(tx, tenant, who, "type.delete", name, null);
-              return new Result.Deleted();
-            });
+        Slots.whileTheyChange(
+            () -> db.inTransaction(tx -> delete(tx, tenant, name, who, ifVersion)));
     catalog.refresh();
     return result;
+  }
+
+  private static boolean hasWaiting(Tx tx, Column lanes) {
+    return Slots.inGroups(tx).stream()
+        .anyMatch(slots -> tx.readUnlocking(() -> hasWaiting(tx, lanes, slots)));
+  }
+
+  private static boolean hasWaiting(Tx tx, Column lanes, List<Slot> slots) {
+    return slots.stream()
+        .anyMatch(slot -> !tx.query(Sql.forSlot(HAS_WAITING, slot), row -> true, lanes).isEmpty());
+  }
+
+  private static boolean hasRunning(Tx tx, TenantId tenant, Column lanes) {
+    return Slots.claimed(tx).stream()
+        .anyMatch(
+            slot ->
+                !tx.query(Sql.forSlot(HAS_RUNNING, slot), row -> true, tenant, lanes).isEmpty());
+  }
+
+  private Result delete(
+      Tx tx, TenantId tenant, String name, String who, @Nullable Integer ifVersion) {
+    Optional<TaskType> type = lock(tx, tenant, name);
+    if (type.isEmpty()) {
+      return new Result.NotFound();
+    }
+    if (ifVersion != null && ifVersion != type.get().version()) {
+      return new Result.StaleVersion(type.get());
+    }
+    Column lanes = reader.lanes(tx, tenant, name);
+    if (hasWaiting(tx, lanes) || hasRunning(tx, tenant, lanes)) {
+      return new Result.LiveTasks();
+    }
+    Optional<String> schedule = tx.queryOne(NAMED_BY, row -> row.getString("name"), tenant, name);
+    if (schedule.isPresent()) {
+      return new Result.NamedBySchedule(schedule.get());
+    }
+    tx.update(DELETE, tenant, name);
+    Audit.record(tx, tenant, who, "type.delete", name, null);
+    return new Result.Deleted();
   }
 
   private static final String SET_PAUSED =

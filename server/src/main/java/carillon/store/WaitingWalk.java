@@ -2,6 +2,8 @@ package carillon.store;
 
 import carillon.model.Slot;
 import carillon.model.TaskId;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -103,23 +105,28 @@ final class WaitingWalk {
   private List<Reached> look(BulkResult.Place from, int limit) {
     List<Integer> left = lanes.stream().filter(lane -> lane >= from.lane()).toList();
     Instant before = from.readyAt().minusNanos(1_000); // the database knows microseconds
-    return tx.query(
-        Sql.forSlot(LOOK, from.slot()),
-        row ->
-            new Reached(
-                new TaskId(Sql.uuid(row, "id")),
-                row.getInt("lane"),
-                Sql.requiredInstant(row, "ready_at"),
-                row.getBoolean("matches"),
-                row.getInt("n")),
-        FilterSql.arguments(
-            filter,
-            Column.ints(left, lane -> lane),
-            from.lane(),
-            before.isAfter(after) ? before : after,
-            after,
-            limit,
-            limit));
+    return tx.readUnlocking(
+        () ->
+            tx.query(
+                Sql.forSlot(LOOK, from.slot()),
+                WaitingWalk::reached,
+                FilterSql.arguments(
+                    filter,
+                    Column.ints(left, lane -> lane),
+                    from.lane(),
+                    before.isAfter(after) ? before : after,
+                    after,
+                    limit,
+                    limit)));
+  }
+
+  private static Reached reached(ResultSet row) throws SQLException {
+    return new Reached(
+        new TaskId(Sql.uuid(row, "id")),
+        row.getInt("lane"),
+        Sql.requiredInstant(row, "ready_at"),
+        row.getBoolean("matches"),
+        row.getInt("n"));
   }
 
   Walked walk(BulkResult.@Nullable Place from, Change change) {

@@ -1,6 +1,9 @@
 package carillon.store;
 
+import static java.util.stream.Collectors.joining;
+
 import carillon.model.ClaimedTask;
+import carillon.model.DayRange;
 import carillon.model.Lane;
 import carillon.model.Lease;
 import carillon.model.RetryPolicy;
@@ -38,6 +41,9 @@ public final class WorkQueue {
   /** Every sweep looks at a slot from so long before its day on. */
   private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
 
+  /** Slots that one statement looks for expired tasks in: it locks all of them. */
+  private static final int EXPIRED_TOGETHER = 16;
+
   /** Of payloads in one claim: they are held in memory several times until they are delivered. */
   private static final long MAX_BYTES = 16 << 20;
 
@@ -46,6 +52,7 @@ public final class WorkQueue {
   private final Slots slots;
   private final Agenda agenda;
   private final AtomicInteger sweeps = new AtomicInteger();
+  private final AtomicInteger expiries = new AtomicInteger();
   private volatile int fullSweep = FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
   private volatile Set<Slot> open = Set.of(); // at the last sweep
@@ -113,6 +120,7 @@ public final class WorkQueue {
   public void sweep(Instant openBy) {
     Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
     Slot today = Slot.of(openBy.plus(BEFORE_ITS_DAY));
+    Set<Slot> shared = DayRange.sharedAt(openBy); // may have tasks of today as well
     Set<Slot> due = agenda.slotsDueBy(openBy);
     boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
     List<Slot> opened = slots.open(openBy);
@@ -120,7 +128,8 @@ public final class WorkQueue {
     Set<Slot> all = Set.copyOf(opened);
     open = all;
     for (Slot slot : opened) {
-      boolean isRecent = slot.compareTo(yesterday) >= 0 && slot.compareTo(today) <= 0;
+      boolean isRecent =
+          shared.contains(slot) || (slot.compareTo(yesterday) >= 0 && slot.compareTo(today) <= 0);
       // Until a slot was seen to be open, what others told of it was not believed.
       if (isFull || isRecent || due.contains(slot) || !before.contains(slot)) {
         sweepSlot(slot);
@@ -469,7 +478,8 @@ public final class WorkQueue {
       FROM expired
       """;
 
-  // Through the parent, so that one look finds the slots with something to do, whichever they are.
+  // Through the parent, so that one look finds the slots with something to do. They are constants:
+  // the planner leaves out all others before they are locked.
   private static final String LATE_SLOTS =
       """
       /* WorkQueue.lateSlots */
@@ -477,7 +487,8 @@ public final class WorkQueue {
       FROM (
           SELECT slot
           FROM carillon.task
-          WHERE expires_at <= (SELECT clock_timestamp())
+          WHERE slot = ANY ('{%s}'::date[])
+            AND expires_at <= (SELECT clock_timestamp())
             AND ready_at IS NOT NULL
             AND attempt = 0
           ORDER BY expires_at
@@ -495,18 +506,27 @@ public final class WorkQueue {
       SET LOCAL enable_sort = off
       """;
 
-  /** Ends tasks that were not started in time, also where nobody claims; says how many. */
+  /**
+   * Ends tasks that were not started in time, also where nobody claims; says how many. Nothing
+   * expires before it is due, so only open slots are looked at, and most old ones every tenth time.
+   */
   public int expireDue(int limit) {
+    List<Slot> open = slots.openNow(expiries.getAndIncrement() % FULL_SWEEP == 0);
     int expired = 0;
-    for (Slot slot : db.inTransaction(tx -> lateSlots(tx, limit))) {
-      expired += db.inTransaction(tx -> expire(tx, slot, limit));
+    for (int from = 0; from < open.size(); from += EXPIRED_TOGETHER) {
+      List<Slot> next = open.subList(from, Math.min(open.size(), from + EXPIRED_TOGETHER));
+      for (Slot slot : db.inTransaction(tx -> lateSlots(tx, next, limit))) {
+        expired += db.inTransaction(tx -> expire(tx, slot, limit));
+      }
     }
     return expired;
   }
 
-  private static List<Slot> lateSlots(Tx tx, int limit) {
+  private static List<Slot> lateSlots(Tx tx, List<Slot> slots, int limit) {
     tx.update(BY_EXPIRY);
-    return tx.query(LATE_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class)), limit);
+    String days = slots.stream().map(slot -> slot.day().toString()).collect(joining(","));
+    return tx.query(
+        LATE_SLOTS.formatted(days), row -> new Slot(row.getObject("slot", LocalDate.class)), limit);
   }
 
   private static int expire(Tx tx, Slot slot, int limit) {

@@ -1,0 +1,371 @@
+package carillon.store;
+
+import static java.util.Comparator.comparing;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.DayRange;
+import carillon.model.NewTask;
+import carillon.model.OverlapRule;
+import carillon.model.Slot;
+import carillon.model.Target;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
+import carillon.testkit.Scheduled;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tasks far ahead: however they are spread, they lie in few partitions and are like any others. */
+class SharedDaysTest {
+
+  private static final int FIVE_YEARS = 5 * 365;
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Instant inDays(int days) {
+    return world.clock.instant().plus(Duration.ofDays(days));
+  }
+
+  private static NewTask due(Instant dueAt) {
+    return World.task("t", new Target.Pull(), dueAt);
+  }
+
+  private List<NewTask> everyDay(int days, @Nullable String key) {
+    return IntStream.range(0, days)
+        .mapToObj(
+            day ->
+                new NewTask(
+                    "t",
+                    key,
+                    inDays(day),
+                    null,
+                    null,
+                    "{}",
+                    new Target.Pull(),
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    Map.of()))
+        .toList();
+  }
+
+  private List<TaskId> createAll(List<NewTask> tasks) {
+    return ((Tasks.BatchResult.Created)
+            world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks)))
+        .ids();
+  }
+
+  private int count(String table) {
+    return Integer.parseInt(world.value("SELECT count(*) FROM " + table));
+  }
+
+  private int slots() {
+    return count("carillon.slot");
+  }
+
+  private static TaskFilter due(@Nullable Instant after, @Nullable Instant before) {
+    return new TaskFilter(null, null, null, null, after, before, null, Map.of());
+  }
+
+  private List<TaskView> list(TaskFilter filter) {
+    List<TaskView> tasks = new ArrayList<>();
+    TaskId before = null;
+    do {
+      var page = world.tasks.list(World.TENANT, filter, 100, before, false);
+      tasks.addAll(page.items());
+      before = page.next();
+    } while (before != null);
+    return tasks;
+  }
+
+  @Test
+  void a_task_on_every_day_of_five_years_makes_a_bounded_number_of_partitions() {
+    List<TaskId> ids = createAll(everyDay(FIVE_YEARS, null));
+
+    assertThat(slots()).isLessThanOrEqualTo(54);
+    assertThat(count("pg_class WHERE relnamespace = 'carillon'::regnamespace"))
+        .isLessThan(54 * 9 + 200);
+    assertThat(count("carillon.task")).isEqualTo(FIVE_YEARS);
+    assertThat(ids).allSatisfy(id -> assertThat(world.tasks.find(World.TENANT, id)).isPresent());
+  }
+
+  @Test
+  void however_tasks_are_created_no_day_far_ahead_gets_a_partition() throws Exception {
+    world.slots.ensure(Slot.of(world.clock.instant()));
+    DayRange.quarters(world.clock.instant()).forEach(world.slots::ensure); // as the janitor does
+    int before = slots();
+    for (int day = 300; day < 310; day++) {
+      world.create(due(inDays(day)));
+      NewTask task = due(inDays(day));
+      world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, task));
+    }
+    assertThat(slots()).isLessThanOrEqualTo(before + 2);
+
+    int withMonths = slots();
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      for (int day = 1; day < 730; day += 7) {
+        user.enqueue("'sql', delay => interval '%d days'".formatted(day));
+      }
+    }
+    Scheduled scheduled = new Scheduled(world);
+    scheduled.every("s", 86_400);
+    Instant end = world.clock.instant().minus(Duration.ofDays(1));
+    var asked = new Backfills.Asked(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
+    var backfill = ((Backfills.Result.Saved) scheduled.backfill("s", asked)).backfill();
+    int steps = 0;
+    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+      steps++;
+    }
+    assertThat(steps).isLessThan(100);
+    assertThat(count("carillon.task WHERE schedule = 's'")).isGreaterThan(600);
+    assertThat(slots()).isLessThanOrEqualTo(withMonths + 1); // tomorrow, at midnight
+  }
+
+  @Test
+  void what_is_enqueued_in_sql_lies_in_the_slot_that_its_day_shares() throws SQLException {
+    world.slots.ensure(Slot.of(world.clock.instant()));
+    DayRange.quarters(world.clock.instant()).forEach(world.slots::ensure);
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      Instant last = Instant.EPOCH;
+      for (int day = 93; day < 730; day += 10) {
+        TaskId id =
+            TaskId.parse(user.enqueue("'sql', delay => interval '%d days'".formatted(day)))
+                .orElseThrow();
+        TaskView task = world.find(id);
+        LocalDate dueDay = Slot.of(task.dueAt()).day();
+        DayRange range =
+            DayRange.quarters(world.clock.instant()).stream()
+                .filter(quarter -> quarter.slot().equals(id.slot()))
+                .findFirst()
+                .orElseThrow();
+
+        assertThat(dueDay).isBetween(range.first(), range.last());
+        Instant idTime = Instant.ofEpochMilli(id.value().getMostSignificantBits() >>> 16);
+        assertThat(idTime).isEqualTo(range.idTime(task.dueAt())).isAfter(last);
+        last = idTime;
+      }
+    }
+  }
+
+  @Test
+  void a_task_far_ahead_is_found_listed_edited_and_cancelled_like_any_other() {
+    List<TaskId> ids = createAll(everyDay(400, null));
+    Instant from = inDays(150).minusSeconds(60);
+    Instant to = inDays(160).minusSeconds(60);
+
+    assertThat(list(due(from, to)))
+        .extracting(TaskView::id)
+        .containsExactlyElementsOf(ids.subList(150, 160).reversed());
+    assertThat(list(due(null, to))).hasSize(160);
+    assertThat(list(due(from, null))).hasSize(250);
+    assertThat(list(TaskFilter.ALL))
+        .hasSize(400)
+        .isSortedAccordingTo(comparing((TaskView task) -> task.id().toString()).reversed());
+    // Whole months ahead, where no day has a partition of its own, the order is that of due times.
+    assertThat(list(due(inDays(70), inDays(330))))
+        .isSortedAccordingTo(comparing(TaskView::dueAt).reversed());
+
+    TaskId id = ids.get(200);
+    TaskPatch patch = new TaskPatch(inDays(210), null, null, null, null, null);
+    world.db.inTransaction(tx -> world.tasks.patch(tx, World.TENANT, id, patch, "test", null));
+    assertThat(world.find(id).dueAt()).isAfter(inDays(209));
+    assertThat(list(due(inDays(209), inDays(211)))).hasSize(3).anyMatch(t -> t.id().equals(id));
+
+    assertThat(world.cancel(id)).isInstanceOf(ChangeResult.Changed.class);
+    assertThat(world.state(id)).isEqualTo(TaskState.CANCELLED);
+    assertThat(world.tasks.story(World.TENANT, id).orElseThrow().transitions()).hasSize(1);
+  }
+
+  @Test
+  void a_task_far_ahead_runs_at_once_when_it_is_told_to() {
+    world.node("node");
+    TaskId id = world.create(due(inDays(300)));
+    assertThat(world.claim("node", 1)).isEmpty();
+
+    world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
+
+    assertThat(world.claimOne("node").id()).isEqualTo(id);
+  }
+
+  /** As if the task had been created more than a month ago. */
+  private TaskId createdLongAgo(Instant dueAt) {
+    DayRange days = DayRange.of(dueAt, dueAt.minus(Duration.ofDays(200)));
+    world.slots.ensure(days);
+    TaskId near = world.create(due(dueAt));
+    String own = near.slot().suffix();
+    String id = TaskId.at(days.idTime(dueAt), new Random()).toString();
+    world.sql(
+        """
+        WITH moved AS (DELETE FROM carillon.task_%s WHERE id = '%s' RETURNING *)
+        INSERT INTO carillon.task_%s (tenant, id, slot, lane, ready_at, due_at, created_at, payload, target)
+        SELECT tenant, '%s', DATE '%s', lane, ready_at, due_at, created_at, payload, target FROM moved
+        """
+            .formatted(own, near, days.slot().suffix(), id, days.first()));
+    return TaskId.parse(id).orElseThrow();
+  }
+
+  @Test
+  void every_sweep_looks_where_the_tasks_of_today_may_lie_that_were_created_long_ago() {
+    world.catalog.refresh();
+    world.queue.sweep(world.clock.instant()); // the first one looks everywhere
+    Instant soon = world.clock.instant().plusSeconds(30);
+    world.slots.ensure(DayRange.of(soon, soon.minus(Duration.ofDays(200))));
+    world.queue.sweep(world.clock.instant()); // and so does the first after a slot was opened
+    TaskId id = createdLongAgo(soon);
+    Instant dueAt = world.find(id).dueAt();
+    world.agenda.takeDue(inDays(1), _ -> true);
+
+    world.queue.sweep(world.clock.instant());
+
+    assertThat(world.agenda.earliest(_ -> true)).isBetween(dueAt, dueAt.plusMillis(1));
+    assertThat(world.agenda.takeDue(inDays(1), _ -> true))
+        .extracting(Agenda.Entry::slot)
+        .containsExactly(id.slot());
+  }
+
+  @Test
+  void a_shared_slot_is_kept_until_its_last_day_is_too_old() {
+    LocalDate first = LocalDate.of(2020, 1, 1);
+    world.slots.ensure(new DayRange(first, first.plusMonths(1).minusDays(1)));
+    world.slots.ensure(new DayRange(first, first.plusMonths(3).minusDays(1)));
+    world.slots.ensure(new Slot(first));
+
+    assertThat(world.slots.dropBefore(new Slot(LocalDate.of(2020, 3, 31)))).isZero();
+    assertThat(world.slots.dropBefore(new Slot(LocalDate.of(2020, 4, 1)))).isEqualTo(1);
+  }
+
+  @Test
+  void a_task_far_ahead_is_never_dropped_before_it_has_run() {
+    TaskId id = world.create(due(inDays(100)));
+
+    assertThat(world.slots.dropBefore(Slot.of(inDays(1_000)))).isZero();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+  }
+
+  @Test
+  void nodes_that_create_into_a_shared_slot_at_the_same_time_create_it_once() throws Exception {
+    Instant dueAt =
+        LocalDate.ofInstant(inDays(400), ZoneOffset.UTC).atTime(12, 0).toInstant(ZoneOffset.UTC);
+    List<World> nodes = List.of(world, world.beside(), world.beside(), world.beside());
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      List<Callable<TaskId>> creates = new ArrayList<>();
+      for (int each = 0; each < 40; each++) {
+        World node = nodes.get(each % nodes.size());
+        creates.add(() -> node.create(due(dueAt)));
+      }
+      for (Future<TaskId> created : threads.invokeAll(creates)) {
+        assertThat(world.state(created.get())).isEqualTo(TaskState.PENDING);
+      }
+    } finally {
+      nodes.subList(1, nodes.size()).forEach(World::close);
+    }
+
+    DayRange days = DayRange.of(dueAt, world.clock.instant());
+    assertThat(world.value("SELECT day || ' ' || last_day FROM carillon.slot"))
+        .isEqualTo(days.first() + " " + days.last());
+    assertThat(slots()).isEqualTo(1);
+  }
+
+  private static final String LOCKED =
+      """
+      /* SharedDaysTest.locked */
+      SELECT count(*) AS locks
+      FROM pg_locks
+      WHERE pid = pg_backend_pid()
+        AND locktype = 'relation'
+      """;
+
+  /** How many relations a transaction holds a lock on after this, the first time and later. */
+  private int locks(Consumer<Tx> work) {
+    int most = 0;
+    for (int times = 0; times < 6; times++) {
+      most =
+          Math.max(
+              most,
+              world.db.inTransaction(
+                  tx -> {
+                    work.accept(tx);
+                    return tx.query(LOCKED, row -> row.getInt("locks")).getFirst();
+                  }));
+    }
+    return most;
+  }
+
+  @Test
+  void what_is_done_to_one_task_locks_its_own_partition() {
+    List<TaskId> ids = createAll(everyDay(FIVE_YEARS, null));
+    TaskReader reader = new TaskReader(world.db, world.catalog);
+    TaskId id = ids.getFirst();
+
+    assertThat(locks(tx -> reader.find(tx, World.TENANT, id))).as("find").isLessThan(20);
+    assertThat(
+            locks(
+                tx ->
+                    world.tasks.patch(
+                        tx,
+                        World.TENANT,
+                        id,
+                        new TaskPatch(inDays(1), null, null, null, null, null),
+                        "test",
+                        null)))
+        .as("edit")
+        .isLessThan(40);
+    assertThat(locks(tx -> world.tasks.cancel(tx, World.TENANT, id, "test", null)))
+        .as("cancel")
+        .isLessThan(40);
+  }
+
+  @Test
+  void what_goes_through_all_days_gives_back_its_locks() {
+    createAll(everyDay(FIVE_YEARS, "k"));
+    TaskFilter byKey = new TaskFilter("t", null, "none", null, null, null, null, Map.of());
+    TaskFilter byType = new TaskFilter("t", null, null, null, null, null, "none", Map.of());
+
+    for (TaskFilter filter : List.of(byKey, byType)) {
+      assertThat(locks(tx -> world.tasks.countCancellable(tx, World.TENANT, filter)))
+          .as("dry run")
+          .isLessThan(40);
+      assertThat(locks(tx -> world.tasks.cancelMatching(tx, World.TENANT, filter, null, "test")))
+          .as("cancel")
+          .isLessThan(40);
+    }
+    TaskFilter all = new TaskFilter("t", null, "k", null, null, null, null, Map.of());
+    Tasks.Count matched =
+        world.db.inTransaction(tx -> world.tasks.countCancellable(tx, World.TENANT, all));
+    BulkResult cancelled =
+        world.db.inTransaction(
+            tx -> world.tasks.cancelMatching(tx, World.TENANT, all, null, "test"));
+    assertThat(matched).isEqualTo(new Tasks.Count(FIVE_YEARS, false));
+    assertThat(cancelled.tasks()).isEqualTo(FIVE_YEARS);
+  }
+}
