@@ -1,8 +1,11 @@
 package carillon.store;
 
+import carillon.model.HiddenValues;
 import carillon.model.Route;
 import carillon.model.Slot;
+import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskType;
 import carillon.model.TenantId;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -59,11 +62,32 @@ public final class Restores {
     // By id, so that two who restore the same file wait for each other only once.
     Map<UUID, Row> rows = new TreeMap<>();
     for (ArchivedTask task : tasks) {
-      rows.computeIfAbsent(task.id().value(), _ -> new Row(task, lane(tenant, task)));
+      rows.computeIfAbsent(
+          task.id().value(), _ -> new Row(withSecrets(tenant, task), lane(tenant, task)));
     }
     Prepared prepared = new Prepared(tenant, List.copyOf(rows.values()), tasks.size());
     prepared.slots().forEach(slots::remake);
     return prepared;
+  }
+
+  /**
+   * An archive has no secrets: those that the type has for the same host are the task's again. What
+   * is still hidden then has to be set before it is redriven; its attempt says so.
+   */
+  private ArchivedTask withSecrets(TenantId tenant, ArchivedTask task) {
+    TaskType type = catalog.type(tenant, task.type());
+    return task.with(
+        filled(task.target(), type.target()),
+        filled(task.onComplete(), type.callbacks().onComplete()),
+        filled(task.onDead(), type.callbacks().onDead()));
+  }
+
+  private static @Nullable String filled(@Nullable String json, @Nullable Target ofType) {
+    if (json == null || !json.contains(HiddenValues.TEXT)) {
+      return json;
+    }
+    Target target = HiddenValues.keepKnown(Json.target(json), ofType);
+    return Sql.json(target);
   }
 
   private int lane(TenantId tenant, ArchivedTask task) {
