@@ -64,7 +64,8 @@ final class ArchiveFields {
     Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MOST));
     Integer fence = fields.required("fence", fields.integer("fence", 0, MOST));
     Integer version = fields.required("version", fields.integer("version", 1, MOST));
-    Target target = targets.read(fields, caller.grants());
+    // An archive has no secrets; what cannot be had from the type stays hidden.
+    Target target = targets.change(fields, caller.grants());
     RetryPolicy retry = RetryFields.read(fields);
     Map<String, String> metadata =
         fields.pairs(

@@ -101,6 +101,10 @@ public enum ErrorCode {
   PORT_NOT_ALLOWED(422, "Port not allowed", "Deliveries may not reach this port."),
   RESERVED_HEADER(
       422, "Reserved header", "A target sets a header that only we or the transport set."),
+  HIDDEN_VALUE(
+      422,
+      "Hidden value",
+      "A secret is sent as (hidden), as it is shown, and there is no stored value to keep."),
   INVALID_SCHEMA(
       422,
       "Invalid schema",

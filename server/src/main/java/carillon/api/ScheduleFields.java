@@ -101,7 +101,7 @@ final class ScheduleFields {
     String key = fields.text("key", Limits.KEY_CHARS);
     Integer priority = fields.integer("priority", 0, 9);
     String payload = TaskFields.payload(fields);
-    Target target = targets.read(fields, grants);
+    Target target = targets.change(fields, grants);
     RetryPolicy retry = RetryFields.read(fields);
     return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
   }

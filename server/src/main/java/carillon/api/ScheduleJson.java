@@ -96,7 +96,7 @@ final class ScheduleJson {
     node.put("status", stored.isPaused() ? "PAUSED" : isFinished ? "FINISHED" : "ACTIVE");
     node.put("key", task.key());
     node.put("priority", task.priority());
-    node.set("target", task.target() == null ? NODES.nullNode() : Json.of(task.target()));
+    node.set("target", task.target() == null ? NODES.nullNode() : Json.shown(task.target()));
     node.set("retry", task.retry() == null ? NODES.nullNode() : Json.of(task.retry()));
     node.put("version", stored.version());
     node.put("createdAt", Times.format(stored.createdAt()));

@@ -125,9 +125,12 @@ final class ScheduleRoutes {
     fields.mistakes().refuse();
     schemas.mustFit(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
+    String who = call.caller().who();
     return changed(
-        database.inTransaction(
-            tx -> schedules.put(tx, call.tenant(), wanted, call.caller().who(), expected)));
+        TargetFields.keeping(
+            () ->
+                database.inTransaction(
+                    tx -> schedules.put(tx, call.tenant(), wanted, who, expected))));
   }
 
   private static Schedules.Expected expected(Call call) {

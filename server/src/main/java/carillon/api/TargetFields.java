@@ -2,14 +2,19 @@ package carillon.api;
 
 import carillon.model.BrokerName;
 import carillon.model.Callbacks;
+import carillon.model.Echo;
 import carillon.model.Grants;
+import carillon.model.HiddenValues;
 import carillon.model.HttpTargetRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,14 +35,53 @@ final class TargetFields {
     this.brokers = brokers;
   }
 
-  /** Of a task, or of what makes tasks. */
+  /** Of a new task: all of it must be there. */
   @Nullable Target read(Fields parent, Grants grants) {
+    Target target = change(parent, grants);
+    refuseHidden(parent, "target", target);
+    return target;
+  }
+
+  /** Of something that may be there already, whose hidden values are then kept. */
+  @Nullable Target change(Fields parent, Grants grants) {
     return read(parent, "target", (fields, kind) -> brokers.own(fields, kind, grants));
   }
 
   /** Of a type, where the depth of its queue may have a limit. */
   @Nullable Target ofType(Fields parent, Grants grants) {
     return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
+  }
+
+  /** Who is told how a new task of this type ends: all of it must be there. */
+  Callbacks newCallbacks(Fields parent, @Nullable String type) {
+    Callbacks callbacks = callbacks(parent, type);
+    refuseHidden(parent, "onComplete", callbacks.onComplete());
+    refuseHidden(parent, "onDead", callbacks.onDead());
+    return callbacks;
+  }
+
+  private static void refuseHidden(Fields parent, String name, @Nullable Target target) {
+    try {
+      HiddenValues.keep(name, target, null);
+    } catch (HiddenValues.Unknown e) {
+      e.problems().forEach(problem -> parent.mistakes().add(error(parent.at(""), problem)));
+    }
+  }
+
+  /** Runs a change of something stored; hidden values that it has none of are mistakes. */
+  static <T> T keeping(Supplier<T> change) {
+    try {
+      return change.get();
+    } catch (HiddenValues.Unknown e) {
+      Mistakes mistakes = new Mistakes();
+      e.problems().forEach(problem -> mistakes.add(error("/", problem)));
+      mistakes.refuse();
+      throw e;
+    }
+  }
+
+  private static FieldError error(String at, HttpTargetRules.Problem problem) {
+    return new FieldError(at + problem.field(), problem.code(), problem.message());
   }
 
   /** Who is told how tasks of this type end. */
@@ -112,6 +156,7 @@ final class TargetFields {
     String method = http.string("method");
     Map<String, String> headers =
         http.pairs("headers", MAX_HEADERS, MAX_HEADER_CHARS, MAX_HEADER_CHARS);
+    List<String> secretHeaders = http.strings("secretHeaders", MAX_HEADERS);
     String body = http.string("body");
     Duration timeout = http.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX);
     http.done();
@@ -122,11 +167,32 @@ final class TargetFields {
       return null;
     }
     Target.Http target =
-        new Target.Http(url, method == null ? "POST" : method, headers, body, timeout);
-    for (HttpTargetRules.Problem problem : rules.check(target)) {
-      http.mistakes()
-          .add(new FieldError(http.at("") + problem.field(), problem.code(), problem.message()));
-    }
+        new Target.Http(
+            url,
+            method == null ? "POST" : method,
+            headers,
+            asWritten(http, secretHeaders, headers),
+            body,
+            timeout);
+    rules.check(target).forEach(problem -> http.mistakes().add(error(http.at(""), problem)));
     return target;
+  }
+
+  /** Their names as the headers have them: the case of letters means nothing. */
+  private static Set<String> asWritten(
+      Fields http, List<String> names, Map<String, String> headers) {
+    Set<String> written = new HashSet<>();
+    for (int i = 0; i < names.size(); i++) {
+      String name = names.get(i);
+      headers.keySet().stream().filter(name::equalsIgnoreCase).forEach(written::add);
+      if (headers.keySet().stream().noneMatch(name::equalsIgnoreCase)) {
+        http.mistakes()
+            .add(
+                http.at("secretHeaders") + "/" + i,
+                ErrorCode.INVALID_VALUE,
+                "names \"" + Echo.of(name) + "\", which is not among the headers");
+      }
+    }
+    return written;
   }
 }

@@ -76,7 +76,7 @@ final class TaskFields {
             Limits.METADATA_PAIRS,
             Limits.METADATA_NAME_CHARS,
             Limits.METADATA_VALUE_CHARS);
-    Callbacks callbacks = targets.callbacks(fields, type);
+    Callbacks callbacks = targets.newCallbacks(fields, type);
     fields.done(READ_ONLY);
     if (dueAt != null && expiresAt != null && !expiresAt.isAfter(dueAt)) {
       fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be after dueAt");
@@ -118,7 +118,7 @@ final class TaskFields {
             payload(fields),
             RetryFields.read(fields),
             fields.text("key", Limits.KEY_CHARS),
-            targets.read(fields, grants));
+            targets.change(fields, grants));
     fields.done(READ_ONLY);
     return patch;
   }

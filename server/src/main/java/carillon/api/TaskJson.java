@@ -74,7 +74,7 @@ final class TaskJson {
   }
 
   private static void target(ObjectNode node, String name, @Nullable Target target) {
-    node.set(name, target == null ? JsonNodeFactory.instance.nullNode() : Json.of(target));
+    node.set(name, target == null ? JsonNodeFactory.instance.nullNode() : Json.shown(target));
   }
 
   static ObjectNode withPayload(ObjectNode node, @Nullable String payload) {

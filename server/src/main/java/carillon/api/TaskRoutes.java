@@ -195,15 +195,19 @@ final class TaskRoutes {
     fields.mistakes().refuse();
     Caller caller = call.caller();
     ChangeResult result =
-        database.inTransaction(
-            tx -> {
-              ChangeResult made =
-                  tasks.patch(tx, call.tenant(), id, patch, caller.who(), ifMatch.version());
-              if (patch.payload() != null && made instanceof ChangeResult.Changed(var task)) {
-                schemas.mustFit(call.tenant(), task); // what throws here is not committed
-              }
-              return made;
-            });
+        TargetFields.keeping(
+            () ->
+                database.inTransaction(
+                    tx -> {
+                      ChangeResult made =
+                          tasks.patch(
+                              tx, call.tenant(), id, patch, caller.who(), ifMatch.version());
+                      if (patch.payload() != null
+                          && made instanceof ChangeResult.Changed(var task)) {
+                        schemas.mustFit(call.tenant(), task); // what throws here is not committed
+                      }
+                      return made;
+                    }));
     return changed(result, ErrorCode.WRONG_STATE, "only PENDING and DEAD tasks can be changed");
   }
 

@@ -65,18 +65,16 @@ final class TenantRoutes {
     Grants publish = publish(fields);
     fields.done(Set.of("name"));
     fields.mistakes().refuse();
+    Tenants.Settings settings =
+        new Tenants.Settings(
+            strict != null && strict,
+            paused != null && paused,
+            weight == null ? 1 : weight,
+            alert,
+            publish);
     Tenant tenant =
-        database.use(
-            () ->
-                tenants.put(
-                    name,
-                    new Tenants.Settings(
-                        strict != null && strict,
-                        paused != null && paused,
-                        weight == null ? 1 : weight,
-                        alert,
-                        publish),
-                    call.caller().who()));
+        TargetFields.keeping(
+            () -> database.use(() -> tenants.put(name, settings, call.caller().who())));
     return Answer.json(200, json(tenant));
   }
 
@@ -141,7 +139,7 @@ final class TenantRoutes {
     switch (tenant.alert()) {
       case AlertSetting.AsInstallation() -> {} // as it was put: left out
       case AlertSetting.Off() -> node.putNull("alert");
-      case AlertSetting.Own(var rule) -> node.set("alert", Json.of(rule));
+      case AlertSetting.Own(var rule) -> node.set("alert", Json.shown(rule));
     }
     Grants publish = tenant.publish();
     if (publish != null && publish.all() != null) {

@@ -90,8 +90,10 @@ final class TypeRoutes {
               && types.find(call.tenant(), name).isEmpty()) {
             throw new ApiException(ErrorCode.STALE_VERSION, "there is no such type");
           }
+          String who = call.caller().who();
           return changed(
-              types.put(call.tenant(), name, settings, call.caller().who(), ifMatch.version()));
+              TargetFields.keeping(
+                  () -> types.put(call.tenant(), name, settings, who, ifMatch.version())));
         });
   }
 
@@ -202,7 +204,7 @@ final class TypeRoutes {
   private static ObjectNode json(TaskType type) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("name", type.name());
-    node.set("target", Json.of(type.target()));
+    node.set("target", Json.shown(type.target()));
     node.set("retry", Json.of(type.retry()));
     node.put("timeout", text(type.timeout()));
     node.put("leaseTimeout", text(type.leaseTimeout()));

@@ -15,6 +15,13 @@ import org.jspecify.annotations.Nullable;
  */
 record Answer(int status, List<String> retryAfter, @Nullable String output) {
 
+  /** The answer without secrets that the target sent back. */
+  Answer without(SentSecrets secrets) {
+    return output == null || secrets.isEmpty()
+        ? this
+        : new Answer(status, retryAfter, secrets.hiddenIn(output));
+  }
+
   DeliveryResult verdict(StatusRules rules, Instant now) {
     if (status > StatusRules.HIGHEST) {
       return new DeliveryResult.Failed(

@@ -5,6 +5,7 @@ import carillon.model.Delivery;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
+import carillon.model.HiddenValues;
 import carillon.model.HttpTargetRules;
 import carillon.model.Target;
 import carillon.model.TargetUrl;
@@ -112,6 +113,9 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       String why = rules.checkUrl(target.url()).orElseThrow().message();
       return Delivery.unsent(failed(FailureKind.ADDRESS_NOT_ALLOWED, why));
     }
+    if (HiddenValues.areIn(target)) {
+      return Delivery.unsent(withoutSecrets(target));
+    }
     return switch (resolver.resolve(url, deadline.left())) {
       case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
           throw new ConnectException("the name was not resolved in time");
@@ -126,16 +130,22 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
         ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
         Connection connection = connections.to(url, addresses, task.tenant(), deadline);
         yield new Delivery(
-            send(task, connection, request, deadline), Requests.described(request, target.url()));
+            send(task, target, connection, request, deadline), Requests.described(request, target));
       }
     };
   }
 
   /** From here on the target may have got it, whatever becomes of the attempt. */
   private DeliveryResult send(
-      ClaimedTask task, Connection connection, ClassicHttpRequest request, Deadline deadline) {
+      ClaimedTask task,
+      Target.Http target,
+      Connection connection,
+      ClassicHttpRequest request,
+      Deadline deadline) {
     try {
-      return ask(connection, request, deadline).verdict(task.statuses(), clock.instant());
+      return ask(connection, request, deadline)
+          .without(SentSecrets.of(target))
+          .verdict(task.statuses(), clock.instant());
     } catch (IOException | HttpException e) {
       return whyNoAnswer(e, deadline);
     } catch (RuntimeException e) {
@@ -206,6 +216,16 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private static DeliveryResult unforeseen(ClaimedTask task, RuntimeException e) {
     log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
     return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
+  }
+
+  /** Dead at once: only a person can set what an archive did not have. */
+  private static DeliveryResult withoutSecrets(Target.Http target) {
+    return new DeliveryResult.Refused(
+        Failure.of(
+            FailureKind.SECRET_MISSING,
+            "the value of "
+                + String.join(", ", HiddenValues.namesIn(target))
+                + " was not in the archive that the task was restored from; set the task's target"));
   }
 
   private static DeliveryResult failed(FailureKind kind, String message) {

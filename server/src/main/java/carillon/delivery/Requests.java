@@ -71,12 +71,12 @@ final class Requests {
   }
 
   /** What of the request is worth keeping; the rest stands on the task and its attempt anyway. */
-  static String described(ClassicHttpRequest request, String url) {
-    var sent = new SentRequest(request.getMethod(), url);
+  static String described(ClassicHttpRequest request, Target.Http target) {
+    var sent = new SentRequest(request.getMethod(), target.url());
     for (Iterator<Header> headers = request.headerIterator(); headers.hasNext(); ) {
       Header header = headers.next();
       if (!IMPLIED.contains(header.getName())) {
-        sent.header(header.getName(), header.getValue());
+        sent.header(header.getName(), header.getValue(), target.isSecret(header.getName()));
       }
     }
     return sent.text();

@@ -66,6 +66,33 @@ public record Schedule(
         : new Recurrence.Reading.Good(new Every(every));
   }
 
+  /**
+   * With the secrets of the target that it had before, where this one has hidden ones.
+   *
+   * @throws HiddenValues.Unknown if it has none
+   */
+  public Schedule keeping(@Nullable Target before) {
+    Target target = HiddenValues.keep("target", task.target(), before);
+    if (Objects.equals(target, task.target())) {
+      return this;
+    }
+    return new Schedule(
+        name,
+        cron,
+        every,
+        zone,
+        dst,
+        overlap,
+        catchUp,
+        jitter,
+        startAt,
+        endAt,
+        maxRuns,
+        pauseAfterFailures,
+        new Made(
+            task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
+  }
+
   /** A task of this schedule. */
   public NewTask taskDue(Instant dueAt) {
     return taskDue(dueAt, overlap, task.payload());

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Where the attempts of a task go. */
@@ -12,6 +13,8 @@ public sealed interface Target {
   /**
    * An HTTP request.
    *
+   * @param secretHeaders names of headers whose values are secrets though they do not look so; as
+   *     they are written in the headers
    * @param body sent instead of the payload, if there is one
    * @param timeout for the whole attempt; null means the type's
    */
@@ -19,12 +22,35 @@ public sealed interface Target {
       String url,
       String method,
       Map<String, String> headers,
+      Set<String> secretHeaders,
       @Nullable String body,
       @Nullable Duration timeout)
       implements Target {
 
     public Http {
       headers = Map.copyOf(headers);
+      secretHeaders = Set.copyOf(secretHeaders);
+    }
+
+    /** Without headers that are marked as secret. */
+    public Http(
+        String url,
+        String method,
+        Map<String, String> headers,
+        @Nullable String body,
+        @Nullable Duration timeout) {
+      this(url, method, headers, Set.of(), body, timeout);
+    }
+
+    /** Whether the value of this header is shown to nobody. */
+    public boolean isSecret(String header) {
+      return secretHeaders.contains(header) || SecretNames.isHeader(header);
+    }
+
+    /** Without values: this is a record, and records are easily logged. */
+    @Override
+    public String toString() {
+      return "Http[" + method + " " + SecretUrl.hidden(url) + "]";
     }
   }
 

@@ -92,6 +92,42 @@ public record ArchivedTask(
   public record Transition(
       Instant at, TaskState from, TaskState to, int fence, String by, @Nullable String reason) {}
 
+  /** The same task with other targets. */
+  ArchivedTask with(
+      @Nullable String target, @Nullable String onComplete, @Nullable String onDead) {
+    return new ArchivedTask(
+        tenant,
+        id,
+        type,
+        priority,
+        slice,
+        key,
+        dueAt,
+        createdAt,
+        startedAt,
+        finishedAt,
+        expiresAt,
+        attempt,
+        fence,
+        version,
+        crashes,
+        cancelRequested,
+        leasedBy,
+        payload,
+        target,
+        retry,
+        metadata,
+        onComplete,
+        onDead,
+        concurrencyKey,
+        scheduleName,
+        fireAt,
+        progress,
+        last,
+        attempts,
+        transitions);
+  }
+
   /** The same task with its story. */
   ArchivedTask with(List<Attempt> attempts, List<Transition> transitions) {
     return new ArchivedTask(
@@ -128,7 +164,8 @@ public record ArchivedTask(
   }
 
   /**
-   * As one line of JSON, in the words of the API. What is null is left out: a payload that is there
+   * As one line of JSON, in the words of the API, without the secrets of targets: files are copied,
+   * and read by others than the database. What is null is left out: a payload that is there
    * and says null must not look like none.
    */
   public String line() {
@@ -152,11 +189,11 @@ public record ArchivedTask(
     put(node, "crashes", crashes);
     node.put("cancelRequested", cancelRequested);
     put(node, "leasedBy", leasedBy);
-    putRaw(node, "target", target);
+    putShown(node, "target", target);
     putRaw(node, "retry", retry);
     putRaw(node, "metadata", metadata);
-    putRaw(node, "onComplete", onComplete);
-    putRaw(node, "onDead", onDead);
+    putShown(node, "onComplete", onComplete);
+    putShown(node, "onDead", onDead);
     put(node, "concurrencyKey", concurrencyKey);
     put(node, "scheduleName", scheduleName);
     put(node, "fireAt", fireAt);
@@ -223,6 +260,12 @@ public record ArchivedTask(
   private static void put(ObjectNode node, String name, @Nullable Instant value) {
     if (value != null) {
       node.put(name, value.toString());
+    }
+  }
+
+  private static void putShown(ObjectNode node, String name, @Nullable String target) {
+    if (target != null) {
+      node.set(name, Json.shown(Json.target(target)));
     }
   }
 

@@ -2,6 +2,7 @@ package carillon.store;
 
 import carillon.model.AlertRule;
 import carillon.model.AlertSetting;
+import carillon.model.HiddenValues;
 import carillon.model.RetryPolicy;
 import carillon.model.StatusRules;
 import carillon.model.Target;
@@ -14,6 +15,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.JsonNode;
@@ -25,7 +28,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * The JSON of targets, retry policies, status rules, alerts, times and metadata: as it is stored,
- * and as the API answers it.
+ * and, but for the secrets of targets, as the API answers it.
  */
 public final class Json {
 
@@ -53,6 +56,12 @@ public final class Json {
     return FORGETFUL_MAPPER.readTree(json);
   }
 
+  /** As the API answers it: without secrets. */
+  public static ObjectNode shown(Target target) {
+    return of(HiddenValues.in(target));
+  }
+
+  /** As it is stored, with its secrets. */
   public static ObjectNode of(Target target) {
     return switch (target) {
       case Target.Http http -> {
@@ -62,6 +71,10 @@ public final class Json {
         inner.put("method", http.method());
         if (!http.headers().isEmpty()) {
           inner.set("headers", of(http.headers()));
+        }
+        if (!http.secretHeaders().isEmpty()) {
+          ArrayNode secret = inner.putArray("secretHeaders");
+          http.secretHeaders().stream().sorted().forEach(secret::add);
         }
         if (http.body() != null) {
           inner.put("body", http.body());
@@ -118,9 +131,19 @@ public final class Json {
     return node;
   }
 
+  /** As the API answers it: without secrets. */
+  public static ObjectNode shown(AlertRule rule) {
+    return rule(rule, shown(rule.target()));
+  }
+
+  /** As it is stored, with the secrets of its target. */
   public static ObjectNode of(AlertRule rule) {
+    return rule(rule, of(rule.target()));
+  }
+
+  private static ObjectNode rule(AlertRule rule, ObjectNode target) {
     ObjectNode node = NODES.objectNode();
-    node.set("target", of(rule.target()));
+    node.set("target", target);
     node.put("deaths", rule.deaths());
     node.put("within", rule.within().toString());
     return node;
@@ -172,8 +195,15 @@ public final class Json {
         http.get("url").asString(),
         http.get("method").asString(),
         pairs(http.get("headers")),
+        names(http.path("secretHeaders")),
         http.has("body") ? http.get("body").asString() : null,
         duration(http.get("timeout")));
+  }
+
+  private static Set<String> names(JsonNode array) {
+    return array.isEmpty()
+        ? Set.of()
+        : array.valueStream().map(JsonNode::asString).collect(Collectors.toSet());
   }
 
   static RetryPolicy retry(String json) {

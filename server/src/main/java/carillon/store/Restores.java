@@ -1,8 +1,11 @@
 package carillon.store;
 
+import carillon.model.HiddenValues;
 import carillon.model.Route;
 import carillon.model.Slot;
+import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskType;
 import carillon.model.TenantId;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -124,6 +127,26 @@ public final class Restores {
     return prepared;
   }
 
+  /**
+   * An archive has no secrets: those that the type has for the same host are the task's again. What
+   * is still hidden then has to be set before it is redriven; its attempt says so.
+   */
+  private ArchivedTask withSecrets(TenantId tenant, ArchivedTask task) {
+    TaskType type = catalog.type(tenant, task.type());
+    return task.with(
+        filled(task.target(), type.target()),
+        filled(task.onComplete(), type.callbacks().onComplete()),
+        filled(task.onDead(), type.callbacks().onDead()));
+  }
+
+  private static @Nullable String filled(@Nullable String json, @Nullable Target ofType) {
+    if (json == null || !json.contains(HiddenValues.TEXT)) {
+      return json;
+    }
+    Target target = HiddenValues.keepKnown(Json.target(json), ofType);
+    return Sql.json(target);
+  }
+
   private int lane(TenantId tenant, Place task) {
     return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), task.route()).id();
   }
@@ -162,7 +185,8 @@ public final class Restores {
         rows.clear();
         bytes = 0;
       }
-      rows.add(new Row(prepared.archived.read(each.index()), each.lane()));
+      ArchivedTask task = prepared.archived.read(each.index());
+      rows.add(new Row(withSecrets(prepared.tenant, task), each.lane()));
       bytes += each.place().bytes();
     }
     restored += write(tx, prepared.tenant, rows);

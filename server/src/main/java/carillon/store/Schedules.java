@@ -193,12 +193,14 @@ public final class Schedules {
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
       }
+      Schedule kept =
+          schedule.keeping(before == null ? null : before.schedule().task().target());
       // What could not be saved at any version is said first: "apply" asks with one that none has.
       if (!expected.isMetBy(before)) {
         return new Result.StaleVersion(before == null ? null : before.version());
       }
       if (before != null) {
-        return replace(tx, before, wanted, who, now);
+        return replace(tx, before, new Wanted(kept, wanted.paused()), who, now);
       }
       if (Definitions.add(tx, tenant, wanted, who, now)) {
         Audit.record(tx, tenant, who, "schedule.put", schedule.name(), null);

@@ -253,7 +253,7 @@ final class TaskChanges {
       """;
 
   ChangeResult patch(
-      Tx tx, TenantId tenant, TaskId id, TaskPatch patch, String who, @Nullable Integer ifVersion) {
+      Tx tx, TenantId tenant, TaskId id, TaskPatch asked, String who, @Nullable Integer ifVersion) {
     return change(
         tx,
         tenant,
@@ -263,6 +263,7 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
+          TaskPatch patch = asked.keeping(task.target());
           Lane lane = catalog.lane(task.lane());
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
           // Whoever may claim it changes with the target, and with that the line that it waits in.

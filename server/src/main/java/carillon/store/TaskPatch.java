@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.HiddenValues;
 import carillon.model.RetryPolicy;
 import carillon.model.Target;
 import java.time.Instant;
@@ -15,6 +16,16 @@ public record TaskPatch(
     @Nullable RetryPolicy retry,
     @Nullable String key,
     @Nullable Target target) {
+
+  /**
+   * With the secrets that the task's own target has, where this one has hidden ones.
+   *
+   * @throws HiddenValues.Unknown if it has none
+   */
+  TaskPatch keeping(@Nullable Target before) {
+    return new TaskPatch(
+        dueAt, priority, payload, retry, key, HiddenValues.keep("target", target, before));
+  }
 
   /** The names of what is changed. */
   List<String> fields() {

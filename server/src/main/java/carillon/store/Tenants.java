@@ -1,8 +1,12 @@
 package carillon.store;
 
+import carillon.model.AlertRule;
 import carillon.model.AlertSetting;
 import carillon.model.Grants;
+import carillon.model.HiddenValues;
+import carillon.model.Target;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -52,11 +56,46 @@ public final class Tenants {
         new Settings(false, false, 1, new AlertSetting.AsInstallation(), null);
   }
 
+  private static final String LOCK =
+      """
+      /* Tenants.lock */
+      SELECT id, name, strict, paused, weight, alert, publish
+      FROM carillon.tenant
+      WHERE name = ?
+      FOR UPDATE
+      """;
+
+  /**
+   * With the secrets of the tenant's own alert, where these settings have hidden ones.
+   *
+   * @throws HiddenValues.Unknown if it has none
+   */
+  private static Settings keeping(Tx tx, String name, Settings asked) {
+    if (!(asked.alert() instanceof AlertSetting.Own(var rule))
+        || !HiddenValues.areIn(rule.target())) {
+      return asked;
+    }
+    Target had =
+        tx.queryOne(LOCK, CatalogRows::tenant, name)
+            .map(tenant -> tenant.alert() instanceof AlertSetting.Own own ? own : null)
+            .map(own -> own.rule().target())
+            .orElse(null);
+    Target kept = HiddenValues.keep("alert/target", rule.target(), had);
+    return new Settings(
+        asked.strict(),
+        asked.paused(),
+        asked.weight(),
+        new AlertSetting.Own(
+            new AlertRule(Objects.requireNonNull(kept), rule.deaths(), rule.within())),
+        asked.publish());
+  }
+
   /** Creates or changes. */
-  public Tenant put(String name, Settings settings, String who) {
+  public Tenant put(String name, Settings asked, String who) {
     Catalog.Written written =
         db.inTransaction(
             tx -> {
+              Settings settings = keeping(tx, name, asked);
               Tenant tenant =
                   tx.query(
                           PUT,

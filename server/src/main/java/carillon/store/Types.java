@@ -1,6 +1,7 @@
 package carillon.store;
 
 import carillon.model.Callbacks;
+import carillon.model.HiddenValues;
 import carillon.model.RetryPolicy;
 import carillon.model.SigningSecret;
 import carillon.model.Slot;
@@ -40,7 +41,32 @@ public final class Types {
       @Nullable SigningSecret signingSecret,
       Callbacks callbacks,
       StatusRules statuses,
-      @Nullable String schema) {}
+      @Nullable String schema) {
+
+    /**
+     * With the secrets that the type has, where these settings have hidden ones.
+     *
+     * @throws HiddenValues.Unknown if it has none
+     */
+    Settings keeping(@Nullable TaskType before) {
+      Target had = before == null ? null : before.target();
+      Callbacks told = before == null ? Callbacks.NONE : before.callbacks();
+      return new Settings(
+          HiddenValues.keep("target", target, had),
+          retry,
+          timeout,
+          leaseTimeout,
+          priority,
+          slices,
+          paused,
+          signingSecret,
+          new Callbacks(
+              HiddenValues.keep("onComplete", callbacks.onComplete(), told.onComplete()),
+              HiddenValues.keep("onDead", callbacks.onDead(), told.onDead())),
+          statuses,
+          schema);
+    }
+  }
 
   /** What became of a change. */
   public sealed interface Result {
@@ -167,7 +193,7 @@ public final class Types {
               if (ifVersion != null && ifVersion != before.get().version()) {
                 return new Result.StaleVersion(before.get());
               }
-              put(tx, tenant, name, settings);
+              put(tx, tenant, name, settings.keeping(before.orElse(null)));
               Audit.record(tx, tenant, who, "type.put", name, null);
               return new Result.Saved(find(tx, tenant, name).orElseThrow(), before.isEmpty());
             });

@@ -96,6 +96,17 @@ const fromCluster = (cluster) => {
       href: link,
       mend: 'Look at the cluster',
     }));
+  const { bind, tls, beyondLoopback } = cluster.listener ?? {};
+  // Loaded by https, the page has shown that a proxy which ends TLS stands in front.
+  if (beyondLoopback && !tls && location.protocol !== 'https:') {
+    items.push({
+      tone: 'warn',
+      what: 'Plain HTTP is open to other machines',
+      text: () => `bound to ${firstLine(bind, 60)}: keys and payloads travel in the clear`,
+      href: link,
+      mend: 'Put TLS in front of it',
+    });
+  }
   if (!cluster.leader) {
     items.push({ tone: 'bad', what: 'No node leads', text: () => 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
   }

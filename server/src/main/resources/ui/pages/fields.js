@@ -33,6 +33,7 @@ const SHOWN = {
   time: localTime,
   duration: short,
   codes: (codes) => (codes ?? []).join(', '),
+  names: (names) => (names ?? []).join(', '),
   headers: headerLines,
   json: (value) => (value === undefined ? '' : JSON.stringify(value, null, 2)),
 };
@@ -84,7 +85,7 @@ const control = (f, shown, wrong) => {
  * One field with its label, hint and mistake.
  *
  * @param f name (a JSON pointer), label, value, hint, errors, kind (text, number, duration, time,
- *     raw (not trimmed), json, codes, headers, secret), choices ([value, text] pairs) or rows for a text area
+ *     raw (not trimmed), json, codes, names, headers, secret), choices ([value, text] pairs) or rows for a text area
  */
 export const field = (f) => {
   const id = idOf(f.name);
@@ -127,6 +128,7 @@ const READ = {
   json,
   headers,
   time: (text) => new Date(text).toISOString(),
+  names: (text) => text.split(/[\s,]+/).filter(Boolean),
   codes: (text) => text.split(/[\s,]+/).filter(Boolean).map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
 };
 

@@ -22,10 +22,10 @@ const COMPLETE = [
 /** The one kind that a target has. */
 export const kindOf = (target) => Object.keys(target ?? {})[0] ?? null;
 
-// As attempts are written down: nobody is shown what is named like a secret. Rather one too many.
+// The server hides secrets of targets by itself. Here once more, for what was typed and is not saved yet.
 const SECRET =
-  /auth|cookie|token|secret|key|passw|passphrase|passc|pwd|sign|session|credential|jwt|bearer|otp|csrf|xsrf|hmac/i;
-const SECRET_PARAMETER = /%|^(sig|code|pass)$/i; // what is encoded may be anything
+  /auth|cookie|token|secret|key|passw|passphrase|passc|pwd|sign|session|credential|jwt|bearer|otp|csrf|xsrf|hmac|\b(sig|pass|pw|pin|sid|sas)\b/i;
+const SECRET_PARAMETER = /%|^code$/i; // what is encoded may be anything
 const HIDDEN = '(hidden)';
 const HEADER_CHARS = 256;
 
@@ -79,7 +79,8 @@ const httpFields = (at, http, errors, required) => html`
   ${field({ name: `${at}/url`, label: 'URL', value: http.url, errors, wide: true, required, placeholder: 'https://example.com/hook' })}
   ${field({ name: `${at}/method`, label: 'Method', value: http.method ?? 'POST', choices: METHODS, errors })}
   ${field({ name: `${at}/timeout`, label: 'Timeout', value: http.timeout, kind: 'duration', errors, placeholder: "the type's" })}
-  ${field({ name: `${at}/headers`, label: 'Headers', value: http.headers, kind: 'headers', rows: 2, errors, placeholder: 'Name: value' })}
+  ${field({ name: `${at}/headers`, label: 'Headers', value: http.headers, kind: 'headers', rows: 2, errors, placeholder: 'Name: value', hint: '(hidden) keeps the stored value' })}
+  ${field({ name: `${at}/secretHeaders`, label: 'Secret headers', value: http.secretHeaders, kind: 'names', errors, placeholder: 'X-Name', hint: 'Names of headers that nobody is shown, besides those that look secret' })}
   ${field({ name: `${at}/body`, label: 'Body', value: http.body, kind: 'raw', rows: 2, errors, placeholder: 'the payload' })}
 `;
 

@@ -169,6 +169,40 @@ class ScheduleServerTest {
   }
 
   @Test
+  void a_secret_of_a_file_is_compared_by_the_server_and_never_shown() throws IOException {
+    tenant("secrets");
+    String yaml =
+        """
+        schedules:
+          - name: s
+            every: 1h
+            type: report
+            target:
+              http: {url: "http://127.0.0.1:9000/?token=%s", headers: {X-Key: %s, x-lame: %s}, secretHeaders: [x-lame]}
+        """;
+    String unknown =
+        "target.http.headers.X-Key, target.http.headers.x-lame, target.http.url";
+    file(yaml.formatted("marker1", "marker2", "marker3"));
+    String all = run("schedule", "apply", "-f", "f.yaml");
+
+    all += run("schedule", "apply", "-f", "f.yaml");
+    assertThat(run("schedule", "apply", "-f", "f.yaml", "--dry-run"))
+        .startsWith("= s  unchanged, not compared: " + unknown + "\n");
+    assertThat(json("schedule", "show", "s").path("version").asInt()).isEqualTo(1);
+    file(yaml.formatted("marker1", "marker2", "marker4"));
+    String rotated = run("schedule", "apply", "-f", "f.yaml");
+    all += rotated;
+
+    assertThat(rotated).startsWith("~ s  changed: target.http.headers.X-Key (hidden), ");
+    assertThat(json("schedule", "show", "s").path("version").asInt()).isEqualTo(2);
+    // As it is shown it can be applied, too.
+    file(yaml.formatted("(hidden)", "(hidden)", "(hidden)"));
+    assertThat(run("schedule", "apply", "-f", "f.yaml")).startsWith("= s  unchanged\n");
+    all += run("schedule", "show", "s") + run("schedule", "list", "--json");
+    assertThat(all).doesNotContain("marker");
+  }
+
+  @Test
   void nothing_is_changed_by_a_file_that_the_server_refuses() throws IOException {
     tenant("refused");
     file(

@@ -20,8 +20,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -39,6 +41,7 @@ final class Attempt {
   private final String url;
   private String method = "POST";
   private final Map<String, String> headers = new HashMap<>();
+  private final Set<String> secretHeaders = new HashSet<>();
   private @Nullable String body;
   private @Nullable Duration targetTimeout;
   private @Nullable String payload = "{\"n\":1}";
@@ -81,6 +84,11 @@ final class Attempt {
   Attempt header(String name, String value) {
     headers.put(name, value);
     return this;
+  }
+
+  Attempt secretHeader(String name, String value) {
+    secretHeaders.add(name);
+    return header(name, value);
   }
 
   Attempt body(String body) {
@@ -149,7 +157,7 @@ final class Attempt {
         NOW,
         null,
         payload,
-        new Target.Http(url, method, headers, body, targetTimeout),
+        new Target.Http(url, method, headers, secretHeaders, body, targetTimeout),
         false,
         RetryPolicy.DEFAULT,
         timeout,

@@ -2,8 +2,9 @@ package carillon.app.cli;
 
 import carillon.model.DstRule;
 import carillon.model.Durations;
+import carillon.model.HiddenValues;
 import carillon.model.RetryPolicy;
-import carillon.model.SentRequest;
+import carillon.model.SecretUrl;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
@@ -14,6 +15,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -37,11 +39,21 @@ final class ScheduleDiff {
   record Difference(String path, JsonNode from, JsonNode to, boolean isHidden) {}
 
   private final List<Difference> differences = new ArrayList<>();
+  private final List<Difference> unknown = new ArrayList<>();
 
   private ScheduleDiff() {}
 
-  /** Empty if they are the same. */
+  /** Empty if they are the same, as far as the server shows what it has. */
   static List<Difference> between(ObjectNode wanted, JsonNode present) {
+    return compared(wanted, present).differences;
+  }
+
+  /** What the file has a value for and the server hides: only the server can compare these. */
+  static List<Difference> unknown(ObjectNode wanted, JsonNode present) {
+    return compared(wanted, present).unknown;
+  }
+
+  private static ScheduleDiff compared(ObjectNode wanted, JsonNode present) {
     ScheduleDiff diff = new ScheduleDiff();
     for (ScheduleField field : ScheduleField.values()) {
       boolean isKept = field == ScheduleField.PAUSED && !wanted.has(field.label());
@@ -52,7 +64,7 @@ final class ScheduleDiff {
             normal(field, wanted.path(field.label())));
       }
     }
-    return diff.differences;
+    return diff;
   }
 
   private void compare(String path, JsonNode from, JsonNode to) {
@@ -63,8 +75,18 @@ final class ScheduleDiff {
       names.forEach(name -> compare(path + "." + name, from.path(name), to.path(name)));
     } else if (!isSame(from, to)) {
       boolean isHidden = path.contains("." + HEADERS + ".") || path.endsWith("." + HEADERS);
-      differences.add(new Difference(path, shown(path, from), shown(path, to), isHidden));
+      (isHiddenFromUs(path, from, to) ? unknown : differences).add(new Difference(path, shown(path, from), shown(path, to), isHidden));
     }
+  }
+
+  /** Whether the server hides what would have to be compared. */
+  private static boolean isHiddenFromUs(String path, JsonNode from, JsonNode to) {
+    if (!from.isString() || !to.isString()) {
+      return false;
+    }
+    return path.endsWith(".http.url")
+        ? SecretUrl.hidden(to.asString()).equals(from.asString())
+        : path.contains(".http." + HEADERS + ".") && from.asString().equals(HiddenValues.TEXT);
   }
 
   private static JsonNode shown(String path, JsonNode value) {
@@ -72,7 +94,7 @@ final class ScheduleDiff {
       return NODES.nullNode();
     }
     return path.endsWith(".url") && value.isString()
-        ? NODES.stringNode(SentRequest.withoutSecrets(value.asString()))
+        ? NODES.stringNode(SecretUrl.hidden(value.asString()))
         : value;
   }
 
@@ -158,10 +180,23 @@ final class ScheduleDiff {
     if (http.path(HEADERS).isObject() && http.path(HEADERS).isEmpty()) {
       http.remove(HEADERS);
     }
+    sort(http, "secretHeaders");
     ObjectNode target = NODES.objectNode();
     target.setAll((ObjectNode) given);
     target.set("http", http);
     return target;
+  }
+
+  /** Their order means nothing; none is as good as no list. */
+  private static void sort(ObjectNode node, String name) {
+    if (node.path(name).isArray()) {
+      List<String> names = node.path(name).valueStream().map(each -> each.asString("")).sorted().toList();
+      node.remove(name);
+      if (!names.isEmpty()) {
+        ArrayNode sorted = node.putArray(name);
+        names.forEach(sorted::add);
+      }
+    }
   }
 
   /** The object with what was given instead, durations as the server writes them. */

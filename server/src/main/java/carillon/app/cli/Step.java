@@ -14,6 +14,8 @@ import tools.jackson.databind.node.ObjectNode;
  *
  * @param wanted null if it is removed
  * @param version of the schedule that was compared or listed; 0 if there was none
+ * @param differences of a change; of what seems unchanged, values that the server hides, so that
+ *     only it can say whether they are the same
  */
 record Step(
     String name,
@@ -36,12 +38,13 @@ record Step(
 
   static Step between(ScheduleFile.Wanted wanted, JsonNode present) {
     List<ScheduleDiff.Difference> differences = ScheduleDiff.between(wanted.definition(), present);
+    List<ScheduleDiff.Difference> unknown = ScheduleDiff.unknown(wanted.definition(), present);
     return new Step(
         wanted.name(),
         differences.isEmpty() ? Kind.UNCHANGED : Kind.CHANGED,
         wanted,
         present.path("version").asInt(0),
-        differences);
+        differences.isEmpty() ? unknown : differences);
   }
 
   static Step removal(JsonNode listed) {
@@ -60,18 +63,22 @@ record Step(
   /** Does it, and says what it came to: the server has the last word on what a change is. */
   Step carryOut(Carillon carillon) {
     return switch (kind) {
-      case UNCHANGED -> this;
+      case UNCHANGED -> differences.isEmpty() ? this : saved(carillon);
       case REMOVED -> remove(carillon);
       case CREATED -> {
         carillon.put(path(name), definition());
         yield this;
       }
-      case CHANGED -> {
-        JsonNode saved = carillon.put(path(name), definition(), version);
-        boolean isSame = saved.path("version").asInt(-1) == version;
-        yield isSame ? new Step(name, Kind.UNCHANGED, wanted, version, List.of()) : this;
-      }
+      case CHANGED -> saved(carillon);
     };
+  }
+
+  private Step saved(Carillon carillon) {
+    JsonNode saved = carillon.put(path(name), definition(), version);
+    boolean isSame = saved.path("version").asInt(-1) == version;
+    return isSame
+        ? new Step(name, Kind.UNCHANGED, wanted, version, List.of())
+        : new Step(name, Kind.CHANGED, wanted, version, differences);
   }
 
   private Step remove(Carillon carillon) {
@@ -105,6 +112,10 @@ record Step(
 
   private void addTo(ObjectNode node) {
     node.put("name", name).put("change", label(kind));
+    if (kind == Kind.UNCHANGED && !differences.isEmpty()) {
+      ArrayNode fields = node.putArray("notCompared");
+      differences.forEach(difference -> fields.add(difference.path()));
+    }
     if (kind == Kind.CHANGED) {
       ArrayNode fields = node.putArray("fields");
       for (ScheduleDiff.Difference difference : differences) {

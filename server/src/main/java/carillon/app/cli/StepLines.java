@@ -36,8 +36,16 @@ final class StepLines {
           console.coloured(
               Colour.YELLOW, "~ " + name + "  changed: " + fields(step.path("fields")));
       case "removed" -> console.coloured(Colour.RED, "- " + name + "  removed");
-      default -> console.coloured(Colour.FAINT, "= " + name + "  " + change);
+      default ->
+          console.coloured(Colour.FAINT, "= " + name + "  " + change + notCompared(step));
     };
+  }
+
+  /** Of a dry run: secrets that the server has are compared when the file is applied. */
+  private static String notCompared(JsonNode step) {
+    List<String> names = new ArrayList<>();
+    step.path("notCompared").forEach(each -> names.add(Text.visible(each.asString())));
+    return names.isEmpty() ? "" : ", not compared: " + String.join(", ", names);
   }
 
   private static String name(JsonNode step) {

@@ -23,6 +23,12 @@ final class TargetOptions {
   private Map<String, String> headers = new LinkedHashMap<>();
 
   @Option(
+      names = "--secret-header",
+      paramLabel = "NAME=VALUE",
+      description = "with --http: a header whose value is never shown; can be repeated")
+  private Map<String, String> secretHeaders = new LinkedHashMap<>();
+
+  @Option(
       names = "--timeout",
       paramLabel = "DURATION",
       description = "with --http: deadline of one attempt")
@@ -69,8 +75,11 @@ final class TargetOptions {
       throw new CommandFailed("--cluster and --complete need --kafka-topic or --rabbitmq-queue");
     }
     if (url == null) {
-      if (method != null || timeout != null || !headers.isEmpty()) {
-        throw new CommandFailed("--method, --header and --timeout need --http");
+      if (method != null
+          || timeout != null
+          || !headers.isEmpty()
+          || !secretHeaders.isEmpty()) {
+        throw new CommandFailed("--method, --header, --secret-header and --timeout need --http");
       }
       if (broker != null) {
         return broker;
@@ -79,7 +88,11 @@ final class TargetOptions {
     }
     ObjectNode http = ApiCommand.JSON.createObjectNode().put("url", url);
     ApiCommand.set(http, "method", method);
-    ApiCommand.set(http, "headers", headers.isEmpty() ? null : headers);
+    Map<String, String> all = new LinkedHashMap<>(headers);
+    all.putAll(secretHeaders);
+    ApiCommand.set(http, "headers", all.isEmpty() ? null : all);
+    ApiCommand.set(
+        http, "secretHeaders", secretHeaders.isEmpty() ? null : secretHeaders.keySet());
     ApiCommand.set(http, "timeout", timeout);
     ObjectNode target = ApiCommand.JSON.createObjectNode();
     target.set("http", http);

@@ -110,6 +110,22 @@ class ScheduleDiffTest {
   }
 
   @Test
+  void what_the_server_hides_is_unknown_and_no_difference() {
+    String http = "{\"target\": {\"http\": {\"url\": \"http://x?token=%s\", \"method\": \"POST\",";
+    String headers = " \"headers\": {\"x-key\": \"%s\"}, \"secretHeaders\": [%s]}}}";
+    ObjectNode present = json(PRESENT);
+    present.setAll(json((http + headers).formatted("(hidden)", "(hidden)", "\"b\", \"a\"")));
+    ObjectNode wanted = json("{\"cron\": \"@daily\", \"type\": \"t\"}");
+    wanted.setAll(json((http + headers).formatted("one", "two", "\"a\", \"b\"")));
+
+    assertThat(ScheduleDiff.between(wanted, present)).isEmpty();
+    assertThat(ScheduleDiff.unknown(wanted, present))
+        .extracting(ScheduleDiff.Difference::path)
+        .containsExactly("target.http.headers.x-key", "target.http.url");
+    assertThat(ScheduleDiff.unknown(present.deepCopy(), present)).isEmpty();
+  }
+
+  @Test
   void a_cron_that_becomes_an_interval_is_two_differences() {
     ObjectNode wanted = json("{\"every\": \"90s\", \"type\": \"t\"}");
 
