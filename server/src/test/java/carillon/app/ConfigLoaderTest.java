@@ -47,6 +47,7 @@ class ConfigLoaderTest {
         .containsExactly(
             "port = 8080",
             "bind = 127.0.0.1",
+            "max-connections-per-address = 1024",
             "metrics-port = null",
             "metrics-key = null",
             "database-url = null",
