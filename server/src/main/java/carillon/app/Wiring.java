@@ -126,6 +126,8 @@ final class Wiring {
     HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
+    DatabaseCheck.advice(address, config.engine().retention())
+        .ifPresent(advice -> log.warn("database setting to change: {}", advice));
     Migrations.open(address).apply(OptionalInt.empty());
 
     Metrics metrics = new Metrics();
