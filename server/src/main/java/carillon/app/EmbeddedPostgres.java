@@ -56,6 +56,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
       listen_addresses = '127.0.0.1'
       unix_socket_directories = ''
       max_connections = 60
+      max_locks_per_transaction = 256
       shared_buffers = 256MB
       wal_compression = on
       max_wal_size = 4GB

@@ -135,6 +135,8 @@ final class Wiring {
     }
     Db.Address address = database(config, shutdown);
     DatabaseCheck.refusal(address).ifPresent(Wiring::refuse);
+    DatabaseCheck.advice(address, config.engine().retention())
+        .ifPresent(advice -> log.warn("database setting to change: {}", advice));
     migrate(address);
 
     Metrics metrics = new Metrics();

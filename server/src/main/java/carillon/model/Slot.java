@@ -6,8 +6,9 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 
 /**
- * The UTC day in which a task was due when it was created. One slot is one partition of every
- * per-task table.
+ * The UTC day in which a task was due when it was created, or the first of the days that share a
+ * slot with it because they were far ahead then ({@link DayRange}). One slot is one partition of
+ * every per-task table.
  */
 public record Slot(LocalDate day) implements Comparable<Slot> {
 

@@ -7,8 +7,9 @@ import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 
 /**
- * Names a task. A UUID of version 7 whose time is the task's due time at creation, so that the id
- * alone says in which slot the row lies.
+ * Names a task. A UUID of version 7 whose time is the task's due time at creation, or stands for it
+ * in a slot that several days share ({@link DayRange#idTime}), so that the id alone says in which
+ * slot the row lies.
  */
 public record TaskId(UUID value) {
 
@@ -20,8 +21,8 @@ public record TaskId(UUID value) {
   /** The end of the year 9999; there is room for more, but no date in PostgreSQL's text for it. */
   private static final long LAST_MILLI = 253_402_300_799_999L;
 
-  public static TaskId at(Instant dueAt, RandomGenerator random) {
-    return at(dueAt, random.nextLong(), random);
+  public static TaskId at(Instant time, RandomGenerator random) {
+    return at(time, random.nextLong(), random);
   }
 
   /**
@@ -29,8 +30,8 @@ public record TaskId(UUID value) {
    *
    * @param place their order; only its 12 lowest bits count
    */
-  public static TaskId at(Instant dueAt, long place, RandomGenerator random) {
-    long high = (dueAt.toEpochMilli() << 16) | 0x7000 | (place & 0xFFF);
+  public static TaskId at(Instant time, long place, RandomGenerator random) {
+    long high = (time.toEpochMilli() << 16) | 0x7000 | (place & 0xFFF);
     long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
     return new TaskId(new UUID(high, low));
   }

@@ -40,6 +40,40 @@ public final class DatabaseCheck {
     }
   }
 
+  /** Relations of a day that a statement over all days locks: the tasks and their indexes. */
+  private static final int LOCKS_A_DAY = 5;
+
+  /** Days ahead that have slots: 33 single ones, 12 months, 5 quarters, and some to spare. */
+  private static final int DAYS_AHEAD = 60;
+
+  /** Such statements that may run at once. */
+  private static final int AT_ONCE = 16;
+
+  /**
+   * What the operator should change though Carillon can start, in one line; empty if nothing.
+   *
+   * @param retention each of its days has slots, and statements over all days lock all of them
+   */
+  public static Optional<String> advice(Db.Address address, Duration retention) {
+    try (Connection connection = ConnectionSource.of(address, PATIENCE).getConnection();
+        Statement statement = connection.createStatement()) {
+      long own = Long.parseLong(show(statement, "max_locks_per_transaction"));
+      long sessions =
+          Long.parseLong(show(statement, "max_connections"))
+              + Long.parseLong(show(statement, "max_prepared_transactions"));
+      // PostgreSQL has room for twice as many locks as for things that are locked.
+      long needed =
+          Math.ceilDiv(LOCKS_A_DAY * AT_ONCE * (retention.toDays() + DAYS_AHEAD), 2 * sessions);
+      return own >= needed
+          ? Optional.empty()
+          : Optional.of(
+              "max_locks_per_transaction is %d, too few for partitions of %d days: set it to %d or more"
+                  .formatted(own, retention.toDays(), needed));
+    } catch (SQLException e) {
+      return Optional.empty(); // whatever is wrong, it is said by what needs the database
+    }
+  }
+
   private static String hint(SQLException e) {
     String message = String.valueOf(e.getMessage());
     return message.contains("unsupported startup parameter")

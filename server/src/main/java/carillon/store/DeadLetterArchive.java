@@ -335,25 +335,24 @@ public final class DeadLetterArchive {
   }
 
   // Whoever changes a task locks its row first and raises its version. So what matches under the
-  // lock
-  // is what was read, and nobody can change it before it is gone.
+  // lock is what was read, and nobody can change it before it is gone. Of one day at a time: a
+  // DELETE locks every partition that it might delete from, and all of their indexes.
   static final String DROP =
       """
       /* DeadLetterArchive.drop */
       WITH f AS MATERIALIZED (
           SELECT *
-          FROM unnest(?::int[], ?::uuid[], ?::date[], ?::int[], ?::timestamptz[])
-               AS f (tenant, id, slot, version, died_at)
+          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[]) AS f (tenant, id, version, died_at)
           ORDER BY tenant, id -- in one order, so that two who archive hardly ever wait for each other
       ), unchanged AS MATERIALIZED (
-          SELECT t.tenant, t.id, t.slot
+          SELECT t.tenant, t.id
           FROM f
           CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.slot
+              SELECT t.tenant, t.id
               FROM carillon.task t
               WHERE t.tenant = f.tenant
                 AND t.id = f.id
-                AND t.slot = f.slot
+                AND t.slot = DATE '{day}'
                 AND t.state = 'DEAD'
                 AND t.version = f.version
                 AND EXISTS (
@@ -375,19 +374,19 @@ public final class DeadLetterArchive {
           USING unchanged u
           WHERE a.tenant = u.tenant
             AND a.task = u.id
-            AND a.slot = u.slot
+            AND a.slot = DATE '{day}'
       ), transitions AS (
           DELETE FROM carillon.transition w
           USING unchanged u
           WHERE w.tenant = u.tenant
             AND w.task = u.id
-            AND w.slot = u.slot
+            AND w.slot = DATE '{day}'
       )
       DELETE FROM carillon.task t
       USING unchanged u
       WHERE t.tenant = u.tenant
         AND t.id = u.id
-        AND t.slot = u.slot
+        AND t.slot = DATE '{day}'
       RETURNING t.tenant
       """;
 
@@ -400,16 +399,13 @@ public final class DeadLetterArchive {
   public int drop(List<Letter> letters, String file, String who) {
     return db.inTransaction(
         tx -> {
+          Map<Slot, List<Letter>> bySlot = new TreeMap<>();
+          letters.forEach(
+              each -> bySlot.computeIfAbsent(each.slot(), _ -> new ArrayList<>()).add(each));
           Map<Integer, Integer> dropped = new TreeMap<>();
-          tx.query(
-                  DROP,
-                  row -> row.getInt("tenant"),
-                  Column.ints(letters, each -> each.tenant().value()),
-                  Column.uuids(letters, each -> each.task().id().value()),
-                  Column.dates(letters, each -> each.slot().day()),
-                  Column.ints(letters, each -> each.task().version()),
-                  Column.instants(letters, Letter::diedAt))
-              .forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
+          bySlot.forEach(
+              (slot, some) ->
+                  drop(tx, slot, some).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum)));
           dropped.forEach(
               (tenant, tasks) ->
                   Audit.record(
@@ -421,5 +417,16 @@ public final class DeadLetterArchive {
                       "{\"archived\": " + tasks + "}"));
           return dropped.values().stream().mapToInt(tasks -> tasks).sum();
         });
+  }
+
+  /** Says of which tenant each was. */
+  private static List<Integer> drop(Tx tx, Slot slot, List<Letter> letters) {
+    return tx.query(
+        Sql.forSlot(DROP, slot),
+        row -> row.getInt("tenant"),
+        Column.ints(letters, each -> each.tenant().value()),
+        Column.uuids(letters, each -> each.task().id().value()),
+        Column.ints(letters, each -> each.task().version()),
+        Column.instants(letters, Letter::diedAt));
   }
 }

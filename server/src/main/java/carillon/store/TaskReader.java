@@ -97,7 +97,8 @@ final class TaskReader {
           .formatted(COLUMNS);
 
   Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
-    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes(tx, tenant, type));
+    Column lanes = lanes(tx, tenant, type);
+    return tx.readUnlocking(() -> tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes));
   }
 
   private static final String LANES =

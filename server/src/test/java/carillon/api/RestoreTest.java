@@ -3,6 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Slot;
+import carillon.model.TaskId;
 import carillon.store.DeadLetterArchive;
 import carillon.store.Json;
 import carillon.testkit.Graves;
@@ -10,6 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -176,6 +179,41 @@ class RestoreTest {
     report("completed", "");
     assertThat(show(id).get("status").asString()).isEqualTo("COMPLETED");
     assertThat(show(id).get("attempts")).hasSize(3);
+  }
+
+  /** The line as if its task had been due so many days before. */
+  private static String daysBefore(String line, String id, int days) {
+    TaskId then =
+        TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days)); // its id says it
+    return line.replace(id, then.toString());
+  }
+
+  @Test
+  void an_archive_of_more_days_than_can_be_kept_is_refused_before_anything_is_created() {
+    String id = dead("{}");
+    String line = archive().getFirst();
+    int slots = count("slot");
+    List<String> ofMany =
+        IntStream.rangeClosed(1, 101).mapToObj(n -> daysBefore(line, id, n)).toList();
+
+    TestApi.Reply refused = restore(ofMany).expect(422);
+
+    assertThat(refused.json().get("code").asString()).isEqualTo("too_many");
+    assertThat(refused.json().get("detail").asString())
+        .contains("101 days", "100 such days", "fewer days at a time");
+    assertThat(count("slot")).isEqualTo(slots);
+    assertThat(count("task")).isZero();
+
+    restore(ofMany.subList(0, 3)).expect(200);
+    assertThat(count("slot")).isEqualTo(slots + 3);
+    restore(ofMany.subList(3, 101)).expect(422); // 98, and 3 are there
+    assertThat(count("slot")).isEqualTo(slots + 3);
+    restore(ofMany.subList(1, 4)).expect(200);
+    assertThat(count("task")).isEqualTo(4);
+  }
+
+  private static int count(String table) {
+    return Integer.parseInt(api.world.value("SELECT count(*) FROM carillon." + table));
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import carillon.model.Attempted;
 import carillon.model.Callbacks;
 import carillon.model.ClaimedTask;
+import carillon.model.DayRange;
 import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
@@ -344,8 +345,11 @@ class EngineTest {
         .isEqualTo("2020-01-02");
     assertThat(
             world.value(
-                "SELECT count(*) FROM carillon.slot WHERE day > (now() AT TIME ZONE 'UTC')::date"))
+                "SELECT count(*) FROM carillon.slot WHERE day - (now() AT TIME ZONE 'UTC')::date"
+                    + " BETWEEN 1 AND 7"))
         .isEqualTo("7");
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE last_day > day + 80"))
+        .isEqualTo(String.valueOf(DayRange.quarters(world.clock.instant()).size()));
   }
 
   @Test

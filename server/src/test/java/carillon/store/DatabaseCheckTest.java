@@ -3,6 +3,7 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.testkit.World;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,5 +64,17 @@ class DatabaseCheckTest {
       empty.sqlAsSuperuser("ALTER SCHEMA carillon OWNER TO " + GUEST);
       assertThat(DatabaseCheck.refusal(guest)).isEmpty();
     }
+  }
+
+  @Test
+  void a_lock_table_that_is_too_small_for_the_retention_is_said_in_one_line() {
+    assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(30))).isEmpty();
+    assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(100_000)))
+        .hasValueSatisfying(
+            line ->
+                assertThat(line)
+                    .matches(
+                        "max_locks_per_transaction is \\d+, too few for partitions of 100000 days:"
+                            + " set it to \\d+ or more"));
   }
 }

@@ -184,27 +184,27 @@ class HotPlansTest {
 
   @Test
   void what_expires_is_found_by_its_index_though_nothing_waited_when_it_was_analyzed() {
-    Slot later = Slot.of(world.clock.instant().plus(Duration.ofDays(2)));
-    world.slots.ensure(later);
+    Slot earlier = Slot.of(world.clock.instant().minus(Duration.ofDays(2)));
+    world.slots.ensure(earlier);
     String fill =
         """
         INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
         SELECT 1, gen_random_uuid(), DATE '%s', 1, '%s', %s, now(), now()
         FROM generate_series(1, 20000)
         """;
-    world.sql(fill.formatted(later.day(), "PENDING", "now()"));
+    world.sql(fill.formatted(earlier.day(), "PENDING", "now()"));
     world.sql(
         "UPDATE carillon.task_%s SET state = 'COMPLETED', ready_at = NULL"
-            .formatted(later.suffix()));
-    world.sql("VACUUM ANALYZE carillon.task_" + later.suffix());
-    world.sql(fill.formatted(later.day(), "PENDING", "now()"));
+            .formatted(earlier.suffix()));
+    world.sql("VACUUM ANALYZE carillon.task_" + earlier.suffix());
+    world.sql(fill.formatted(earlier.day(), "PENDING", "now()"));
     world.sql(
         """
         UPDATE carillon.task_%s
         SET expires_at = now() - interval '1 s'
         WHERE id = (SELECT id FROM carillon.task_%s WHERE ready_at IS NOT NULL LIMIT 1)
         """
-            .formatted(later.suffix(), later.suffix()));
+            .formatted(earlier.suffix(), earlier.suffix()));
 
     assertThat(world.queue.expireDue(100)).isEqualTo(1);
     assertThat(world.queue.expireDue(100)).isZero();
