@@ -225,7 +225,8 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
             FailureKind.SECRET_MISSING,
             "the value of "
                 + String.join(", ", HiddenValues.namesIn(target))
-                + " was not in the archive that the task was restored from; set the task's target"));
+                + " was not in the archive that the task was restored from; set the task's"
+                + " target"));
   }
 
   private static DeliveryResult failed(FailureKind kind, String message) {
