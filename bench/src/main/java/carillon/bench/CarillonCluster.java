@@ -160,6 +160,7 @@ final class CarillonCluster implements Contender {
   double claimsAndEnds() throws SQLException {
     return Double.parseDouble(
         store()
+            .asSuperuser()
             .one(
                 """
                 SELECT coalesce(sum(calls), 0)

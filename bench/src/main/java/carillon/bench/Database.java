@@ -11,10 +11,20 @@ import java.util.stream.DoubleStream;
 /**
  * One database of the benchmark's PostgreSQL, and a connection to ask it what happened.
  *
+ * @param role what connects: the owner of the database, a plain role
+ * @param superuser for what the benchmark does to the server
  * @param postgres the process of the server, the parent of all others
  */
-record Database(String host, int port, String name, String user, String password, long postgres)
+record Database(String host, int port, String name, Login role, Login superuser, long postgres)
     implements Store {
+
+  /** A name and its password. */
+  record Login(String user, String password) {
+    @Override
+    public String toString() {
+      return user;
+    }
+  }
 
   /** Tables with a row that was written since their last vacuum or analysis, or that had none. */
   private static final String CHANGED =
@@ -39,7 +49,12 @@ record Database(String host, int port, String name, String user, String password
   /** As Carillon and others take it. */
   @Override
   public String url() {
-    return "postgresql://%s:%s@%s:%d/%s".formatted(user, password, host, port, name);
+    return "postgresql://%s:%s@%s:%d/%s".formatted(role.user(), role.password(), host, port, name);
+  }
+
+  /** The same one, for what only a superuser may: settings, statistics of all, vacuum. */
+  Database asSuperuser() {
+    return new Database(host, port, name, superuser, superuser, postgres);
   }
 
   @Override
@@ -60,7 +75,7 @@ record Database(String host, int port, String name, String user, String password
 
   Connection connect() throws SQLException {
     return DriverManager.getConnection(
-        "jdbc:postgresql://%s:%d/%s".formatted(host, port, name), user, password);
+        "jdbc:postgresql://%s:%d/%s".formatted(host, port, name), role.user(), role.password());
   }
 
   void execute(String sql) throws SQLException {
@@ -111,33 +126,35 @@ record Database(String host, int port, String name, String user, String password
   @Override
   public double statements() throws SQLException {
     return Double.parseDouble(
-        one(
-            """
-            SELECT coalesce(sum(calls), 0)
-            FROM pg_stat_statements s
-            JOIN pg_database d ON d.oid = s.dbid
-            WHERE d.datname = current_database()
-              AND s.toplevel
-              AND s.query NOT LIKE '%/* bench */%'
-            """));
+        asSuperuser()
+            .one(
+                """
+                SELECT coalesce(sum(calls), 0)
+                FROM pg_stat_statements s
+                JOIN pg_database d ON d.oid = s.dbid
+                WHERE d.datname = current_database()
+                  AND s.toplevel
+                  AND s.query NOT LIKE '%/* bench */%'
+                """));
   }
 
   /** Where the time went, for people: the statements that took the most. */
   String topStatements() throws SQLException {
-    return one(
-        """
-        SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row %9s blocks  %s',
-                                 round(total_exec_time), calls, rows,
-                                 round((total_exec_time * 1000 / greatest(rows, 1))::numeric, 1),
-                                 shared_blks_hit + shared_blks_read,
-                                 left(regexp_replace(query, '\\s+', ' ', 'g'), 70)), E'\\n'
-                          ORDER BY total_exec_time DESC), '')
-        FROM (SELECT *
-              FROM pg_stat_statements
-              WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-              ORDER BY total_exec_time DESC
-              LIMIT 12) s
-        """);
+    return asSuperuser()
+        .one(
+            """
+            SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row %9s blocks  %s',
+                                     round(total_exec_time), calls, rows,
+                                     round((total_exec_time * 1000 / greatest(rows, 1))::numeric, 1),
+                                     shared_blks_hit + shared_blks_read,
+                                     left(regexp_replace(query, '\\s+', ' ', 'g'), 70)), E'\\n'
+                              ORDER BY total_exec_time DESC), '')
+            FROM (SELECT *
+                  FROM pg_stat_statements
+                  WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+                  ORDER BY total_exec_time DESC
+                  LIMIT 12) s
+            """);
   }
 
   /**
@@ -146,26 +163,26 @@ record Database(String host, int port, String name, String user, String password
    */
   @Override
   public void settle() throws SQLException {
-    executeFor("VACUUM (ANALYZE) ", one(CHANGED));
-    executeFor("ANALYZE ", one(PARTITIONED));
-    execute("SELECT pg_stat_statements_reset()");
+    executeFor("VACUUM (ANALYZE) ", asSuperuser().one(CHANGED));
+    executeFor("ANALYZE ", asSuperuser().one(PARTITIONED));
+    asSuperuser().execute("SELECT pg_stat_statements_reset()");
   }
 
   private void executeFor(String command, String tables) throws SQLException {
     if (!tables.isEmpty()) {
-      execute(command + tables);
+      asSuperuser().execute(command + tables);
     }
   }
 
   @Override
   public void checkpoint() throws SQLException {
-    execute("CHECKPOINT");
+    asSuperuser().execute("CHECKPOINT");
   }
 
   /** Drops it, whoever is still connected. */
   @Override
   public void close() throws SQLException {
-    new Database(host, port, "postgres", user, password, postgres)
+    new Database(host, port, "postgres", superuser, superuser, postgres)
         .execute("DROP DATABASE " + name + " WITH (FORCE)");
   }
 }

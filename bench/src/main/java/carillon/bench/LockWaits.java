@@ -72,7 +72,7 @@ final class LockWaits implements AutoCloseable {
   }
 
   static LockWaits watch(Database database, Path log) throws SQLException, IOException {
-    Connection connection = database.connect();
+    Connection connection = database.asSuperuser().connect();
     try {
       return new LockWaits(connection, log);
     } catch (IOException e) {

@@ -65,17 +65,19 @@ final class Plans {
 
   void begin(Database database) throws SQLException, IOException {
     for (Map.Entry<String, String> setting : EXPLAINING.entrySet()) {
-      database.execute("ALTER SYSTEM SET %s = %s".formatted(setting.getKey(), setting.getValue()));
+      database
+          .asSuperuser()
+          .execute("ALTER SYSTEM SET %s = %s".formatted(setting.getKey(), setting.getValue()));
     }
-    database.execute("SELECT pg_reload_conf()");
+    database.asSuperuser().execute("SELECT pg_reload_conf()");
     read = Files.size(log);
   }
 
   void end(Database database) throws SQLException {
     for (String setting : EXPLAINING.keySet()) {
-      database.execute("ALTER SYSTEM RESET " + setting);
+      database.asSuperuser().execute("ALTER SYSTEM RESET " + setting);
     }
-    database.execute("SELECT pg_reload_conf()");
+    database.asSuperuser().execute("SELECT pg_reload_conf()");
   }
 
   /** Whatever ran so far runs whether somebody asks for pages or not. */

@@ -20,7 +20,6 @@ import java.util.stream.Stream;
 final class Postgres implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
-  private static final String USER = "carillon";
   private static final int START_TRIES = 300;
 
   /** As the peers were measured with. Everything that makes it durable is on. */
@@ -42,14 +41,22 @@ final class Postgres implements AutoCloseable {
   private final Path cluster;
   private final Path bin;
   private final Process process;
+  private final Database.Login role;
   private final Database maintenance;
   private int databases;
 
-  private Postgres(Path log, Path cluster, Path bin, Process process, Database maintenance) {
+  private Postgres(
+      Path log,
+      Path cluster,
+      Path bin,
+      Process process,
+      Database.Login role,
+      Database maintenance) {
     this.log = log;
     this.cluster = cluster;
     this.bin = bin;
     this.process = process;
+    this.role = role;
     this.maintenance = maintenance;
   }
 
@@ -58,7 +65,9 @@ final class Postgres implements AutoCloseable {
     Node.start(seed, List.of()).close(); // leaves binaries, a cluster and its password
     Path cluster = seed.resolve("postgres");
     Path bin = bin(seed.resolve("postgres-bin"));
-    String password = Files.readString(seed.resolve("postgres-password")).strip();
+    var role = new Database.Login("carillon", secret(seed.resolve("postgres-password")));
+    var superuser =
+        new Database.Login("postgres", secret(seed.resolve("postgres-superuser-password")));
 
     Path log = directory.resolve("postgres.log");
     int port = freePort();
@@ -71,10 +80,15 @@ final class Postgres implements AutoCloseable {
             .redirectErrorStream(true)
             .redirectOutput(log.toFile())
             .start();
-    Database maintenance = new Database(HOST, port, "postgres", USER, password, process.pid());
-    Postgres postgres = new Postgres(log, cluster, bin, process, maintenance);
+    Database maintenance =
+        new Database(HOST, port, "postgres", superuser, superuser, process.pid());
+    Postgres postgres = new Postgres(log, cluster, bin, process, role, maintenance);
     postgres.awaitReady();
     return postgres;
+  }
+
+  private static String secret(Path file) throws IOException {
+    return Files.readString(file).strip();
   }
 
   /** Where the server writes what happens. */
@@ -122,13 +136,15 @@ final class Postgres implements AutoCloseable {
   /** A new database, with its log on disk so that no checkpoint is due soon. */
   Database database() throws SQLException {
     String name = "bench_" + ++databases;
-    maintenance.execute("CREATE DATABASE " + name);
+    maintenance.execute("CREATE DATABASE " + name + " OWNER " + role.user());
     maintenance.execute("CHECKPOINT");
     Database database =
         new Database(
-            HOST, maintenance.port(), name, USER, maintenance.password(), maintenance.postgres());
-    database.execute("CREATE EXTENSION pg_stat_statements");
-    database.execute("CREATE EXTENSION pg_visibility"); // to see what has to be settled
+            HOST, maintenance.port(), name, role, maintenance.superuser(), maintenance.postgres());
+    database.asSuperuser().execute("CREATE EXTENSION pg_stat_statements");
+    database
+        .asSuperuser()
+        .execute("CREATE EXTENSION pg_visibility"); // to see what has to be settled
     return database;
   }
 

@@ -66,14 +66,14 @@ final class Systems {
 
   CarillonCluster cluster(int nodes) throws IOException, SQLException {
     Database database = postgres.database();
-    database.execute(LockWaits.SETTINGS);
+    database.asSuperuser().execute(LockWaits.SETTINGS);
     return CarillonCluster.start(database, directory, serverOptions, nodes, postgres.log());
   }
 
   /** One of which the log can have every plan. */
   CarillonServer explained() throws IOException, SQLException {
     Database database = postgres.database();
-    database.execute(Plans.SETTINGS);
+    database.asSuperuser().execute(Plans.SETTINGS);
     return CarillonServer.start(database, directory, serverOptions);
   }
 

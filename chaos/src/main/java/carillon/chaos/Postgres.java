@@ -26,7 +26,11 @@ import java.util.concurrent.TimeUnit;
 public final class Postgres implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
-  private static final String USER = "carillon";
+  private static final String SUPERUSER = "postgres";
+
+  /** Owns what the program creates, as docs/operations.md says: a plain role. */
+  private static final String OWNER = "carillon";
+
   private static final int START_TRIES = 1200;
   private static final int NOBODY = 65534;
 
@@ -94,7 +98,7 @@ public final class Postgres implements AutoCloseable {
         List.of(
             home.resolve("bin/initdb").toString(),
             "--pgdata=" + cluster,
-            "--username=" + USER,
+            "--username=" + SUPERUSER,
             "--pwfile=" + secret.toAbsolutePath(),
             "--auth-host=password",
             "--auth-local=reject",
@@ -109,10 +113,21 @@ public final class Postgres implements AutoCloseable {
     Postgres postgres = new Postgres(cluster, home, log, prefix, password);
     try {
       postgres.awaitReady();
+      postgres.createOwner();
       return postgres;
+    } catch (SQLException e) {
+      postgres.close();
+      throw new IOException("cannot create the role " + OWNER + ": " + e.getMessage(), e);
     } catch (IOException | InterruptedException | RuntimeException e) {
       postgres.close();
       throw e;
+    }
+  }
+
+  private void createOwner() throws SQLException {
+    try (Connection connection = connect("postgres");
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE ROLE " + OWNER + " LOGIN PASSWORD '" + password + "'");
     }
   }
 
@@ -170,18 +185,14 @@ public final class Postgres implements AutoCloseable {
     return port;
   }
 
-  String user() {
-    return USER;
-  }
-
   String password() {
     return password;
   }
 
-  /** Straight to it, past every relay. */
+  /** Straight to it, past every relay, as the superuser, which only the harness is. */
   public Connection connect(String database) throws SQLException {
     Properties properties = new Properties();
-    properties.setProperty("user", USER);
+    properties.setProperty("user", SUPERUSER);
     properties.setProperty("password", password);
     properties.setProperty("ApplicationName", "chaos");
     properties.setProperty("connectTimeout", "3");
@@ -193,11 +204,14 @@ public final class Postgres implements AutoCloseable {
   public void createDatabase(String name) throws SQLException {
     try (Connection connection = connect("postgres");
         Statement statement = connection.createStatement()) {
-      statement.execute("CREATE DATABASE " + name);
+      statement.execute("CREATE DATABASE " + name + " OWNER " + OWNER);
     }
   }
 
-  /** Makes a role that may do everything, so that a session says by its name whose it is. */
+  /**
+   * Creates a role that logs in as itself and then acts as the owner: {@code session_user} says
+   * whose session it is, and its rights are those of a plain role.
+   */
   void createRole(String name) throws SQLException {
     try (Connection connection = connect("postgres");
         Statement statement = connection.createStatement()) {
@@ -206,11 +220,12 @@ public final class Postgres implements AutoCloseable {
           DO $$ BEGIN
               PERFORM pg_advisory_xact_lock(1);
               IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN
-                  CREATE ROLE "%1$s" SUPERUSER LOGIN PASSWORD '%2$s';
+                  CREATE ROLE "%1$s" LOGIN PASSWORD '%2$s' IN ROLE %3$s;
+                  ALTER ROLE "%1$s" SET role = '%3$s';
               END IF;
           END $$
           """
-              .formatted(name, password));
+              .formatted(name, password, OWNER));
     }
   }
 

@@ -2,6 +2,8 @@ package carillon.app;
 
 import carillon.app.cli.CommandFailed;
 import carillon.model.KeyText;
+import carillon.store.EmbeddedRole;
+import carillon.store.StoreException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -27,7 +29,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EmbeddedPostgres implements AutoCloseable {
 
+  /** What the server connects as: it owns the database, and is no superuser. */
   private static final String USER = "carillon";
+
+  private static final String SUPERUSER = "postgres";
 
   /** A crash may leave up to max_wal_size to be replayed. */
   private static final Duration START_PATIENCE = Duration.ofMinutes(10);
@@ -49,7 +54,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
    */
   private static final String SETTINGS =
       """
-      # Written by Carillon at each start. To change a setting use ALTER SYSTEM, which is kept and stands above this.
+      # Written by Carillon at each start. To change a setting use ALTER SYSTEM as postgres, which is kept and stands above this.
       fsync = on
       synchronous_commit = on
       full_page_writes = on
@@ -73,6 +78,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
   private final Path log;
   private final UnprivilegedUser runner;
   private final String password;
+  private final Path superuserPassword;
   private int port;
   private boolean closed; // guarded by this
 
@@ -84,6 +90,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     this.log = cluster.resolve("server.log");
     this.runner = UnprivilegedUser.forCluster(cluster);
     this.password = password(dataDir.resolve("postgres-password"));
+    this.superuserPassword = dataDir.resolve("postgres-superuser-password");
     runner.letThrough(dataDir);
   }
 
@@ -105,6 +112,12 @@ public final class EmbeddedPostgres implements AutoCloseable {
         postgres.stop();
         postgres.create();
         postgres.launch();
+        try {
+          postgres.createRole();
+        } catch (IOException | RuntimeException e) {
+          postgres.stop();
+          throw e;
+        }
         return postgres;
       } catch (IOException | InterruptedException | RuntimeException e) {
         lock.close();
@@ -183,14 +196,14 @@ public final class EmbeddedPostgres implements AutoCloseable {
     Path secret =
         draft.resolveSibling(
             "postgres-password.new"); // a copy, because it may have to be another user's
-    PrivateFiles.write(secret, password);
+    PrivateFiles.write(secret, password(superuserPassword));
     runner.give(secret);
     try {
       Process initdb =
           program(
               "initdb",
               "--pgdata=" + draft,
-              "--username=" + USER,
+              "--username=" + SUPERUSER,
               "--pwfile=" + secret,
               "--auth-host=scram-sha-256",
               "--auth-local=reject",
@@ -206,6 +219,22 @@ public final class EmbeddedPostgres implements AutoCloseable {
       Files.delete(secret);
     }
     Files.move(draft, cluster, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Once for each database, also for one from before there was a role beside the superuser. */
+  private void createRole() throws IOException {
+    Path done = cluster.resolve("carillon-role");
+    if (Files.exists(done)) {
+      return;
+    }
+    try {
+      String secret = password(superuserPassword);
+      new EmbeddedRole(jdbcUrl(), SUPERUSER, secret, USER, password).create();
+    } catch (StoreException e) {
+      throw new IOException(String.valueOf(e.getMessage()), e);
+    }
+    PrivateFiles.write(done, "The role " + USER + " owns the database and is no superuser.\n");
+    runner.give(done);
   }
 
   private void launch() throws IOException, InterruptedException {

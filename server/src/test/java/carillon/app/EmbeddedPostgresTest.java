@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import carillon.app.cli.CommandFailed;
+import carillon.store.Migrations;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,14 +92,15 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void it_is_durable_and_on_loopback_only() throws SQLException {
+  void it_is_durable_and_on_loopback_only() throws IOException, SQLException {
     try (EmbeddedPostgres postgres = start()) {
       for (String setting :
           List.of("fsync", "synchronous_commit", "full_page_writes", "data_checksums")) {
         assertThat(ask(postgres, "SHOW " + setting)).as(setting).isEqualTo("on");
       }
       assertThat(ask(postgres, "SHOW listen_addresses")).isEqualTo("127.0.0.1");
-      assertThat(ask(postgres, "SHOW unix_socket_directories")).isEmpty();
+      assertThat(Files.readString(directory.resolve("postgres/postgresql.conf")))
+          .contains("unix_socket_directories = ''");
       assertThat(ask(postgres, "SHOW server_encoding")).isEqualTo("UTF8");
       assertThat(ask(postgres, "SHOW timezone"))
           .isEqualTo("Australia/Lord_Howe"); // the driver sends the client's
@@ -118,6 +121,135 @@ class EmbeddedPostgresTest {
             PosixFilePermissions.toString(
                 Files.getPosixFilePermissions(directory.resolve("postgres-password"))))
         .isEqualTo("rw-------");
+  }
+
+  @Test
+  void the_server_connects_as_the_owner_of_the_database_who_is_no_superuser() throws Exception {
+    try (EmbeddedPostgres postgres = start()) {
+      assertThat(
+              ask(
+                  postgres,
+                  "SELECT format('%s %s %s %s %s', rolsuper, rolcreaterole, rolcreatedb,"
+                      + " rolreplication, rolbypassrls) FROM pg_roles WHERE rolname ="
+                      + " current_user"))
+          .isEqualTo("f f f f f");
+      assertThat(
+              ask(
+                  postgres,
+                  "SELECT pg_get_userbyid(datdba) FROM pg_database"
+                      + " WHERE datname = current_database()"))
+          .isEqualTo("carillon");
+      assertThatThrownBy(() -> ask(postgres, "COPY (SELECT 1) TO PROGRAM 'true'"))
+          .hasMessageContaining("permission denied");
+    }
+  }
+
+  @Test
+  void the_superuser_needs_a_password_that_only_the_files_owner_can_read() throws Exception {
+    Path file = directory.resolve("postgres-superuser-password");
+    try (EmbeddedPostgres postgres = start()) {
+      for (String guess : List.of("", "postgres", postgres.password())) {
+        assertThatThrownBy(
+                () -> DriverManager.getConnection(postgres.jdbcUrl(), "postgres", guess).close())
+            .as("with the password '%s'", guess)
+            .isInstanceOf(SQLException.class);
+      }
+      DriverManager.getConnection(postgres.jdbcUrl(), "postgres", Files.readString(file).strip())
+          .close();
+      assertThat(
+              ask(
+                  postgres,
+                  "SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolsuper AND rolcanlogin"))
+          .isEqualTo("postgres");
+    }
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
+  }
+
+  /** As directories were before there was a plain role: the superuser is called carillon. */
+  private void makeFormerDirectory() throws Exception {
+    String secret = Files.readString(directory.resolve("postgres-superuser-password")).strip();
+    String password = Files.readString(directory.resolve("postgres-password")).strip();
+    try (EmbeddedPostgres postgres = start()) {
+      try (Connection superuser =
+              DriverManager.getConnection(postgres.jdbcUrl(), "postgres", secret);
+          Statement statement = superuser.createStatement()) {
+        statement.execute("ALTER DATABASE postgres OWNER TO postgres");
+        statement.execute("DROP OWNED BY carillon");
+        statement.execute("DROP ROLE carillon");
+        statement.execute("CREATE ROLE renamer SUPERUSER LOGIN PASSWORD 'r'");
+      }
+      try (Connection renamer = DriverManager.getConnection(postgres.jdbcUrl(), "renamer", "r");
+          Statement statement = renamer.createStatement()) {
+        statement.execute("ALTER ROLE postgres RENAME TO carillon");
+        statement.execute("ALTER ROLE carillon PASSWORD '" + password + "'");
+      }
+      ask(postgres, "DROP ROLE renamer");
+      Migrations.open(postgres.jdbcUrl(), postgres.user(), password).apply(OptionalInt.empty());
+      ask(postgres, "SELECT carillon.make_slot('2030-01-01')");
+      ask(postgres, "CREATE TABLE mine (id serial, n int)");
+      ask(postgres, "INSERT INTO mine (n) VALUES (42)");
+    }
+    Files.delete(directory.resolve("postgres-superuser-password"));
+    Files.delete(directory.resolve("postgres/carillon-role"));
+  }
+
+  private static final String NOT_OWNED =
+      """
+      SELECT string_agg(name, ' ') FROM (
+          SELECT relname AS name, relnamespace AS schema, relowner AS owner FROM pg_class
+          UNION ALL SELECT proname, pronamespace, proowner FROM pg_proc
+          UNION ALL SELECT typname, typnamespace, typowner FROM pg_type
+          UNION ALL SELECT nspname, oid, nspowner FROM pg_namespace WHERE nspname = 'carillon') o
+      WHERE schema IN ('carillon'::regnamespace, 'public'::regnamespace)
+        AND owner <> 'carillon'::regrole
+      """;
+
+  @Test
+  void a_directory_from_before_the_plain_role_goes_on_and_belongs_to_it() throws Exception {
+    makeFormerDirectory();
+
+    for (int start = 1; start <= 2; start++) {
+      try (EmbeddedPostgres postgres = start()) {
+        assertThat(ask(postgres, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"))
+            .isEqualTo("f");
+        assertThat(ask(postgres, NOT_OWNED)).as("owned by another role").isNull();
+        assertThat(ask(postgres, "SELECT n FROM mine")).isEqualTo("42");
+        ask(postgres, "INSERT INTO mine (n) VALUES (43)");
+        ask(postgres, "SELECT carillon.make_slot('2030-01-0" + (start + 1) + "')");
+        assertThat(
+                ask(
+                    postgres,
+                    "SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolname !~ '^pg_'"
+                        + " AND rolsuper"))
+            .isEqualTo("postgres");
+        Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password())
+            .apply(OptionalInt.of(0));
+        Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password())
+            .apply(OptionalInt.empty());
+      }
+    }
+  }
+
+  @Test
+  void a_role_that_was_only_half_created_is_completed_at_the_next_start() throws Exception {
+    makeFormerDirectory();
+    try (EmbeddedPostgres postgres = start()) {
+      String secret = Files.readString(directory.resolve("postgres-superuser-password")).strip();
+      try (Connection superuser =
+              DriverManager.getConnection(postgres.jdbcUrl(), "postgres", secret);
+          Statement statement = superuser.createStatement()) {
+        statement.execute("ALTER TABLE carillon.task OWNER TO postgres");
+        statement.execute("CREATE ROLE carillon_setup SUPERUSER LOGIN");
+      }
+    }
+    Files.delete(directory.resolve("postgres/carillon-role"));
+
+    try (EmbeddedPostgres postgres = start()) {
+      assertThat(ask(postgres, NOT_OWNED)).as("owned by another role").isNull();
+      assertThat(ask(postgres, "SELECT count(*) FROM pg_roles WHERE rolname = 'carillon_setup'"))
+          .isEqualTo("0");
+    }
   }
 
   @Test

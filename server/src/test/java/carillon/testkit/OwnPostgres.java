@@ -57,6 +57,16 @@ public final class OwnPostgres implements AutoCloseable {
     return new Db.Address(server.jdbcUrl(), server.user(), server.password());
   }
 
+  /** For what a test does to the server itself. */
+  public Db.Address superuser() {
+    try {
+      String password = Files.readString(directory.resolve("postgres-superuser-password")).strip();
+      return new Db.Address(server.jdbcUrl(), "postgres", password);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   Path directory() {
     return directory;
   }

@@ -46,7 +46,7 @@ public final class Standby implements AutoCloseable {
   /** Returns when it has everything that the primary has, and follows. */
   public static Standby of(OwnPostgres primary, Path directory, Mode mode) {
     Path files = directory.resolve("postgres");
-    try (Connection backup = Postgres.connect(primary.address());
+    try (Connection backup = Postgres.connect(primary.superuser());
         Statement statement = backup.createStatement()) {
       statement.execute("SELECT pg_backup_start('standby', fast => true)");
       copy(primary.directory().resolve("postgres"), files);
@@ -54,9 +54,10 @@ public final class Standby implements AutoCloseable {
         row.next();
         Files.writeString(files.resolve("backup_label"), row.getString(1));
       }
-      follow(primary.address(), files);
-      Files.copy(
-          primary.directory().resolve("postgres-password"), directory.resolve("postgres-password"));
+      follow(primary.superuser(), files);
+      for (String secret : List.of("postgres-password", "postgres-superuser-password")) {
+        Files.copy(primary.directory().resolve(secret), directory.resolve(secret));
+      }
       Standby standby = new Standby(primary, OwnPostgres.startIn(directory));
       if (mode == Mode.SYNCHRONOUS) {
         statement.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
@@ -108,7 +109,7 @@ public final class Standby implements AutoCloseable {
   }
 
   private List<String> replication() throws SQLException {
-    try (Connection connection = Postgres.connect(primary.address());
+    try (Connection connection = Postgres.connect(primary.superuser());
         Statement statement = connection.createStatement();
         ResultSet row =
             statement.executeQuery(
@@ -142,7 +143,7 @@ public final class Standby implements AutoCloseable {
 
   /** Ends the receiving for good: what the primary commits from now on is on the primary alone. */
   public void cutOff() {
-    try (Connection connection = Postgres.connect(server.address());
+    try (Connection connection = Postgres.connect(server.superuser());
         Statement statement = connection.createStatement()) {
       statement.execute("ALTER SYSTEM SET primary_conninfo = ''");
       statement.execute("SELECT pg_reload_conf()");
@@ -162,7 +163,7 @@ public final class Standby implements AutoCloseable {
 
   /** Returns when it takes writes. Not while its receiving is frozen, which it waits for. */
   public void promote() {
-    try (Connection connection = Postgres.connect(server.address());
+    try (Connection connection = Postgres.connect(server.superuser());
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery("SELECT pg_promote(true, 30)")) {
       row.next();

@@ -138,9 +138,18 @@ public final class Witness {
           FOR EACH ROW WHEN (OLD.cursor <> NEW.cursor) EXECUTE FUNCTION chaos.cursor_seen();
       """;
 
+  /** The triggers run with the program's rights. */
+  private static final String RIGHTS =
+      """
+      /* Witness.install */
+      GRANT USAGE ON SCHEMA chaos TO PUBLIC;
+      GRANT INSERT ON ALL TABLES IN SCHEMA chaos TO PUBLIC;
+      """;
+
   public static void install(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute(TABLES);
+      statement.execute(RIGHTS);
       statement.execute(TRIGGERS);
     }
   }
