@@ -67,13 +67,25 @@ public final class HttpApi implements AutoCloseable {
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
-    refuseTakenPort(config.bind(), config.port());
-    Shared shared = Shared.of(stores, config.databaseRequests(), clock);
     SlowClients slowClients =
         new SlowClients(
             SlowClients.PATIENCE,
             new SlowClients.Most(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE),
             metrics);
+    return start(config, stores, targetRules, health, metrics, clock, slowClients);
+  }
+
+  /** The same with other limits for clients. */
+  static HttpApi start(
+      ApiConfig config,
+      Stores stores,
+      HttpTargetRules targetRules,
+      Health health,
+      PrometheusMeterRegistry metrics,
+      InstantSource clock,
+      SlowClients slowClients) {
+    refuseTakenPort(config.bind(), config.port());
+    Shared shared = Shared.of(stores, config.databaseRequests(), clock);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
