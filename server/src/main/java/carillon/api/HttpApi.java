@@ -72,9 +72,21 @@ public final class HttpApi implements AutoCloseable {
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
+    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE, most(config), metrics);
+    return start(config, stores, targetRules, health, metrics, clock, slowClients);
+  }
+
+  /** The same with other limits for clients. */
+  static HttpApi start(
+      ApiConfig config,
+      Stores stores,
+      HttpTargetRules targetRules,
+      Health health,
+      PrometheusMeterRegistry metrics,
+      InstantSource clock,
+      SlowClients slowClients) {
     refuseTakenPort(config.bind(), config.port());
     Shared shared = Shared.of(stores, config.databaseRequests(), clock);
-    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE, most(config), metrics);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);

@@ -40,6 +40,9 @@ final class TestApi implements AutoCloseable {
 
   static final String ADMIN_KEY = "the-admin-key-of-this-test";
 
+  private static final SlowClients.Most MOST =
+      new SlowClients.Most(HttpApi.MAX_CONNECTIONS, 1024, 64);
+
   final World world = World.create();
   final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
@@ -52,7 +55,9 @@ final class TestApi implements AutoCloseable {
   private TestApi(
       int databaseRequests,
       Function<StoredSchedule, Timetable> timetables,
-      Set<BrokerName> brokers) {
+      Set<BrokerName> brokers,
+      Duration patience,
+      SlowClients.Most most) {
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
@@ -60,7 +65,8 @@ final class TestApi implements AutoCloseable {
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             health(),
             metrics,
-            InstantSource.system());
+            InstantSource.system(),
+            new SlowClients(patience, most, metrics));
   }
 
   private Health health() {
@@ -87,12 +93,17 @@ final class TestApi implements AutoCloseable {
 
   /** With other nominal times for backfills. */
   static TestApi start(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
-    return new TestApi(databaseRequests, timetables, Set.of());
+    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.PATIENCE, MOST);
   }
 
   /** Of an operator who has registered these. */
   static TestApi withBrokers(BrokerName... brokers) {
-    return new TestApi(8, StoredSchedule::timetable, Set.of(brokers));
+    return new TestApi(8, StoredSchedule::timetable, Set.of(brokers), SlowClients.PATIENCE, MOST);
+  }
+
+  /** With other limits for clients. */
+  static TestApi withClients(Duration patience, SlowClients.Most most) {
+    return new TestApi(8, StoredSchedule::timetable, Set.of(), patience, most);
   }
 
   static ApiConfig config(int port, int databaseRequests) {

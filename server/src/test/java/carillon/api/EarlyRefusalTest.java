@@ -1,0 +1,226 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Every way to be answered before the body was read: one answer, then the connection is closed, and
+ * no byte of the body is taken for a request.
+ */
+class EarlyRefusalTest {
+
+  private static final String JSON = "Content-Type: application/json\r\n";
+  private static final String SMUGGLED =
+      "GET /health/live HTTP/1.1\r\nHost: x\r\nX-Smuggled: yes\r\n\r\n";
+  private static final String NEXT = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  private static TestApi api;
+  private static String viewer;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+    viewer = api.key("refused", "viewer");
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  private static String auth(String key) {
+    return "Authorization: Bearer " + key + "\r\n";
+  }
+
+  /** A request that is refused whatever its body is. */
+  private record Refusal(String name, int status, String line, String headers) {}
+
+  private static List<Refusal> refusals() {
+    String admin = auth(TestApi.ADMIN_KEY);
+    return List.of(
+        new Refusal("no key", 401, "POST /v1/tasks", JSON),
+        new Refusal("a wrong key", 401, "POST /v1/tasks/batch", JSON + auth("no-such-key")),
+        new Refusal("a role that may not", 403, "POST /v1/tasks", JSON + auth(viewer)),
+        new Refusal("no such path", 404, "POST /v1/nothing", JSON + admin),
+        new Refusal("no such file", 400, "GET /ui/nothing.js", ""),
+        new Refusal("no such method", 405, "PUT /v1/tasks", JSON + admin),
+        new Refusal("a file that is put", 405, "PUT /ui/app.js", ""),
+        new Refusal("not JSON", 415, "POST /v1/tasks", "Content-Type: text/plain\r\n" + admin),
+        new Refusal("packed", 415, "POST /v1/tasks", JSON + admin + "Content-Encoding: gzip\r\n"),
+        new Refusal("an unknown parameter", 400, "POST /v1/tasks?no=1", JSON + admin),
+        new Refusal("not percent-encoded", 400, "POST /v1/tasks?a=%ff", JSON + admin),
+        new Refusal("a key in the URL", 400, "POST /v1/tasks?token=a", JSON + admin),
+        new Refusal("a bad id", 400, "POST /v1/tasks/no/cancel", admin),
+        new Refusal("GET with a body", 400, "GET /health/live", ""),
+        new Refusal("HEAD with a body", 400, "HEAD /health/live", ""),
+        new Refusal("DELETE with a body", 400, "DELETE /v1/keys/x", admin),
+        new Refusal("a stream with a body", 400, "GET /v1/events", admin),
+        new Refusal("the dashboard with a body", 400, "GET /", ""),
+        new Refusal("a long URL", 414, "POST /v1/tasks?key=" + "a".repeat(9000), JSON + admin),
+        new Refusal("many headers", 431, "POST /v1/tasks", JSON + "X-A: b\r\n".repeat(101)),
+        new Refusal("no host", 400, "POST /v1/tasks", "Host: y\r\n" + JSON + admin),
+        new Refusal("another version", 505, "POST /v1/tasks", "(version)"));
+  }
+
+  /** A refusal and how its body comes. */
+  private record Sent(
+      Refusal refusal, boolean chunked, boolean expects, boolean pipelined, boolean later) {
+
+    String head() {
+      boolean is505 = refusal.headers().equals("(version)");
+      return refusal.line()
+          + (is505 ? " HTTP/1.7" : " HTTP/1.1")
+          + "\r\nHost: x\r\n"
+          + (is505 ? "" : refusal.headers())
+          + (expects ? "Expect: 100-continue\r\n" : "")
+          + (chunked
+              ? "Transfer-Encoding: chunked\r\n"
+              : "Content-Length: " + SMUGGLED.length() + "\r\n")
+          + "\r\n";
+    }
+
+    String rest() {
+      String body =
+          chunked
+              ? Integer.toHexString(SMUGGLED.length()) + "\r\n" + SMUGGLED + "\r\n0\r\n\r\n"
+              : SMUGGLED;
+      return body + (pipelined ? NEXT + NEXT : "");
+    }
+
+    @Override
+    public String toString() {
+      return refusal.name()
+          + (chunked ? ", chunked" : ", length")
+          + (expects ? ", Expect" : "")
+          + (pipelined ? ", pipelined" : "")
+          + (later ? ", body later" : "");
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("refusals")
+  void a_refused_request_is_answered_once_and_its_connection_closed(Refusal refusal)
+      throws IOException {
+    for (int i = 0; i < 16; i++) {
+      check(new Sent(refusal, (i & 1) > 0, (i & 2) > 0, (i & 4) > 0, (i & 8) > 0));
+    }
+  }
+
+  private static void check(Sent sent) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setTcpNoDelay(true);
+      socket.setSoTimeout(5_000); // less than is waited for a silent client
+      String answer = "";
+      if (sent.later()) {
+        write(socket, sent.head());
+        answer = readSome(socket);
+        write(socket, sent.rest());
+      } else {
+        write(socket, sent.head() + sent.rest());
+      }
+      answer += readToEnd(socket);
+
+      assertThat(answer)
+          .as(sent.toString())
+          .startsWith("HTTP/1.1 " + sent.refusal().status())
+          .doesNotContainPattern("(?s)HTTP/1.1 [0-9].*HTTP/1.1 [0-9]")
+          .contains("\r\nConnection: close\r\n")
+          .doesNotContain("keep-alive");
+    }
+  }
+
+  private static void write(Socket socket, String text) throws IOException {
+    try {
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+    } catch (SocketException e) {
+      // The server has closed, which is what it should do.
+    }
+  }
+
+  private static String readSome(Socket socket) throws IOException {
+    byte[] buffer = new byte[8192];
+    int read = socket.getInputStream().read(buffer);
+    return read < 0 ? "" : new String(buffer, 0, read, StandardCharsets.ISO_8859_1);
+  }
+
+  private static String readToEnd(Socket socket) throws IOException {
+    StringBuilder all = new StringBuilder();
+    InputStream in = socket.getInputStream();
+    byte[] buffer = new byte[8192];
+    try {
+      for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+        all.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
+      }
+    } catch (SocketException e) {
+      // A reset after the answer: what we sent later met a closed connection.
+    }
+    return all.toString();
+  }
+
+  @Test
+  void a_large_body_that_is_refused_does_not_cost_the_client_its_answer() throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setSoTimeout(5_000);
+      write(
+          socket,
+          "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + JSON + "Content-Length: 3000000\r\n\r\n");
+      socket.getOutputStream().write(new byte[3_000_000]); // all of it, before anything is read
+
+      String answer = readToEnd(socket);
+
+      assertThat(answer).startsWith("HTTP/1.1 401").containsOnlyOnce("HTTP/1.1 ");
+      assertThat(answer).endsWith("}");
+    }
+  }
+
+  @Test
+  void a_refusal_without_a_body_keeps_the_connection() throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setSoTimeout(5_000);
+      String none = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n";
+      String empty = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+      write(socket, none + empty + NEXT.replace("Host", "Connection: close\r\nHost"));
+
+      assertThat(readToEnd(socket).split("HTTP/1.1 ", -1))
+          .satisfiesExactly(
+              before -> assertThat(before).isEmpty(),
+              first -> assertThat(first).startsWith("401").contains("keep-alive"),
+              second -> assertThat(second).startsWith("401").contains("keep-alive"),
+              third -> assertThat(third).startsWith("200").contains("Connection: close"));
+    }
+  }
+
+  @Test
+  void a_body_that_was_read_keeps_the_connection() throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setSoTimeout(5_000);
+      String head =
+          "POST /v1/tasks HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+              + JSON
+              + auth(TestApi.ADMIN_KEY);
+      write(
+          socket,
+          head
+              + "Content-Length: 2\r\n\r\n{}"
+              + head
+              + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+              + NEXT.replace("Host", "Connection: close\r\nHost"));
+
+      assertThat(readToEnd(socket).split("HTTP/1.1 ", -1))
+          .extracting(each -> each.substring(0, Math.min(3, each.length())))
+          .containsExactly("", "100", "422", "100", "422", "200");
+    }
+  }
+}
