@@ -49,11 +49,32 @@ public final class ServerProcess {
     this.errors = errors;
   }
 
+  private static final Pattern SHIPPED_FLAGS = Pattern.compile("server \\]; then\\s+flags=\"(.+)\"");
+
+  /**
+   * The memory that the {@code carillon} script gives to a server, and what it says about running
+   * out of it.
+   */
+  static List<String> shippedFlags() {
+    Path script = Path.of("../carillon").toAbsolutePath().normalize();
+    Matcher flags = SHIPPED_FLAGS.matcher(read(script));
+    if (!flags.find()) {
+      throw new AssertionError("no flags of the server in " + script);
+    }
+    List<String> all = new ArrayList<>(List.of(flags.group(1).split(" ", -1)));
+    all.addAll(List.of("-XX:+ExitOnOutOfMemoryError", "-XX:TieredStopAtLevel=1"));
+    return all;
+  }
+
   /** Starts {@code carillon server}; returns before it is ready, if it ever will be. */
   static ServerProcess launch(Path dataDir, List<String> arguments) {
+    return launch(FLAGS, dataDir, arguments);
+  }
+
+  static ServerProcess launch(List<String> flags, Path dataDir, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(ProcessHandle.current().info().command().orElseThrow());
-    command.addAll(FLAGS);
+    command.addAll(flags);
     command.addAll(
         List.of("-cp", System.getProperty("java.class.path"), "carillon.app.Main", "server"));
     command.addAll(List.of("--data-dir", dataDir.toString()));

@@ -65,6 +65,16 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
     return server;
   }
 
+  /** A node with the memory that people have who change nothing. */
+  public ServerProcess startAsShipped(Db.Address database, String... arguments) {
+    List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
+    all.addAll(List.of(arguments));
+    ServerProcess server =
+        ServerProcess.launch(ServerProcess.shippedFlags(), newDataDir(), all);
+    servers.add(server);
+    return server.awaitReady();
+  }
+
   /** What to give as {@code --database-url}. */
   public static String url(Db.Address database) {
     return database

@@ -1,0 +1,326 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.store.Json;
+import carillon.testkit.Postgres;
+import carillon.testkit.ServerProcess;
+import carillon.testkit.Servers;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Sends the largest body that every endpoint allows, in the shapes that take most memory, several
+ * at once, to a node with the memory that people have who change nothing. It must answer all of
+ * them and stay alive.
+ */
+class LargestBodiesTest {
+
+  private static final int AT_ONCE = 4;
+  private static final String ID = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
+
+  @RegisterExtension static final Servers SERVERS = new Servers();
+
+  private static ServerProcess server;
+  private static HttpClient client;
+
+  @BeforeAll
+  static void start() {
+    server = SERVERS.startAsShipped(Postgres.freshDatabase());
+    client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
+  }
+
+  @AfterAll
+  static void stop() {
+    client.close();
+  }
+
+  /**
+   * A body without being in memory: a start, one piece again and again, and an end.
+   *
+   * @param piece what takes its place in every copy is the number of the copy, where it has a #
+   */
+  private record Body(String type, String start, String piece, int copies, String end) {
+
+    /** As many copies as fit into a body of this length. */
+    static Body of(int length, String start, String piece, String end) {
+      int left = length - bytes(start) - bytes(end);
+      return new Body(RequestBody.JSON, start, piece, left / bytes(piece), end);
+    }
+
+    Body as(String other) {
+      return new Body(other, start, piece, copies, end);
+    }
+
+    private static int bytes(String text) {
+      return text.getBytes(StandardCharsets.UTF_8).length;
+    }
+
+    HttpRequest.BodyPublisher publisher() {
+      return HttpRequest.BodyPublishers.fromPublisher(
+          HttpRequest.BodyPublishers.ofInputStream(this::stream),
+          bytes(start) + (long) copies * bytes(piece) + bytes(end));
+    }
+
+    private InputStream stream() {
+      return new Pieces(this);
+    }
+  }
+
+  private static final class Pieces extends InputStream {
+    private final Body body;
+    private byte[] bytes;
+    private int at;
+    private int next;
+
+    Pieces(Body body) {
+      this.body = body;
+      this.bytes = body.start().getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public int read() {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] buffer, int offset, int length) {
+      if (at == bytes.length && next > body.copies()) {
+        return -1;
+      }
+      int read = 0;
+      while (read < length && (at < bytes.length || next <= body.copies())) {
+        if (at == bytes.length) {
+          String text = next == body.copies() ? body.end() : numbered(body.piece(), next);
+          bytes = text.getBytes(StandardCharsets.UTF_8);
+          at = 0;
+          next++;
+        }
+        int some = Math.min(length - read, bytes.length - at);
+        System.arraycopy(bytes, at, buffer, offset + read, some);
+        at += some;
+        read += some;
+      }
+      return read;
+    }
+
+    /** The number takes as many characters as the marks that it replaces. */
+    private static String numbered(String piece, int number) {
+      int marks = piece.indexOf("######");
+      return marks < 0 ? piece : piece.replace("######", "%06d".formatted(number % 1_000_000));
+    }
+  }
+
+  /** Of a body that is one object. */
+  private static Map<String, Body> shapes(int length) {
+    Map<String, Body> shapes = new LinkedHashMap<>();
+    shapes.put("empty objects", Body.of(length, "{\"a\":[", "{},", "{}]}"));
+    shapes.put("small objects", Body.of(length, "{\"a\":[", "{\"a\":0},", "0]}"));
+    shapes.put("tiny items", Body.of(length, "{\"a\":[", "0,", "0]}"));
+    shapes.put("nested", Body.of(length, "{\"a\":[", "[".repeat(60) + "]".repeat(60) + ",", "0]}"));
+    shapes.put("fields", Body.of(length, "{", "\"######\":0,", "\"a\":0}"));
+    shapes.put("names in a payload", Body.of(length, "{\"payload\":{", "\"######\":0,", "\"a\":0}}"));
+    shapes.put("beyond Latin-1", Body.of(length, "{\"name\":\"\u20ac", "x".repeat(100), "\"}"));
+    shapes.put("digits", Body.of(length, "{\"priority\":1", "1".repeat(100), "}"));
+    shapes.put("escapes", Body.of(length, "{\"key\":\"", "\\u20ac".repeat(20), "\"}"));
+    shapes.put("a long name", Body.of(length, "{\"", "x".repeat(100), "\":0}"));
+    return shapes;
+  }
+
+  /** Of batches, whose tasks are all accepted but in the last. */
+  private static Map<String, Body> batches() {
+    int length = Limits.BATCH_BYTES;
+    Map<String, Body> shapes = new LinkedHashMap<>();
+    shapes.put(
+        "JSON with one character beyond Latin-1",
+        new Body(
+            RequestBody.JSON,
+            "{\"tasks\":[{\"type\":\"b\",\"delay\":\"24h\",\"key\":\"\u20ac\"}",
+            ",{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(260_000) + "\"}",
+            length / 260_100,
+            "]}"));
+    String pairs = pairs("m", Limits.METADATA_PAIRS);
+    String headers = pairs("h", 44);
+    shapes.put(
+        "lines with all the metadata and headers there can be",
+        new Body(
+            RequestBody.NDJSON,
+            "",
+            ("{\"type\":\"b\",\"delay\":\"24h\",\"metadata\":{%s},"
+                    + "\"target\":{\"http\":{\"url\":\"https://a.example\",\"headers\":{%s}}}}\n")
+                .formatted(pairs, headers),
+            20_000,
+            ""));
+    shapes.put(
+        "the most tasks",
+        new Body(
+            RequestBody.NDJSON,
+            "",
+            "{\"type\":\"b\",\"delay\":\"24h\",\"key\":\"k######\"}\n",
+            Limits.BATCH_TASKS,
+            ""));
+    shapes.put(
+        "one task of empty objects",
+        Body.of(length, "{\"tasks\":[{\"type\":\"b\",\"a\":[", "{},", "0]}]}"));
+    return shapes;
+  }
+
+  private static String pairs(String prefix, int count) {
+    List<String> pairs = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      pairs.add("\"%s%d\":\"v\"".formatted(prefix, i));
+    }
+    return String.join(",", pairs);
+  }
+
+  /** Of archives: one line as long as a line may be, twice. */
+  private static Map<String, Body> archives() {
+    String start =
+        ("{\"format\":1,\"tenant\":\"default\",\"id\":\"%s\",\"type\":\"t\",\"status\":\"DEAD\","
+                + "\"priority\":5,\"dueAt\":\"2024-11-02T13:00:00Z\",\"attempt\":1,\"fence\":1,"
+                + "\"version\":1,\"createdAt\":\"2024-11-02T13:00:00Z\",\"attempts\":[")
+            .formatted(ID);
+    String attempt =
+        "{\"attempt\":1,\"fence\":1,\"endedAt\":\"2024-11-02T13:00:00Z\",\"outcome\":\"RETRIED\","
+            + "\"error\":{\"message\":\"\u20ac"
+            + "x".repeat(60_000)
+            + "\"},\"output\":\"\u20ac"
+            + "y".repeat(60_000)
+            + "\"}";
+    int attempts = (Limits.ARCHIVE_LINE_BYTES - 1_000) / (attempt.length() + 10);
+    Map<String, Body> shapes = new LinkedHashMap<>();
+    shapes.put(
+        "a line with the longest story",
+        new Body(RequestBody.NDJSON, start + attempt, "," + attempt, attempts - 1, "]}\n"));
+    shapes.put(
+        "a line of empty objects",
+        Body.of(Limits.ARCHIVE_LINE_BYTES, "{\"a\":[", "{},", "0]}").as(RequestBody.NDJSON));
+    return shapes;
+  }
+
+  private record Sent(String method, String path, String shape, Body body) {}
+
+  private static List<Sent> all() {
+    List<Sent> all = new ArrayList<>();
+    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read("openapi.json")).get("paths");
+    paths.forEachEntry(
+        (path, item) ->
+            item.forEachEntry(
+                (name, _) -> {
+                  String method = name.toUpperCase(Locale.ROOT);
+                  Endpoint endpoint =
+                      new Endpoint(method, path, Permission.NONE, Set.of(), _ -> Answer.noContent());
+                  if (endpoint.takesBody()) {
+                    bodies(path, endpoint.maxBody())
+                        .forEach((shape, body) -> all.add(new Sent(method, path, shape, body)));
+                  }
+                }));
+    return all;
+  }
+
+  /** A new endpoint with a larger body needs shapes of its own. */
+  private static Map<String, Body> bodies(String path, int length) {
+    return switch (path) {
+      case BatchRoutes.PATH -> batches();
+      case RestoreRoutes.PATH -> archives();
+      default -> {
+        assertThat(length).as(path).isEqualTo(Limits.BODY_BYTES);
+        yield shapes(length);
+      }
+    };
+  }
+
+  @Test
+  void the_largest_body_of_every_endpoint_is_answered_and_the_node_stays_alive()
+      throws InterruptedException {
+    List<Sent> sent = all();
+    assertThat(sent).hasSizeGreaterThan(200);
+    ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();
+    try (var threads = Executors.newFixedThreadPool(AT_ONCE)) {
+      for (Sent each : sent) {
+        threads.execute(
+            () -> {
+              try {
+                int status = send(each);
+                if (status >= 500 && status != 503) {
+                  wrong.add(each.method() + each.path() + " " + each.shape() + ": " + status);
+                }
+              } catch (IOException | RuntimeException e) {
+                wrong.add(each.method() + each.path() + " " + each.shape() + ": " + e);
+              }
+            });
+      }
+      threads.shutdown();
+      assertThat(threads.awaitTermination(5, TimeUnit.MINUTES)).isTrue();
+    }
+
+    assertThat(server.isAlive()).as(server.output()).isTrue();
+    assertThat(wrong).isEmpty();
+    assertThat(alive()).isEqualTo(200);
+  }
+
+  @Test
+  void names_that_are_long_are_not_kept() throws IOException {
+    for (int i = 0; i < 400; i++) {
+      Body body =
+          new Body(RequestBody.JSON, "{\"n" + i, "x".repeat(10_000), 100, "\":1}");
+
+      assertThat(send(new Sent("POST", "/v1/tasks", "long names", body))).isEqualTo(400);
+    }
+    assertThat(alive()).isEqualTo(200);
+  }
+
+  private static int alive() {
+    try {
+      return send("GET", "/health/live", "", HttpRequest.BodyPublishers.noBody());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static int send(Sent sent) throws IOException {
+    String path = sent.path().replaceAll("\\{(id|task)}", ID).replaceAll("\\{[a-z]+}", "name");
+    return send(sent.method(), path, sent.body().type(), sent.body().publisher());
+  }
+
+  private static int send(
+      String method, String path, String type, HttpRequest.BodyPublisher body)
+      throws IOException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(server.url() + path))
+            .header("Authorization", "Bearer " + server.adminKey())
+            .timeout(Duration.ofMinutes(2))
+            .method(method, body);
+    if (!type.isEmpty()) {
+      request.header("Content-Type", type);
+    }
+    try {
+      return client.send(request.build(), HttpResponse.BodyHandlers.discarding()).statusCode();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+}
