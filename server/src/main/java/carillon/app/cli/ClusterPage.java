@@ -81,8 +81,8 @@ final class ClusterPage {
 
   /** Nothing while there are none. */
   private static String suspects(JsonNode of) {
-    long waiting = of.path("suspects").path("waiting").asLong(0);
-    long running = of.path("suspects").path("running").asLong(0);
+    int waiting = of.path("suspects").path("waiting").asInt(0);
+    int running = of.path("suspects").path("running").asInt(0);
     return waiting + running == 0
         ? ""
         : ", suspects %s waiting and %s running"
