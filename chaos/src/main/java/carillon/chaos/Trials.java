@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -164,6 +165,7 @@ public final class Trials {
   private static List<String> tooLittle(Mutant.Scenario scenario, History history) {
     Exposure exposure = Exposure.of(List.of(history));
     long dials = history.events().stream().filter(event -> event.is("dial")).count();
+    long kills = history.events().stream().filter(event -> event.is("poison-kill")).count();
     List<String> few = new ArrayList<>();
     least(exposure.of(Counter.ACKNOWLEDGED), leastAcknowledged(scenario), "submits", few);
     switch (scenario) {
@@ -177,6 +179,7 @@ public final class Trials {
         least(exposure.of(Counter.DELIVERIES), 15, "deliveries", few);
       }
       case NAMES -> least(dials, 20, "dials", few);
+      case POISON -> least(kills, 3, "kills by a poison", few);
       case DATABASE_CRASH, NODE_CRASH -> {}
     }
     return few;
@@ -185,7 +188,7 @@ public final class Trials {
   private static long leastAcknowledged(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
-      case SCHEDULES, LEADER_PAUSE, NAMES -> 10;
+      case SCHEDULES, LEADER_PAUSE, NAMES, POISON -> 10;
     };
   }
 
@@ -253,7 +256,7 @@ public final class Trials {
               0);
       case DATABASE_CRASH, NODE_CRASH -> profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
-      case NAMES -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case NAMES, POISON -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
     };
   }
 
@@ -271,6 +274,7 @@ public final class Trials {
       case SCHEDULES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
       case LEADER_PAUSE -> Trials::pauseLeader;
       case NAMES -> (cluster, load) -> names(cluster, load, hosts);
+      case POISON -> Trials::poison;
     };
   }
 
@@ -352,6 +356,40 @@ public final class Trials {
             "named", "other", ", \"target\": {\"http\": {\"url\": \"%s\"}}".formatted(name.url()));
       }
       Thread.sleep(Duration.ofSeconds(3));
+    }
+  }
+
+  /** Until every node that is to die of it has, and all others of the same crash have ended. */
+  private static void poison(Cluster cluster, Load load)
+      throws IOException, InterruptedException, SQLException {
+    int innocents = 40;
+    try (PoisonTarget target = PoisonTarget.start(cluster)) {
+      Directed tenant = new Directed(cluster, load.tenants().getFirst());
+      String poison = tenant.submit("poison", "other", target.fields(true));
+      for (int i = 0; i < innocents; i++) {
+        tenant.submit("innocent", "other", target.fields(false));
+      }
+      long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+      while (target.seen() <= innocents && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+      }
+      target.killFirst(poison);
+      while (target.kills() < PoisonTarget.MAX_KILLS
+          && isUnfinished(cluster)
+          && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(200));
+      }
+    }
+  }
+
+  private static boolean isUnfinished(Cluster cluster) throws SQLException {
+    try (Connection connection = cluster.connect();
+        Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(
+                "SELECT FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane WHERE t.state IN"
+                    + " ('PENDING', 'RUNNING') AND l.type IN ('poison', 'innocent') LIMIT 1")) {
+      return rows.next();
     }
   }
 

@@ -66,6 +66,7 @@ final class ClusterRoutes {
         .forEach(node -> nodes.add(json(node)));
     answer.set("shards", json(cluster.shards()));
     answer.put("lag", lag(cluster).toString());
+    answer.set("suspects", json(suspects(cluster)));
     answer.set("database", json(cluster.database()));
     answer.set("listener", listener);
     return Answer.json(200, answer);
@@ -94,6 +95,7 @@ final class ClusterRoutes {
         .put("inFlight", vitals.inFlight())
         .put("seats", vitals.seats())
         .put("lag", vitals.lag().toString());
+    json.set("suspects", json(vitals.suspects()));
     ArrayNode shards = json.putArray("shards");
     node.shards().forEach(shards::add);
     return json.put("claimed", vitals.claimed()).put("ended", vitals.ended());
@@ -113,6 +115,17 @@ final class ClusterRoutes {
         .map(node -> node.vitals().lag())
         .max(Comparator.naturalOrder())
         .orElse(Duration.ZERO);
+  }
+
+  private static Vitals.Suspects suspects(Cluster cluster) {
+    return cluster.nodes().stream()
+        .filter(ClusterRoutes::isMember)
+        .map(node -> node.vitals().suspects())
+        .reduce(Vitals.Suspects.NONE, Vitals.Suspects::plus);
+  }
+
+  private static ObjectNode json(Vitals.Suspects suspects) {
+    return JSON.objectNode().put("waiting", suspects.waiting()).put("running", suspects.running());
   }
 
   private static boolean isMember(Nodes.Shown node) {

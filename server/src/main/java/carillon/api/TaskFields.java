@@ -43,7 +43,8 @@ final class TaskFields {
           "leasedBy",
           "leaseUntil",
           "progress",
-          "transitions");
+          "transitions",
+          "waitingFor");
 
   private final TargetFields targets;
   private final InstantSource clock;

@@ -6,6 +6,7 @@ import carillon.model.ClaimedTask;
 import carillon.model.FailureKind;
 import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.model.TraceParent;
 import carillon.store.Json;
 import carillon.store.TaskStory;
@@ -50,7 +51,8 @@ final class TaskJson {
     node.put("version", task.version());
     node.put("fence", task.fence());
     node.put("cancelRequested", task.cancelRequested());
-    node.put("leasedBy", task.leasedBy());
+    // While it waits, who had it last is history: it may be a node that died of something else.
+    node.put("leasedBy", task.state() == TaskState.PENDING ? null : task.leasedBy());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
     target(node, "target", task.target());
     node.set(
@@ -89,6 +91,7 @@ final class TaskJson {
   static ObjectNode of(TaskStory story) {
     TaskView task = story.task();
     ObjectNode node = of(task);
+    waitingFor(node, task);
     ArrayNode attempts = node.putArray("attempts");
     story.attempts().forEach(attempt -> attempts.add(of(task.id(), attempt)));
     ArrayNode transitions = node.putArray("transitions");
@@ -97,6 +100,21 @@ final class TaskJson {
     }
     story.transitions().forEach(transition -> transitions.add(of(transition)));
     return node;
+  }
+
+  /** Why it has not started, as far as that is not in its other fields. */
+  private static void waitingFor(ObjectNode node, TaskView task) {
+    if (task.state() == TaskState.PENDING && task.crashes() > 0) {
+      node.putArray("waitingFor")
+          .addObject()
+          .put("reason", "suspect")
+          .put("since", Times.formatOrNull(task.readyAt()))
+          .put(
+              "text",
+              "%s died while running this task. It starts in a small group of such tasks, so that"
+                      .formatted(task.crashes() == 1 ? "A node" : task.crashes() + " nodes")
+                  + " the task that kills nodes can be found.");
+    }
   }
 
   static ObjectNode of(TaskId task, TaskStory.Attempt attempt) {

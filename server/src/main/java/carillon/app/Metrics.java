@@ -1,5 +1,6 @@
 package carillon.app;
 
+import carillon.engine.Engine;
 import carillon.engine.EngineEvent;
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
@@ -24,6 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 
 /** Counts what the engine does, in the words of {@code /metrics}. */
 final class Metrics implements Consumer<EngineEvent> {
@@ -40,6 +42,8 @@ final class Metrics implements Consumer<EngineEvent> {
       counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
   private final LongAdder ended = new LongAdder();
   private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
+  private final Counter suspected =
+      counter("suspected.tasks", "tasks taken back from dead nodes, to be tried again in groups");
   private final Counter expired =
       Counter.builder("carillon.outcomes")
           .description(OUTCOMES)
@@ -100,6 +104,19 @@ final class Metrics implements Consumer<EngineEvent> {
   void gauge(String name, String description, DoubleSupplier value) {
     Gauge.builder("carillon." + name, value::getAsDouble)
         .description(description)
+        .register(registry);
+  }
+
+  /** Tasks that nodes may have died of. */
+  void suspects(Supplier<Engine.Apart> suspects) {
+    suspects("waiting", () -> suspects.get().waiting());
+    suspects("running", () -> suspects.get().running());
+  }
+
+  private void suspects(String state, DoubleSupplier value) {
+    Gauge.builder("carillon.suspects", value::getAsDouble)
+        .description("tasks that a dead node ran and that are tried again in small groups")
+        .tag("state", state)
         .register(registry);
   }
 
@@ -182,7 +199,10 @@ final class Metrics implements Consumer<EngineEvent> {
         ended.add(written);
         fenced.increment(lost);
       }
-      case EngineEvent.Reaped(int tasks) -> reaped.increment(tasks);
+      case EngineEvent.Reaped(int tasks, int suspects) -> {
+        reaped.increment(tasks);
+        suspected.increment(suspects);
+      }
       case EngineEvent.Expired(int tasks) -> expired.increment(tasks);
       case EngineEvent.Backfilled(int tasks) -> backfilled.increment(tasks);
       case EngineEvent.Archived(int tasks) -> archived.increment(tasks);

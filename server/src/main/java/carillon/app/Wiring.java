@@ -22,6 +22,7 @@ import carillon.model.AddressRules;
 import carillon.model.AlertRule;
 import carillon.model.BrokerName;
 import carillon.model.ClusterView;
+import carillon.model.FailureKind;
 import carillon.model.Hint;
 import carillon.model.HttpTargetRules;
 import carillon.model.KeyText;
@@ -207,9 +208,11 @@ final class Wiring {
                     new Vitals(
                         running.inFlight(),
                         running.seats(),
-                        lag(agenda, catalog, heartbeat.view(), clock),
+                        lag(agenda, catalog, heartbeat.view(), clock, running.suspects()),
                         metrics.claimed(),
-                        metrics.ended())));
+                        metrics.ended(),
+                        new Vitals.Suspects(
+                            running.suspects().waiting(), running.suspects().running()))));
     engine.ifPresent(running -> heartbeat.renewUnless(running::stuck));
     engine.ifPresent(running -> heartbeat.whenChanged(running::lookAround));
     shutdown.add(() -> hints.announcer().tell(Hint.News.MEMBERS)); // who has just resigned
@@ -260,6 +263,10 @@ final class Wiring {
         "the history of the database: it changes when a standby is promoted",
         () -> pools.timeline().number());
     metrics.outcomes(endings);
+    metrics.count(
+        "poisoned",
+        "tasks that this node ended as dead because node after node died while running them",
+        () -> endings.count(FailureKind.POISON));
     metrics.count("callbacks", "callbacks made by this node", endings::callbacks);
     metrics.count("alerts", "alerts raised by this node", alerts::raised);
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
@@ -339,6 +346,7 @@ final class Wiring {
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
     metrics.gauge("unwritten", "deliveries ended here, not yet written", engine::toBeWritten);
     metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
+    metrics.suspects(engine::suspects);
     if (!publishers.isEmpty()) {
       var gauges = BrokerGauges.register(engine.brokers(), metrics.registry());
       shutdown.add(
@@ -438,9 +446,15 @@ final class Wiring {
   }
 
   /** How long the first due task of the node's own lanes has waited. */
-  private static Duration lag(Agenda agenda, Catalog catalog, ClusterView view, DbClock clock) {
+  private static Duration lag(
+      Agenda agenda, Catalog catalog, ClusterView view, DbClock clock, Engine.Apart suspects) {
     Instant first = agenda.earliest(lane -> view.isOurs(lane) && catalog.isPushedNow(lane));
     if (first == null || first.equals(Instant.EPOCH)) { // the latter: to be looked at from its head
+      first = suspects.oldest();
+    } else if (suspects.oldest() != null && suspects.oldest().isBefore(first)) {
+      first = suspects.oldest(); // claimed, and waiting for its group
+    }
+    if (first == null) {
       return Duration.ZERO;
     }
     Duration waited = Duration.between(first, clock.instant());

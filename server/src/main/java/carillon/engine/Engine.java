@@ -15,6 +15,7 @@ import carillon.store.Endings;
 import carillon.store.Nodes;
 import carillon.store.WorkQueue;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The loops that run tasks on one node, started and stopped together. */
 public final class Engine {
@@ -163,6 +165,7 @@ public final class Engine {
             dispatcher,
             store.agenda(),
             new SuspectGroups(config.concurrency(), config.poisonCrashes()));
+    suspects.countIn(store.queue(), lane -> view.get().isOurs(lane));
     this.startingSuspects = loop("suspects", suspects::startOnce, GATHERING);
     suspects.whenChanged(startingSuspects::wake);
     completer.whenWritten(suspects::ended);
@@ -325,6 +328,18 @@ public final class Engine {
   /** How many deliveries may run at once. */
   public int seats() {
     return sent.all() + outlets.stream().mapToInt(outlet -> outlet.seats().all()).sum();
+  }
+
+  /**
+   * The tasks that this node runs in small groups, because a node died while it ran them.
+   *
+   * @param oldest since when the first of those that wait could have started; null if none waits
+   */
+  public record Apart(int waiting, int running, @Nullable Instant oldest) {}
+
+  public Apart suspects() {
+    Suspects.Count count = suspects.count();
+    return new Apart(count.waiting(), count.running(), count.oldest());
   }
 
   public List<Broker> brokers() {

@@ -21,8 +21,12 @@ public sealed interface EngineEvent {
   /** Outcomes were written, or dropped because the lease had been lost ({@code fenced}). */
   record Ended(int written, int fenced) implements EngineEvent {}
 
-  /** Tasks were taken back from a silent owner. */
-  record Reaped(int tasks) implements EngineEvent {}
+  /**
+   * Tasks were taken back from a silent owner.
+   *
+   * @param suspects those of them that a node may have died of
+   */
+  record Reaped(int tasks, int suspects) implements EngineEvent {}
 
   record Expired(int tasks) implements EngineEvent {}
 

@@ -77,7 +77,7 @@ final class LostClaims {
     }
     if (found > 0) {
       log.info("found tasks={} claimed here that nobody ran", found);
-      events.accept(new EngineEvent.Reaped(found));
+      events.accept(new EngineEvent.Reaped(found, 0));
     }
     return INTERVAL;
   }

@@ -1,11 +1,17 @@
 package carillon.engine;
 
 import carillon.model.NodeLease;
+import carillon.model.Silence;
+import carillon.model.TaskId;
+import carillon.model.TaskState;
 import carillon.store.Claims;
 import carillon.store.Nodes;
 import carillon.store.StoreException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -54,9 +60,14 @@ final class Reaper {
     List<Claims.Silent> silent = claims.lapsed(MAX_CLAIMS);
     int reaped = 0;
     int failed = 0;
+    Map<String, Lost> lost = new TreeMap<>();
     for (Claims.Silent claim : silent) {
       try {
-        reaped += claims.reap(claim, verdict::of).states().size();
+        Lost some = reap(claim);
+        reaped += some.tasks();
+        if (claim.node() != null && some.isOfDeadNode()) {
+          lost.merge(claim.node(), some, Lost::plus);
+        }
       } catch (StoreException e) {
         if (e.isStaleTerm()) {
           throw e; // it is another's turn
@@ -67,12 +78,64 @@ final class Reaper {
     }
     if (reaped > 0) {
       log.info("took back tasks={} claims={}", reaped, silent.size());
-      events.accept(new EngineEvent.Reaped(reaped));
+      lost.forEach(Reaper::say);
+      int suspects = lost.values().stream().mapToInt(Lost::suspects).sum();
+      events.accept(new EngineEvent.Reaped(reaped, suspects));
     }
     if (passes++ % PASSES_PER_FORGETTING == 0) {
       nodes.forgetLapsed(NODE_SHOWN_FOR);
     }
     return silent.size() >= MAX_CLAIMS && failed == 0 ? Duration.ZERO : INTERVAL;
+  }
+
+  /**
+   * What was taken back.
+   *
+   * @param suspects those that are tried again in small groups
+   * @param poisoned those that are dead, because too many nodes died of them
+   */
+  private record Lost(int tasks, int suspects, int poisoned, boolean isOfDeadNode) {
+
+    Lost plus(Lost other) {
+      return new Lost(
+          tasks + other.tasks, suspects + other.suspects, poisoned + other.poisoned, true);
+    }
+  }
+
+  private Lost reap(Claims.Silent claim) {
+    Map<TaskId, Claims.Held> died = new HashMap<>();
+    Map<TaskId, TaskState> states =
+        claims
+            .reap(
+                claim,
+                (held, silence) -> {
+                  if (silence.holder() == Silence.Holder.DIED) {
+                    died.put(held.id(), held); // again, if the transaction is repeated
+                  }
+                  return verdict.of(held, silence);
+                })
+            .states();
+    int suspects = 0;
+    int poisoned = 0;
+    for (Map.Entry<TaskId, TaskState> each : states.entrySet()) {
+      Claims.Held held = died.get(each.getKey());
+      if (held != null && each.getValue() == TaskState.PENDING) {
+        suspects++;
+      } else if (held != null && each.getValue() == TaskState.DEAD && verdict.isPoisonNext(held)) {
+        poisoned++;
+        log.warn("task is dead as poison task={} type={}", held.id(), held.type());
+      }
+    }
+    return new Lost(states.size(), suspects, poisoned, !died.isEmpty());
+  }
+
+  private static void say(String node, Lost lost) {
+    log.info(
+        "recovered tasks from dead node node={} tasks={} suspects={} poisoned={}",
+        node,
+        lost.tasks(),
+        lost.suspects(),
+        lost.poisoned());
   }
 
   /**

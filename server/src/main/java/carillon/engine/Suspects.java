@@ -7,6 +7,7 @@ import carillon.model.TaskId;
 import carillon.store.Agenda;
 import carillon.store.Nodes;
 import carillon.store.StoreException;
+import carillon.store.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -17,7 +18,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs tasks that a node may have died of in small groups. A group is written down before it
@@ -31,6 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Suspects implements Claimer.Start {
 
+  private static final Logger log = LoggerFactory.getLogger(Suspects.class);
+
   /**
    * When the last one started has run for so long without harm, one more may start beyond the size
    * of the group: long tasks must not keep the others waiting until they end.
@@ -40,19 +46,27 @@ final class Suspects implements Claimer.Start {
   /** Only as a net: whoever adds or ends one wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
+  /** In each lane, behind which more are not counted. */
+  private static final int MAX_COUNTED = 2_000;
+
   private final Nodes nodes;
   private final Dispatcher dispatcher;
   private final Agenda agenda;
   private final SuspectGroups groups;
   private volatile Runnable whenChanged = () -> {};
+  private volatile @Nullable WorkQueue queue;
+  private volatile IntPredicate isOurs = _ -> true;
 
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
   private final Map<TaskId, Begun> running = new HashMap<>();
-  private final Map<Place, Instant> lanes = new HashMap<>(); // where more may be waiting
+  private final Map<Place, Instant> places = new HashMap<>(); // where more may be waiting
   private long trialEnd = System.nanoTime();
   private @Nullable String outdated; // the node whose marks name a task that has ended
   private boolean closed;
+  private int left; // that wait in the lanes, at the last look
+
+  private long countedAt = System.nanoTime() - TRIAL.toNanos(); // of the loop's thread only
 
   private record Suspect(ClaimedTask task, String node) {
 
@@ -64,11 +78,13 @@ final class Suspects implements Claimer.Start {
   /** One that runs: without its payload, because it may run for long. */
   private record Begun(int crashes, String node) {}
 
+  /** A lane of a slot. */
   private record Place(Slot slot, int lane) {}
 
   /**
-   * The suspects on this node.
+   * The suspects of this node.
    *
+   * @param waiting here, and in the lanes that it looks after
    * @param oldest since when the first of those that wait could have started; null if none waits
    */
   record Count(int waiting, int running, @Nullable Instant oldest) {}
@@ -107,7 +123,7 @@ final class Suspects implements Claimer.Start {
       tooLate = closed;
       if (!closed) {
         waiting.add(suspect);
-        lanes.merge(
+        places.merge(
             new Place(suspect.id().slot(), suspect.task().lane()),
             suspect.task().readyAt(),
             (known, readyAt) -> readyAt.isBefore(known) ? readyAt : known);
@@ -129,11 +145,22 @@ final class Suspects implements Claimer.Start {
             .map(suspect -> suspect.task().readyAt())
             .min(Comparator.naturalOrder())
             .orElse(null);
-    return new Count(waiting.size(), running.size(), oldest);
+    return new Count(waiting.size() + left, running.size(), oldest);
+  }
+
+  /**
+   * Counts also what waits in the lanes, for people.
+   *
+   * @param isOurs the lanes of this node, so that no other node counts the same tasks
+   */
+  void countIn(WorkQueue queue, IntPredicate isOurs) {
+    this.queue = queue;
+    this.isOurs = isOurs;
   }
 
   /** One pass: starts as many as may start. */
   Duration startOnce() {
+    countLeft();
     List<Suspect> group = next();
     if (group.isEmpty()) {
       forget();
@@ -206,15 +233,60 @@ final class Suspects implements Claimer.Start {
 
   /** A claim that found no room here has stepped over suspects; nothing else would wake it. */
   private void askForMore() {
-    Map<Place, Instant> places;
+    Map<Place, Instant> known;
     synchronized (this) {
       if (closed || 2 * waiting.size() > groups.maxWaiting()) {
         return;
       }
-      places = Map.copyOf(lanes);
-      lanes.clear(); // noted again by the next one that comes from there
+      known = Map.copyOf(places);
     }
-    places.forEach((place, from) -> agenda.found(place.slot(), place.lane(), from));
+    known.forEach((place, from) -> agenda.found(place.slot(), place.lane(), from));
+  }
+
+  /** Once a second while there may be some. */
+  private void countLeft() {
+    WorkQueue from = queue;
+    Map<Slot, List<Agenda.Entry>> bySlot = new HashMap<>();
+    synchronized (this) {
+      places.forEach(
+          (place, since) ->
+              bySlot
+                  .computeIfAbsent(place.slot(), _ -> new ArrayList<>())
+                  .add(new Agenda.Entry(place.slot(), place.lane(), since)));
+    }
+    if (from == null || bySlot.isEmpty() || System.nanoTime() - countedAt < TRIAL.toNanos()) {
+      return;
+    }
+    countedAt = System.nanoTime();
+    int counted = 0;
+    for (Map.Entry<Slot, List<Agenda.Entry>> each : bySlot.entrySet()) {
+      Map<Integer, Integer> counts = counts(from, each.getKey(), each.getValue());
+      for (Agenda.Entry entry : each.getValue()) {
+        int suspects = counts.getOrDefault(entry.lane(), 0);
+        counted += isOurs.test(entry.lane()) ? suspects : 0;
+        if (suspects == 0) {
+          forgetPlace(new Place(entry.slot(), entry.lane()), entry.from());
+        }
+      }
+    }
+    synchronized (this) {
+      left = counted;
+    }
+  }
+
+  /** A day may be dropped meanwhile: nobody's start must fail for a figure. */
+  private static Map<Integer, Integer> counts(
+      WorkQueue queue, Slot slot, List<Agenda.Entry> lanes) {
+    try {
+      return queue.suspects(slot, lanes, MAX_COUNTED);
+    } catch (StoreException e) {
+      log.debug("cannot count suspects slot={}", slot, e);
+      return Map.of();
+    }
+  }
+
+  private synchronized void forgetPlace(Place place, Instant since) {
+    places.remove(place, since); // unless another suspect has come from there meanwhile
   }
 
   /** Takes back the marks of those that have ended, when nobody's start does so anyway. */

@@ -32,10 +32,15 @@ record Verdict(InstantSource clock, int poisonCrashes) {
       Failure.of(
           FailureKind.CRASHED, "the node that ran this attempt died; how far it got is not known");
 
+  /** Whether it is dead if it is blamed for one more crash. */
+  boolean isPoisonNext(Claims.Held held) {
+    return held.crashes() + 1 >= poisonCrashes;
+  }
+
   /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
   Outcome of(Claims.Held held, Silence silence) {
     int crashes = held.crashes() + 1;
-    if (silence.blamed() && crashes >= poisonCrashes) {
+    if (silence.blamed() && isPoisonNext(held)) {
       return new Outcome.Dead(
           Failure.of(
               FailureKind.POISON, crashes + " nodes died while they ran it: it is not tried again"),

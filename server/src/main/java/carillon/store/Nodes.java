@@ -104,6 +104,8 @@ public final class Nodes {
               lag_ms = ?,
               claimed = ?,
               ended = ?,
+              suspects_waiting = ?,
+              suspects_running = ?,
               clock_offset_us = ?,
               address = ?,
               draining = draining OR ?
@@ -131,6 +133,8 @@ public final class Nodes {
                 vitals.lag(),
                 vitals.claimed(),
                 vitals.ended(),
+                vitals.suspects().waiting(),
+                vitals.suspects().running(),
                 TimeUnit.NANOSECONDS.toMicros(beat.clockOffset().toNanos()),
                 beat.address(),
                 beat.isDraining(),
@@ -221,7 +225,7 @@ public final class Nodes {
       SELECT id, label, roles, version, started_at, lease_until, address, clock_offset_us,
              -- Programs of schema 7 renew their lease only, and never say anything else.
              CASE WHEN clock_offset_us IS NOT NULL THEN renewed_at END AS renewed_at,
-             in_flight, seats, lag_ms, claimed, ended,
+             in_flight, seats, lag_ms, claimed, ended, suspects_waiting, suspects_running,
              CASE
                  WHEN lease_until > clock_timestamp() THEN CASE WHEN draining THEN 'DRAINING' ELSE 'ALIVE' END
                  WHEN ending IS NULL THEN 'SILENT'
@@ -261,7 +265,8 @@ public final class Nodes {
             row.getInt("seats"),
             Duration.ofMillis(row.getLong("lag_ms")),
             row.getLong("claimed"),
-            row.getLong("ended")),
+            row.getLong("ended"),
+            new Vitals.Suspects(row.getInt("suspects_waiting"), row.getInt("suspects_running"))),
         Sql.shorts(row.getArray("shards")));
   }
 

@@ -99,6 +99,40 @@ public final class WorkQueue {
       FROM head
       """;
 
+  private static final String SUSPECTS =
+      """
+      /* WorkQueue.suspects */
+      SELECT line.lane, count(t.crashes) AS suspects
+      FROM unnest(?::int[], ?::timestamptz[]) AS line (lane, from_at)
+      CROSS JOIN LATERAL (
+          SELECT t.crashes
+          FROM carillon.task_{slot} t
+          WHERE t.lane = line.lane
+            AND t.ready_at >= line.from_at
+            AND t.ready_at <= (SELECT clock_timestamp())
+          ORDER BY t.ready_at
+          LIMIT ? -- what else waits in the lane has no end
+      ) t
+      GROUP BY line.lane
+      """;
+
+  /**
+   * How many tasks that a node may have died of wait in these lanes of a slot, among the first so
+   * many of each.
+   */
+  public Map<Integer, Integer> suspects(Slot slot, List<Agenda.Entry> lanes, int limit) {
+    Map<Integer, Integer> counts = new HashMap<>();
+    db.ask(
+        tx ->
+            tx.query(
+                Sql.forSlot(SUSPECTS, slot),
+                row -> counts.put(row.getInt("lane"), row.getInt("suspects")),
+                Column.ints(lanes, Agenda.Entry::lane),
+                Column.instants(lanes, Agenda.Entry::from),
+                limit));
+    return counts;
+  }
+
   /** Sweeps unless somebody in this process did so within the interval. */
   public void sweepAfter(Duration interval, Instant openBy) {
     synchronized (this) {

@@ -1,7 +1,7 @@
 // What somebody should look at: found in what the API says, worst first.
 
 import { api, isFinal } from '../api.js';
-import { agoText, duration, firstLine, plural, seconds, span } from '../format.js';
+import { agoText, count, duration, firstLine, plural, seconds, span } from '../format.js';
 import { brokers } from '../broker-metrics.js';
 import { href } from '../router.js';
 import { outcomeOf } from './fires.js';
@@ -105,6 +105,17 @@ const fromCluster = (cluster) => {
       text: () => `bound to ${firstLine(bind, 60)}: keys and payloads travel in the clear`,
       href: link,
       mend: 'Put TLS in front of it',
+    });
+  }
+  const waiting = cluster.suspects?.waiting ?? 0;
+  const running = cluster.suspects?.running ?? 0;
+  if (waiting + running > 0) {
+    items.push({
+      tone: 'warn',
+      what: `A node died: ${plural(waiting + running, 'suspect')}`,
+      text: () => `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that kills nodes`,
+      href: link,
+      mend: 'Look at the cluster',
     });
   }
   if (!cluster.leader) {

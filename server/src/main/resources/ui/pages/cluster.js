@@ -19,6 +19,9 @@ const STATUS = {
 
 const isMember = (node) => node.status === 'ALIVE' || node.status === 'DRAINING';
 
+/** Tasks that a dead node ran and that have not ended since; also of a cluster. */
+const suspectsOf = (node) => (node.suspects?.waiting ?? 0) + (node.suspects?.running ?? 0);
+
 /** A share of the whole as a bar, with words for those who do not see it. */
 const bar = (value, most, label) =>
   html`<progress class="bar" value=${value} max=${Math.max(1, most)} aria-label=${label}></progress>`;
@@ -96,11 +99,13 @@ class ClusterPage extends Page {
     const inFlight = members.reduce((sum, node) => sum + node.inFlight, 0);
     const seats = members.reduce((sum, node) => sum + node.seats, 0);
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
+    const suspects = suspectsOf(cluster);
     return html`<dl class="tiles">
       ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} gone of late` : 'all alive')}
       ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'for a moment')}
       ${tile('In flight', count(inFlight), `of ${plural(seats, 'seat')}`)}
       ${tile('Lag', duration(cluster.lag), 'of the task that waits longest')}
+      ${suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`) : nothing}
       ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'keeps dead rows')}
       ${tile('Dead rows', compact(storage?.deadRows), 'not yet vacuumed')}
       ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}
@@ -115,6 +120,9 @@ class ClusterPage extends Page {
     }
     for (const node of cluster.nodes.filter((each) => each.status === 'SILENT')) {
       all.push(`Node ${visible(node.name)} went silent: it died or is cut off. Others take over what it had claimed.`);
+    }
+    if (suspectsOf(cluster) > 0) {
+      all.push(`${plural(suspectsOf(cluster), 'task')} ran on a node that died. They start again in small groups, so that a task that kills nodes is found without harm to the others.`);
     }
     for (const node of cluster.nodes.filter((each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK)) {
       all.push(`The clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are on time: the database's clock decides.`);
@@ -166,6 +174,9 @@ class ClusterPage extends Page {
         <div class="load">
           ${count(node.inFlight)} of ${count(node.seats)}
           ${bar(node.inFlight, node.seats, `${node.inFlight} of ${node.seats} seats taken`)}
+          ${isMember(node) && suspectsOf(node) > 0
+            ? html`<small>suspects: ${count(node.suspects.waiting)} waiting, ${count(node.suspects.running)} running</small>`
+            : nothing}
         </div>
       </td>
       <td class="num" data-label="Ended" title="${count(node.ended)} since it started">

@@ -80,14 +80,15 @@ const pending = (task, type) => {
   const paused = type?.paused
     ? html` <strong>Its type is paused, so it does not start.</strong> <a href=${href('types', task.type)}>Go to the type</a>.`
     : nothing;
+  const suspect = (task.waitingFor ?? []).filter((each) => each.reason === 'suspect').map((each) => html` ${visible(each.text)}`);
   if (ahead) {
     return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}
-      (${time(task.nextAttemptAt)}).${paused}`;
+      (${time(task.nextAttemptAt)}).${suspect}${paused}`;
   }
   const target = task.target ?? type?.target;
   const pulled = type && (!target || 'pull' in target);
   const who = pulled ? 'as soon as a worker asks for it' : 'as soon as there is room';
-  return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${paused}`;
+  return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${suspect}${paused}`;
 };
 
 const running = (task) => html`Runs: ${attempts(task)} began ${ago(task.startedAt)}${task.leasedBy

@@ -64,7 +64,7 @@ class ClusterApiTest {
     JsonNode cluster = cluster();
 
     assertThat(cluster.propertyNames())
-        .containsExactly("at", "leader", "nodes", "shards", "lag", "database");
+        .containsExactly("at", "leader", "nodes", "shards", "lag", "suspects", "database");
     assertThat(cluster.get("leader").isNull()).isTrue();
     assertThat(cluster.get("nodes")).isEmpty();
     assertThat(cluster.get("shards"))
@@ -78,7 +78,8 @@ class ClusterApiTest {
         "a-1",
         "10 s",
         "address = 'http://h:1', clock_offset_us = -2500, in_flight = 3, seats = 512,"
-            + " lag_ms = 1200, claimed = 5000000000, ended = 4999999997");
+            + " lag_ms = 1200, claimed = 5000000000, ended = 4999999997,"
+            + " suspects_waiting = 40, suspects_running = 23");
     api.world.sql("UPDATE carillon.shard SET node = 'a-1' WHERE id IN (3, 0)");
 
     JsonNode node = cluster().get("nodes").get(0);
@@ -90,7 +91,7 @@ class ClusterApiTest {
             {"id":"a-1","name":"n","roles":["api","engine"],"address":"http://h:1","version":"1.0",\
             "status":"ALIVE","startedAt":"2027-01-01T00:00:00.000Z","renewedAt":"2027-01-01T00:00:01.500Z",\
             "leaseUntil":"L","clockOffset":"-PT0.0025S","inFlight":3,"seats":512,"lag":"PT1.2S",\
-            "shards":[0,3],"claimed":5000000000,"ended":4999999997}\
+            "suspects":{"waiting":40,"running":23},"shards":[0,3],"claimed":5000000000,"ended":4999999997}\
             """);
   }
 
@@ -98,9 +99,9 @@ class ClusterApiTest {
   void members_come_first_and_the_lag_is_the_longest_of_theirs() {
     node("gone", "-1 s", "ending = 'LEFT', lag_ms = 9000");
     node("cut", "-1 s", "ending = 'CUT_OFF'");
-    node("silent", "-1 s", "lag_ms = 8000");
-    node("stopping", "10 s", "draining = true, lag_ms = 700");
-    node("working", "10 s", "lag_ms = 20");
+    node("silent", "-1 s", "lag_ms = 8000, suspects_waiting = 9");
+    node("stopping", "10 s", "draining = true, lag_ms = 700, suspects_running = 2");
+    node("working", "10 s", "lag_ms = 20, suspects_waiting = 5, suspects_running = 1");
 
     JsonNode cluster = cluster();
 
@@ -112,6 +113,7 @@ class ClusterApiTest {
             "\"gone\"=\"LEFT\"",
             "\"silent\"=\"SILENT\"");
     assertThat(cluster.get("lag").asString()).isEqualTo("PT0.7S");
+    assertThat(cluster.get("suspects")).hasToString("{\"waiting\":5,\"running\":3}");
   }
 
   @Test

@@ -7,6 +7,7 @@ import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Outcome;
 import carillon.model.TraceParent;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -129,6 +130,39 @@ class StoryApiTest {
     assertThat(task.get("transitions").get(2).get("reason").asString()).isEqualTo("STATUS");
     assertThat(task.get("transitions").get(2).get("cause").asString()).isEqualTo("target_failed");
     assertThat(api.get("/v1/tasks/" + id).send().body()).doesNotContain("\u001b");
+  }
+
+  @Test
+  void a_task_that_waits_again_is_leased_by_nobody() {
+    String id = api.task("{\"type\": \"again\", \"target\": {\"discard\": {}}}");
+    var claimed = api.world.claimOne("node");
+    assertThat(api.get("/v1/tasks/" + id).send().json().get("leasedBy").asString())
+        .isEqualTo("node");
+    var failure = Failure.of(FailureKind.STATUS, "the target answered 503");
+    var later = new Outcome.RetryAt(Instant.now().plusSeconds(3_600), failure);
+    api.world.endings.finish(List.of(new Attempted(claimed, later)), Set.of(), "node");
+
+    JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
+
+    assertThat(task.get("leasedBy").isNull()).isTrue();
+    assertThat(task.get("attempts").get(0).get("by").asString()).isEqualTo("node");
+    assertThat(task.has("waitingFor")).isFalse();
+    JsonNode listed = api.get("/v1/tasks?type=again").send().expect(200).json();
+    assertThat(listed.get("items").get(0).get("leasedBy").isNull()).isTrue();
+  }
+
+  @Test
+  void a_suspect_says_why_it_waits() {
+    String id = api.task("{\"type\": \"suspected\", \"delay\": \"1h\"}");
+    api.world.sql("UPDATE carillon.task SET crashes = 2 WHERE id = '" + id + "'");
+
+    JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
+
+    JsonNode why = task.get("waitingFor").get(0);
+    assertThat(task.get("waitingFor").size()).isEqualTo(1);
+    assertThat(why.get("reason").asString()).isEqualTo("suspect");
+    assertThat(why.get("since")).isEqualTo(task.get("nextAttemptAt"));
+    assertThat(why.get("text").asString()).startsWith("2 nodes died while running this task.");
   }
 
   static List<String> otherRequests() {

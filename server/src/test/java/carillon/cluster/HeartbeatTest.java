@@ -70,7 +70,8 @@ class HeartbeatTest {
 
   @Test
   void a_node_says_how_it_is() {
-    heartbeat.report(() -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97));
+    heartbeat.report(
+        () -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2)));
     heartbeat.answersAt("http://localhost:8080");
     heartbeat.beatOnce();
 
@@ -79,7 +80,8 @@ class HeartbeatTest {
     assertThat(shown.label()).isEqualTo("n");
     assertThat(shown.roles()).containsExactly("engine");
     assertThat(shown.status()).isEqualTo(Nodes.Status.ALIVE);
-    assertThat(shown.vitals()).isEqualTo(new Vitals(3, 8, Duration.ofMillis(250), 100, 97));
+    assertThat(shown.vitals())
+        .isEqualTo(new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2)));
     assertThat(shown.address()).isEqualTo("http://localhost:8080");
     assertThat(shown.clockOffset()).isBetween(Duration.ofSeconds(-2), Duration.ofSeconds(2));
     assertThat(shown.times().renewedAt()).isAfterOrEqualTo(shown.times().startedAt());
@@ -111,7 +113,7 @@ class HeartbeatTest {
 
   @Test
   void a_node_that_cannot_count_its_work_says_what_it_said_last_and_lives() {
-    Vitals vitals = new Vitals(3, 8, Duration.ofMillis(250), 100, 97);
+    Vitals vitals = new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2));
     heartbeat.report(() -> vitals);
     heartbeat.beatOnce();
     world.sql("UPDATE carillon.node SET renewed_at = '2020-01-01', in_flight = 0");

@@ -566,6 +566,69 @@ class NodeDeathTest {
   }
 
   @Test
+  void suspects_are_counted_where_they_wait_and_while_they_run() {
+    int room = GROUPS.maxWaiting();
+    List<TaskId> ids = tasks(room + 7);
+    ids.forEach(id -> suspect(id, 1));
+    tasks(5);
+    engineer.suspects.countIn(world.queue, _ -> true);
+    engineer.deliverer.hang();
+    await()
+        .until(
+            () -> {
+              world.queue.sweep(world.clock.instant());
+              engineer.claimer.claimOnce();
+              return engineer.seats.taken() == room + 5;
+            });
+
+    engineer.suspects.startOnce();
+
+    int running = GROUPS.size(1);
+    assertThat(engineer.suspects.count())
+        .extracting(Suspects.Count::waiting, Suspects.Count::running)
+        .containsExactly(ids.size() - running, running);
+    assertThat(engineer.suspects.count().oldest()).isBeforeOrEqualTo(world.clock.instant());
+  }
+
+  @Test
+  void room_for_suspects_is_filled_without_waiting_for_a_sweep() {
+    List<TaskId> ids = tasks(GROUPS.maxWaiting() + 7);
+    ids.forEach(id -> suspect(id, 1));
+    world.queue.sweep(world.clock.instant());
+
+    await()
+        .until(
+            () -> {
+              engineer.claimer.claimOnce();
+              engineer.suspects.startOnce();
+              engineer.completer.flushOnce();
+              return ids.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
+            });
+  }
+
+  @Test
+  void the_reaper_says_how_many_suspects_and_poisons_a_dead_node_leaves() {
+    List<TaskId> ids = tasks(3);
+    suspect(ids.getFirst(), POISON_CRASHES - 1);
+    claimed("dead", 3);
+    world.nodes.mark("dead", List.of(ids.getFirst()));
+    dies("dead");
+    List<EngineEvent> events = new ArrayList<>();
+    var reaper =
+        new Reaper(
+            world.claims,
+            world.nodes,
+            () -> NodeLease.renewed("ours", System.nanoTime(), Duration.ofMinutes(1)),
+            new Verdict(world.clock, POISON_CRASHES),
+            events::add);
+
+    reaper.reapOnce();
+
+    assertThat(events).containsExactly(new EngineEvent.Reaped(3, 2));
+    assertThat(world.endings.count(FailureKind.POISON)).isEqualTo(1);
+  }
+
+  @Test
   void suspects_that_wait_when_the_node_stops_go_back_without_cost() {
     List<TaskId> ids = tasks(2);
     ids.forEach(id -> suspect(id, 2));

@@ -53,7 +53,9 @@ public record Mutant(
     /** The leader is stopped for longer than its lease, and goes on. */
     LEADER_PAUSE(2),
     /** A host name changes its address all the time. */
-    NAMES(1);
+    NAMES(1),
+    /** A task kills whichever node runs it, among others that do no harm. */
+    POISON(1);
 
     private final int nodes;
 

@@ -200,7 +200,29 @@ public final class Mutants {
                       1)),
               List.of(),
               Scenario.NAMES,
-              Rule.R22));
+              Rule.R22),
+          new Mutant(
+              "M17",
+              "suspects start without being written down",
+              List.of(text("Nodes", "SET suspects = ?", "SET suspects = (?::uuid[])[1:0]", 1)),
+              List.of(),
+              Scenario.POISON,
+              Rule.R23,
+              "nodes died of it"),
+          new Mutant(
+              "M18",
+              "suspects share their last chance",
+              List.of(
+                  new Edit.Call(
+                      "carillon.engine.Suspects",
+                      "next",
+                      "carillon.engine.SuspectGroups.size",
+                      Crowd.class,
+                      2)),
+              List.of(),
+              Scenario.POISON,
+              Rule.R23,
+              "no node died of it"));
 
   private static Edit text(String className, String from, String to, int times) {
     return new Edit.Text(STORE + className, from, to, times);

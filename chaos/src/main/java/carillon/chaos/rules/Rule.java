@@ -34,7 +34,8 @@ public enum Rule {
   R19("liveness: no progress where there should be, or no end", Liveness::liveness),
   R20("resources: more than before", Timing::resources),
   R21("hygiene: payloads or stack traces where they do not belong", Isolation::hygiene),
-  R22("egress: an address that is not allowed was dialled", Isolation::egress);
+  R22("egress: an address that is not allowed was dialled", Isolation::egress),
+  R23("poison: outlives its crashes, or another task dies of it", Poisons::poison);
 
   private final String title;
 
@@ -81,6 +82,7 @@ public enum Rule {
       case R20 -> history.events().stream().anyMatch(e -> e.is("resources") && isAtEnd(e));
       case R21 -> !history.logs().isEmpty();
       case R22 -> has(history, "dial");
+      case R23 -> has(history, "poison-kill");
     };
   }
 

@@ -154,4 +154,49 @@ class SeeingTest {
 
     assertThat(broken(Rule.R22)).hasSize(1);
   }
+
+  private String deadOfPoison(int n) {
+    String id = story.submit(n, "http");
+    story.claim(id);
+    story.end(id, "DEAD");
+    story.alter(Table.TASK, row -> row.need("id").equals(id), "failure", "POISON");
+    return id;
+  }
+
+  private void kills(String task, int times) {
+    for (int i = 0; i < times; i++) {
+      story.event("poison-kill", Fields.of("task", task).and("node", "node-1"));
+    }
+  }
+
+  @Test
+  void a_poison_that_is_dead_after_three_nodes_is_as_it_should_be() {
+    kills(deadOfPoison(99), 3);
+
+    assertThat(broken(Rule.R23)).isEmpty();
+  }
+
+  @Test
+  void a_poison_that_kills_a_fourth_node_is_seen() {
+    String id = deadOfPoison(99);
+    kills(id, 4);
+
+    assertThat(broken(Rule.R23)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void a_poison_that_does_not_die_of_it_is_seen() {
+    String id = story.completed(99);
+    kills(id, 3);
+
+    assertThat(broken(Rule.R23)).extracting(Violation::task).containsExactly(id);
+  }
+
+  @Test
+  void an_innocent_task_that_dies_with_a_poison_is_seen() {
+    String innocent = deadOfPoison(98);
+    kills(deadOfPoison(99), 3);
+
+    assertThat(broken(Rule.R23)).extracting(Violation::task).containsExactly(innocent);
+  }
 }

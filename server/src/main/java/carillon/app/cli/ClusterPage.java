@@ -70,12 +70,23 @@ final class ClusterPage {
   private String tasks() {
     List<JsonNode> members = nodes(ClusterPage::isMember);
     return "%s claimed/s, %s ended/s, %s of %s in flight, lag %s"
-        .formatted(
-            total(members, rates::claimed),
-            total(members, rates::ended),
-            sum(members, "inFlight"),
-            sum(members, "seats"),
-            took(cluster, "lag"));
+            .formatted(
+                total(members, rates::claimed),
+                total(members, rates::ended),
+                sum(members, "inFlight"),
+                sum(members, "seats"),
+                took(cluster, "lag"))
+        + suspects(cluster);
+  }
+
+  /** Nothing while there are none. */
+  private static String suspects(JsonNode of) {
+    int waiting = of.path("suspects").path("waiting").asInt(0);
+    int running = of.path("suspects").path("running").asInt(0);
+    return waiting + running == 0
+        ? ""
+        : ", suspects %s waiting and %s running"
+            .formatted(Amounts.number(waiting), Amounts.number(running));
   }
 
   private Line shards() {

@@ -37,6 +37,14 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
                 + " due, oldest "
                 + Amounts.seconds(now.sum("carillon_backlog_oldest_seconds"))));
     lines.add(row("in flight", count("carillon_in_flight") + " of " + count("carillon_seats")));
+    if (now.sum("carillon_suspects") > 0) {
+      lines.add(
+          row(
+              "suspects",
+              "%s waiting  %s running"
+                  .formatted(
+                      Amounts.number(suspects("waiting")), Amounts.number(suspects("running")))));
+    }
     lines.add(row("fenced", count("carillon_completer_fenced_total")));
     lines.add(
         row(
@@ -94,6 +102,10 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
                     .append(' ')
                     .append(Amounts.number(perSecond(then.getOrDefault(value, 0.0), current))));
     return rates.toString();
+  }
+
+  private double suspects(String state) {
+    return now.sumBy("carillon_suspects", "state").getOrDefault(state, 0.0);
   }
 
   private String count(String name) {

@@ -65,6 +65,16 @@ class TopViewTest {
   }
 
   @Test
+  void suspects_are_shown_while_there_are_some() {
+    String suspects =
+        NOW
+            + "carillon_suspects{state=\"waiting\"} 466\n"
+            + "carillon_suspects{state=\"running\"} 23\n";
+
+    assertThat(view(BEFORE, suspects).lines()).contains("suspects   466 waiting  23 running");
+  }
+
+  @Test
   void a_number_that_is_none_does_not_spoil_the_rest() {
     assertThat(view(BEFORE, NOW).lines()).contains("delivered  501/s  accepted 500  failed 0.5");
   }

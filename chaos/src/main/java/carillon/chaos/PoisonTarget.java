@@ -1,0 +1,121 @@
+package carillon.chaos;
+
+import carillon.chaos.history.Fields;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * Kills the node that calls it for some tasks, and answers well for others. Before the first kill
+ * nothing is answered, so that everything is in flight then.
+ */
+final class PoisonTarget implements AutoCloseable {
+
+  /** A program that never finds the poison must come to an end as well. */
+  static final int MAX_KILLS = 5;
+
+  private static final String POISON = "/poison";
+  private static final long TASK_MILLIS = 50;
+  private static final byte[] ANSWER =
+      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+          .getBytes(StandardCharsets.US_ASCII);
+
+  private final Cluster cluster;
+  private final Node node;
+  private final ServerSocket server;
+  private final Set<String> seen = ConcurrentHashMap.newKeySet();
+  private final CountDownLatch firstKill = new CountDownLatch(1);
+  private int kills; // guarded by this
+
+  private PoisonTarget(Cluster cluster) throws IOException {
+    this.cluster = cluster;
+    this.node = cluster.nodes().getFirst();
+    this.server = new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1"));
+    Watched.start(cluster.recorder(), "poison-target", this::accept);
+  }
+
+  static PoisonTarget start(Cluster cluster) throws IOException {
+    return new PoisonTarget(cluster);
+  }
+
+  /** The fields of a task that kills, or does not. */
+  String fields(boolean isPoison) {
+    return ", \"target\": {\"http\": {\"url\": \"http://127.0.0.1:%d%s\"}}, \"retry\": %s"
+        .formatted(
+            server.getLocalPort(), isPoison ? POISON : "/innocent", Load.retry(Load.MAX_ATTEMPTS));
+  }
+
+  /** How many tasks it has been called for. */
+  int seen() {
+    return seen.size();
+  }
+
+  synchronized int kills() {
+    return kills;
+  }
+
+  /** What is in flight counts a crash, the poison among it. */
+  void killFirst(String poison) throws IOException, InterruptedException {
+    kill(poison, node.lives());
+    firstKill.countDown();
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        Socket socket = server.accept();
+        Watched.start(cluster.recorder(), "poison-connection", () -> serve(socket));
+      }
+    } catch (IOException _) {
+      // closed
+    }
+  }
+
+  private void serve(Socket socket) {
+    try (socket) {
+      Request request = Request.read(socket.getInputStream());
+      if (request == null) {
+        return;
+      }
+      int life = node.lives();
+      String task = request.header("carillon-task-id");
+      seen.add(task);
+      boolean isLater = firstKill.getCount() == 0;
+      firstKill.await();
+      if (isLater && request.path().equals(POISON)) {
+        kill(task, life);
+      }
+      Thread.sleep(TASK_MILLIS);
+      socket.getOutputStream().write(ANSWER);
+    } catch (IOException _) {
+      // the other side is done, or dead
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private synchronized void kill(String task, int life) throws IOException, InterruptedException {
+    if (node.lives() != life || kills == MAX_KILLS) {
+      return;
+    }
+    Fields fault =
+        Fields.of("fault", "kill9").and("id", "poison-" + kills).and("node", node.label());
+    cluster.recorder().event("fault-start", fault);
+    cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
+    kills++;
+    node.kill9();
+    node.start();
+    cluster.awaitReady(node);
+    cluster.recorder().event("fault-end", fault);
+  }
+
+  @Override
+  public void close() throws IOException {
+    server.close();
+  }
+}

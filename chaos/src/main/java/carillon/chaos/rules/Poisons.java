@@ -1,0 +1,49 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import carillon.chaos.history.Row;
+import carillon.chaos.history.Table;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A task that kills its nodes is dead after so many of them, and no other task dies of it. */
+final class Poisons {
+
+  /** The server's default. */
+  private static final int CRASHES = 3;
+
+  private Poisons() {}
+
+  static List<Violation> poison(Facts facts) {
+    Map<String, Integer> kills = new LinkedHashMap<>();
+    for (Event event : facts.history().events()) {
+      if (event.is("poison-kill")) {
+        kills.merge(event.need("task"), 1, Integer::sum);
+      }
+    }
+    if (kills.isEmpty()) {
+      return List.of(); // nodes that are killed from outside may look like it
+    }
+    List<Violation> found = new ArrayList<>();
+    kills.forEach(
+        (task, count) -> {
+          if (count > CRASHES) {
+            found.add(Violation.of(Rule.R23, task, "%d nodes died of it", count));
+          }
+        });
+    for (Row task : facts.history().rows(Table.TASK)) {
+      boolean isPoison = "DEAD".equals(task.text("state")) && "POISON".equals(task.text("failure"));
+      String id = task.need("id");
+      if (isPoison && !kills.containsKey(id)) {
+        found.add(Violation.of(Rule.R23, id, "dead as poison, and no node died of it"));
+      } else if (!isPoison && kills.getOrDefault(id, 0) >= CRASHES) {
+        found.add(
+            Violation.of(
+                Rule.R23, id, "%s after %d nodes died of it", task.need("state"), kills.get(id)));
+      }
+    }
+    return found;
+  }
+}
