@@ -49,8 +49,8 @@ final class ClusterWiring {
     Db leaderDb = db.onlyWhile(election::term);
     this.planner = new ShardPlanner(new ShardRows(leaderDb), election::term);
     this.beating = new Loop("heartbeat", heartbeat::beatOnce, whenFailed);
-    this.electing = new Loop("election", election::electOnce, whenFailed);
-    this.planning = new Loop("shard-planner", planner::planOnce, whenFailed);
+    this.electing = Loop.of("election", election::electOnce, whenFailed);
+    this.planning = Loop.of("shard-planner", planner::planOnce, whenFailed);
     // It is the heartbeat that looks who leads, for all nodes at the price of none.
     election.contendWhile(() -> heartbeat.view().leader() == null);
     heartbeat.whenChanged(electing::wake);

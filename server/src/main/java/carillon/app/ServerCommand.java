@@ -62,7 +62,7 @@ final class ServerCommand implements Callable<Integer> {
       sayWhatIsOpen(config, running.url().getPort(), log);
       log.info("started with {}", config);
       started.complete(running);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // or the hook would wait for a start that is over
       log.debug("the start failed", e);
       started.completeExceptionally(e);
       throw e;

@@ -23,7 +23,7 @@ final class Shutdown {
     while (!parts.isEmpty()) {
       try {
         parts.pop().close();
-      } catch (Exception e) {
+      } catch (Exception | Error e) {
         log.warn("a part did not stop in order error={}", e.toString());
         log.debug("a part did not stop in order", e);
       }

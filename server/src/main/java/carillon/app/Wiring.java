@@ -8,6 +8,7 @@ import carillon.app.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.HttpDeliverer;
 import carillon.delivery.Publisher;
+import carillon.delivery.kafka.KafkaCluster;
 import carillon.delivery.kafka.KafkaPublisher;
 import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.delivery.rabbitmq.RabbitPublisher;
@@ -121,7 +122,7 @@ final class Wiring {
     Shutdown shutdown = new Shutdown();
     try {
       return start(config, shutdown);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       shutdown.run();
       throw e;
     }
@@ -305,9 +306,9 @@ final class Wiring {
             health(heartbeat, () -> engine.flatMap(Engine::stuck).or(standstill)),
             metrics.registry(),
             clock);
+    shutdown.add(api); // at once: if a later step fails, its port must not stay open
     heartbeat.begin();
     hints.listen(cluster, upkeep);
-    shutdown.add(api);
     ownPorts.add(api.port());
     api.metricsPort().ifPresent(ownPorts::add);
     URI url = URI.create("http://" + host(config.http().bind()) + ":" + api.port());
@@ -329,8 +330,7 @@ final class Wiring {
       Shutdown shutdown) {
     var deliverer = new HttpDeliverer(targetRules, store.clock(), Main.version());
     shutdown.add(deliverer);
-    List<Publisher> publishers = publishers(config, store.clock());
-    publishers.forEach(shutdown::add); // if the engine never starts; closed twice is closed
+    List<Publisher> publishers = publishers(config, store.clock(), shutdown);
     Engine engine =
         Engine.start(
             store,
@@ -369,15 +369,19 @@ final class Wiring {
     return names;
   }
 
-  /** One for each of them; none waits for its broker to answer. */
-  private static List<Publisher> publishers(Config config, InstantSource clock) {
+  /**
+   * One for each of them; none waits for its broker to answer. The shutdown closes each, in case
+   * that the next one or the engine cannot start; closed twice is closed.
+   */
+  private static List<Publisher> publishers(Config config, InstantSource clock, Shutdown shutdown) {
     List<Publisher> publishers = new ArrayList<>();
-    config
-        .brokers()
-        .kafka()
-        .forEach(cluster -> publishers.add(KafkaPublisher.start(cluster, clock)));
+    for (KafkaCluster cluster : config.brokers().kafka()) {
+      publishers.add(KafkaPublisher.start(cluster, clock));
+      shutdown.add(publishers.getLast());
+    }
     for (RabbitCluster cluster : config.brokers().rabbitmq()) {
       publishers.add(RabbitPublisher.start(cluster, clock));
+      shutdown.add(publishers.getLast());
     }
     return publishers;
   }
@@ -512,11 +516,15 @@ final class Wiring {
     return duration.toNanos() / 1e9;
   }
 
-  /** What people can type into a browser: a wildcard address is not that. */
-  private static String host(String bind) {
-    return switch (bind) {
+  /**
+   * What people can type into a browser: a wildcard address is not that. The zone of an address,
+   * such as {@code fe80::1%eth0}, is escaped in a URL.
+   */
+  static String host(String bind) {
+    String address = bind.replace("%", "%25");
+    return switch (address) {
       case "0.0.0.0", "::", "[::]" -> "localhost";
-      default -> bind.contains(":") && !bind.startsWith("[") ? "[" + bind + "]" : bind;
+      default -> address.contains(":") && !address.startsWith("[") ? "[" + address + "]" : address;
     };
   }
 }

@@ -1,6 +1,7 @@
 package carillon.cluster;
 
 import carillon.model.NodeLease;
+import carillon.model.Pass;
 import carillon.model.Term;
 import carillon.store.Leadership;
 import carillon.store.StoreException;
@@ -92,7 +93,7 @@ public final class Election {
   }
 
   /** One pass. */
-  public Duration electOnce() {
+  public Pass electOnce() {
     NodeLease member = node.get();
     boolean isMember = member.isTrusted(nanoTime.getAsLong());
     Held known = held;
@@ -103,15 +104,16 @@ public final class Election {
       }
       resign();
     } else if (known == null) {
-      if (isMember && isVacant.getAsBoolean()) {
-        take(member.node());
+      if (!isMember || !isVacant.getAsBoolean()) {
+        return Pass.skipped(interval());
       }
+      take(member.node());
     } else if (isMember && known.term().node().equals(member.node())) {
       renew(known.term());
     } else {
       resign(); // whoever is taken for dead as a node should not lead
     }
-    return interval();
+    return new Pass(interval(), reason.isEmpty());
   }
 
   private void take(String name) {

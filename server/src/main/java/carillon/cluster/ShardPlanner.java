@@ -1,5 +1,6 @@
 package carillon.cluster;
 
+import carillon.model.Pass;
 import carillon.model.ShardPlan;
 import carillon.model.Shards;
 import carillon.model.Term;
@@ -47,19 +48,20 @@ public final class ShardPlanner {
   }
 
   /** One pass. */
-  public Duration planOnce() {
-    if (term.get().isPresent()) {
-      try {
-        moved(
-            rows.assign(shared -> ShardPlan.assign(shared.owners(), shared.nodes(), Shards.COUNT)));
-      } catch (StoreException e) {
-        if (!e.isStaleTerm()) {
-          throw e;
-        }
-        log.info("shards not written: {}", e.getMessage());
-      }
+  public Pass planOnce() {
+    if (term.get().isEmpty()) {
+      return Pass.skipped(INTERVAL);
     }
-    return INTERVAL;
+    try {
+      moved(rows.assign(shared -> ShardPlan.assign(shared.owners(), shared.nodes(), Shards.COUNT)));
+      return Pass.done(INTERVAL);
+    } catch (StoreException e) {
+      if (!e.isStaleTerm()) {
+        throw e;
+      }
+      log.info("shards not written: {}", e.getMessage());
+      return Pass.skipped(INTERVAL);
+    }
   }
 
   private void moved(List<ShardRows.Move> moved) {

@@ -2,6 +2,7 @@ package carillon.engine;
 
 import carillon.model.ClusterView;
 import carillon.model.Hint;
+import carillon.model.Pass;
 import carillon.model.Slot;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
@@ -76,7 +77,7 @@ public final class Announcer implements Agenda.Others {
 
   /** The loop that sends what is to be told. */
   public Loop loop(Consumer<String> whenFailed) {
-    Loop loop = new Loop("announcer", this::announceOnce, GATHERING, whenFailed);
+    Loop loop = Loop.of("announcer", this::announceOnce, GATHERING, whenFailed);
     whenAdded = loop::wake;
     return loop;
   }
@@ -130,9 +131,10 @@ public final class Announcer implements Agenda.Others {
   }
 
   /** One pass. What cannot be sent is forgotten: by the next time they will have found it. */
-  public Duration announceOnce() {
-    take().forEach(send);
-    return IDLE;
+  public Pass announceOnce() {
+    List<Hint> hints = take();
+    hints.forEach(send);
+    return new Pass(IDLE, !hints.isEmpty());
   }
 
   /** What is due first comes first. */

@@ -3,6 +3,7 @@ package carillon.engine;
 import carillon.model.ClaimedTask;
 import carillon.model.Lane;
 import carillon.model.NodeLease;
+import carillon.model.Pass;
 import carillon.model.Quotas;
 import carillon.model.Slot;
 import carillon.store.Agenda;
@@ -178,7 +179,17 @@ final class Claimer {
 
   /** The time in which a pass looks for what is due, and nobody else does. */
   private final class Turn {
-    private boolean isOver; // of the pass's thread only
+    private boolean isOver; // these two of the pass's thread only
+    private boolean hasAsked;
+
+    /** Whether the database was asked for tasks, and answered. */
+    boolean hasAsked() {
+      return hasAsked;
+    }
+
+    void asked() {
+      hasAsked = true;
+    }
 
     boolean isOver() {
       return isOver;
@@ -192,20 +203,21 @@ final class Claimer {
     }
   }
 
-  /** One pass. Returns how long nothing is known to be due. */
-  Duration claimOnce() {
+  /** One pass; its delay is how long nothing is known to be due. */
+  Pass claimOnce() {
     if (!looking.tryAcquire()) {
-      return Loop.NOT_MINE; // the other loop looks, and wakes us if it hands over
+      return Pass.skipped(IDLE); // the other loop looks, and wakes us if it hands over
     }
     Turn turn = new Turn();
     try {
-      return claimOnce(turn);
+      Duration wait = claim(turn);
+      return new Pass(wait, turn.hasAsked());
     } finally {
       turn.end();
     }
   }
 
-  private Duration claimOnce(Turn turn) {
+  private Duration claim(Turn turn) {
     NodeLease lease = node.get();
     if (room() == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
       // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
@@ -252,6 +264,7 @@ final class Claimer {
       }
       try {
         gotSome |= claim(part.getKey(), part.getValue(), lease, isLast ? turn : null);
+        turn.asked();
       } catch (RuntimeException | Error e) {
         failure = e; // one slot that cannot be claimed from must not stop the others
         failed.put(part.getKey(), part.getValue());

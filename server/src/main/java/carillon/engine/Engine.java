@@ -180,7 +180,7 @@ public final class Engine {
             new Verdict(store.clock(), config.poisonCrashes()),
             events);
     lost.lookWhile(() -> completer.hasClaimedWithin(CLAIMS_SHOW));
-    this.findingLost = loop("lost-claims", lost::findOnce, Duration.ZERO);
+    this.findingLost = Loop.of("lost-claims", lost::findOnce, this::failed);
     completer.whenAdded(completing::wake);
     completer.whenMoved(completing::progress);
 
@@ -281,9 +281,9 @@ public final class Engine {
             completer,
             events);
     List<Loop> loops = new ArrayList<>();
-    loops.add(loop(name, claimer::claimOnce, Duration.ZERO));
+    loops.add(Loop.of(name, claimer::claimOnce, this::failed));
     if (isInTurns) {
-      loops.add(loop(name + "-b", claimer::claimOnce, Duration.ZERO));
+      loops.add(Loop.of(name + "-b", claimer::claimOnce, this::failed));
     }
     claimer.whenMoved(() -> loops.forEach(Loop::progress));
     claimer.whenHandedOver(() -> loops.forEach(Loop::offerTurn));
@@ -293,7 +293,11 @@ public final class Engine {
   }
 
   private Loop loop(String name, Supplier<Duration> pass, Duration rest) {
-    return new Loop(name, pass, rest, failed -> events.accept(new EngineEvent.PassFailed(failed)));
+    return new Loop(name, pass, rest, this::failed);
+  }
+
+  private void failed(String loop) {
+    events.accept(new EngineEvent.PassFailed(loop));
   }
 
   private void wakeClaimers() {

@@ -1,5 +1,6 @@
 package carillon.engine;
 
+import carillon.model.Pass;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
@@ -14,23 +15,20 @@ public final class Loop implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Loop.class);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+  private static final Duration WARNED_AGAIN = Duration.ofMinutes(1);
   private static final long BETWEEN_PASSES = Long.MIN_VALUE;
 
-  /**
-   * What a pass says that left the work to another loop, which wakes it. That says nothing of
-   * whether the work can be done, and there is no other pass that asks for just this.
-   */
-  static final Duration NOT_MINE = Duration.ofSeconds(1).plusNanos(1);
-
   private final String name;
-  private final Supplier<Duration> pass;
+  private final Supplier<Pass> pass;
   private final Consumer<String> whenFailed;
   private final Duration rest;
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
   private volatile long movedAt = BETWEEN_PASSES;
-  private int failures; // in a row; of this thread only
+  private int failures; // in a row; these three of this thread only
+  private boolean hasSkipped; // since the last failure
+  private long warnedAt;
   private volatile boolean isFailing; // the same, for others to see
 
   /**
@@ -42,11 +40,24 @@ public final class Loop implements AutoCloseable {
     this(name, pass, Duration.ZERO, whenFailed);
   }
 
+  Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> whenFailed) {
+    this(rest, name, () -> Pass.done(pass.get()), whenFailed);
+  }
+
+  /** A loop whose pass may have nothing to do, and says so. */
+  public static Loop of(String name, Supplier<Pass> pass, Consumer<String> whenFailed) {
+    return of(name, pass, Duration.ZERO, whenFailed);
+  }
+
+  static Loop of(String name, Supplier<Pass> pass, Duration rest, Consumer<String> whenFailed) {
+    return new Loop(rest, name, pass, whenFailed);
+  }
+
   /**
    * @param rest at least so long after each pass, whoever wakes it: what gathers meanwhile is the
    *     next pass's. Part of the wait that the pass asks for.
    */
-  Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> whenFailed) {
+  private Loop(Duration rest, String name, Supplier<Pass> pass, Consumer<String> whenFailed) {
     this.rest = rest;
     this.name = name;
     this.pass = pass;
@@ -93,13 +104,14 @@ public final class Loop implements AutoCloseable {
   private Duration passOnce() {
     movedAt = System.nanoTime();
     try {
-      Duration wait = pass.get();
-      if (failures > 0 && !wait.equals(NOT_MINE)) {
+      Pass done = pass.get();
+      if (failures > 0 && done.isProof()) {
         log.info("pass works again loop={} failures={}", name, failures);
         failures = 0;
         isFailing = false;
       }
-      return wait;
+      hasSkipped |= !done.isProof();
+      return done.delay();
     } catch (RuntimeException | Error e) { // a thread that ended would leave the node half dead
       if (closed) {
         return Duration.ZERO;
@@ -107,15 +119,22 @@ public final class Loop implements AutoCloseable {
       whenFailed.accept(name);
       failures++;
       isFailing = true;
-      if (failures == 1) { // said once until it works again: the metric counts the rest
+      if (failures == 1 || isNewTrouble()) { // the metric counts the rest
+        warnedAt = System.nanoTime();
         log.warn("pass failed loop={} error={}", name, e.toString());
       }
+      hasSkipped = false;
       log.debug("pass failed loop={}", name, e);
       // Spread, so that nodes that lost the same database do not all come back at once.
       return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));
     } finally {
       movedAt = BETWEEN_PASSES;
     }
+  }
+
+  /** A loop that had nothing to do for long may fail for another reason than before. */
+  private boolean isNewTrouble() {
+    return hasSkipped && System.nanoTime() - warnedAt > WARNED_AGAIN.toNanos();
   }
 
   String name() {

@@ -1,8 +1,8 @@
 package carillon.engine;
 
 import carillon.model.NodeLease;
+import carillon.model.Pass;
 import carillon.store.Claims;
-import carillon.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -57,14 +57,14 @@ final class LostClaims {
   }
 
   /** One pass. */
-  Duration findOnce() {
+  Pass findOnce() {
     NodeLease lease = node.get();
     if (!lease.isTrusted(System.nanoTime())) {
-      return INTERVAL; // they may be somebody else's by now
+      return Pass.skipped(INTERVAL); // they may be somebody else's by now
     }
     boolean isQuiet = !isSomethingHeld && !mayBeNew.getAsBoolean();
     if (isQuiet && ++passedOver < QUIET_PASSES) {
-      return INTERVAL;
+      return Pass.skipped(INTERVAL);
     }
     passedOver = 0;
     List<Claims.Silent> held = claims.ofNode(lease.node());
@@ -79,14 +79,14 @@ final class LostClaims {
       log.info("found tasks={} claimed here that nobody ran", found);
       events.accept(new EngineEvent.Reaped(found, 0));
     }
-    return INTERVAL;
+    return Pass.done(INTERVAL);
   }
 
   /** One that cannot be given back must not keep the others. */
   private int giveBack(Claims.Silent claim) {
     try {
       return claims.reap(claim, verdict::of).states().size();
-    } catch (StoreException e) {
+    } catch (RuntimeException e) {
       log.warn("cannot give back claim={} error={}", claim.claim(), e.toString());
       return 0;
     }

@@ -1,6 +1,7 @@
 package carillon.engine;
 
 import carillon.model.NodeLease;
+import carillon.model.Pass;
 import carillon.model.Term;
 import carillon.store.Activity;
 import carillon.store.BackfillSteps;
@@ -137,26 +138,26 @@ public final class Upkeep implements AutoCloseable {
    */
   private Loop add(String name, Supplier<Duration> pass, BooleanSupplier hindrance) {
     Loop loop =
-        new Loop(
+        Loop.of(
             name,
-            () -> hindrance.getAsBoolean() ? following : whileLeading(pass),
+            () -> hindrance.getAsBoolean() ? Pass.skipped(following) : whileLeading(pass),
             failed -> events.accept(new EngineEvent.PassFailed(failed)));
     loops.add(loop);
     return loop;
   }
 
-  private Duration whileLeading(Supplier<Duration> pass) {
+  private Pass whileLeading(Supplier<Duration> pass) {
     if (term.get().isEmpty()) {
-      return following;
+      return Pass.skipped(following);
     }
     try {
-      return pass.get();
+      return Pass.done(pass.get());
     } catch (StoreException e) {
       if (!e.isStaleTerm()) {
         throw e;
       }
       log.debug("left to the next leader: {}", e.getMessage()); // the metric counts it
-      return following;
+      return Pass.skipped(following);
     }
   }
 

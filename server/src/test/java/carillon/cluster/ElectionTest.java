@@ -62,7 +62,7 @@ class ElectionTest {
     election.whenWon(won::incrementAndGet);
 
     for (int pass = 0; pass < 3; pass++) {
-      assertThat(election.electOnce()).isBetween(LEASE.dividedBy(20), LEASE.dividedBy(10));
+      assertThat(election.electOnce().delay()).isBetween(LEASE.dividedBy(20), LEASE.dividedBy(10));
       rival.electOnce();
     }
 
@@ -84,6 +84,17 @@ class ElectionTest {
 
     now += 1;
     assertThat(election.term()).isEmpty();
+  }
+
+  @Test
+  void a_pass_that_neither_contends_nor_leads_does_not_show_that_the_database_answers() {
+    Election election = election(world.db);
+    election.contendWhile(() -> false);
+
+    assertThat(election.electOnce().isProof()).isFalse();
+
+    election.contendWhile(() -> true);
+    assertThat(election.electOnce().isProof()).isTrue();
   }
 
   @Test

@@ -124,7 +124,7 @@ class EngineTest {
     Instant dueAt = world.clock.instant().plusMillis(300);
     TaskId id = world.create(task(dueAt, HTTP));
 
-    Duration wait = claimer.claimOnce();
+    Duration wait = claimer.claimOnce().delay();
 
     assertThat(wait).isPositive().isLessThanOrEqualTo(Duration.ofMillis(301));
     assertThat(deliverer.delivered()).isEmpty();

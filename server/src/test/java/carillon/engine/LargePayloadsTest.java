@@ -126,7 +126,7 @@ class LargePayloadsTest {
       int passes = 0;
       do {
         passes++;
-      } while (claimer.claimOnce().compareTo(Duration.ZERO) <= 0 && passes < 20);
+      } while (claimer.claimOnce().delay().compareTo(Duration.ZERO) <= 0 && passes < 20);
 
       assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'"))
           .isEqualTo("0");

@@ -46,10 +46,10 @@ class LostClaimsTest {
     world.claimOne("node");
 
     for (int pass = 1; pass < 10; pass++) {
-      lostClaims.findOnce();
+      assertThat(lostClaims.findOnce().isProof()).isFalse();
       assertThat(world.state(id)).as("after pass %d", pass).isEqualTo(TaskState.RUNNING);
     }
-    lostClaims.findOnce();
+    assertThat(lostClaims.findOnce().isProof()).isTrue();
 
     assertThat(world.state(id)).isNotEqualTo(TaskState.RUNNING);
   }
