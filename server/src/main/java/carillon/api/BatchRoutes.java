@@ -46,7 +46,10 @@ final class BatchRoutes {
         tx -> {
           batch.refuse(); // only now: a repeat is answered as before, whatever changed
           misfits.refuse();
-          return created(tasks.createAll(tx, call.tenant(), batch.tasks));
+          return created(
+              TenantFull.pointingTo(
+                  i -> "/tasks/" + i + "/type",
+                  () -> tasks.createAll(tx, call.tenant(), batch.tasks)));
         });
   }
 

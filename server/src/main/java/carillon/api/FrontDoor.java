@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Echo;
+import carillon.store.LimitReached;
 import carillon.store.StoreException;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.Header;
@@ -135,6 +136,8 @@ final class FrontDoor implements Handler, DirectHandler {
       progress.drains =
           e.closes() && e.code() != ErrorCode.BAD_REQUEST && e.code() != ErrorCode.REQUEST_TIMEOUT;
       return Problem.answer(e, progress.requestId);
+    } catch (LimitReached e) {
+      return Problem.answer(TenantFull.answer(e), progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
     } catch (InterruptedException e) {

@@ -31,8 +31,11 @@ final class RestoreRoutes {
   }
 
   private Answer restore(Call call) {
-    List<ArchivedTask> tasks = read(call);
-    Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), tasks));
+    Lines lines = read(call);
+    Restores.Prepared prepared =
+        TenantFull.pointingTo(
+            i -> "/lines/" + lines.numbers.get(i) + "/type",
+            () -> database.use(() -> restores.prepare(call.tenant(), lines.tasks)));
     return once.run(
         call,
         tx -> {
@@ -46,7 +49,7 @@ final class RestoreRoutes {
         });
   }
 
-  private List<ArchivedTask> read(Call call) {
+  private Lines read(Call call) {
     Lines lines = new Lines(call.caller());
     RequestBody body = call.body();
     if (!body.isPresent()) {
@@ -63,6 +66,7 @@ final class RestoreRoutes {
 
     private final Caller caller;
     private final List<ArchivedTask> tasks = new ArrayList<>();
+    private final List<Integer> numbers = new ArrayList<>(); // of the lines that they are in
     private final Mistakes mistakes = new Mistakes();
     private int lines;
 
@@ -84,6 +88,7 @@ final class RestoreRoutes {
       ArchivedTask task = reader.read(fields(text, line), caller);
       if (task != null) {
         tasks.add(task);
+        numbers.add(line);
       }
       if (mistakes.isFull()) {
         mistakes.refuse();
@@ -98,13 +103,13 @@ final class RestoreRoutes {
       }
     }
 
-    List<ArchivedTask> finish() {
+    Lines finish() {
       mistakes.refuse();
       if (tasks.isEmpty()) {
         throw new ApiException(
             ErrorCode.BODY_REQUIRED, "the body has no lines; lines of an archive were expected");
       }
-      return tasks;
+      return this;
     }
   }
 }

@@ -126,8 +126,12 @@ final class ScheduleRoutes {
     schemas.mustFit(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
     return changed(
-        database.inTransaction(
-            tx -> schedules.put(tx, call.tenant(), wanted, call.caller().who(), expected)));
+        TenantFull.pointingTo(
+            "/type",
+            () ->
+                database.inTransaction(
+                    tx ->
+                        schedules.put(tx, call.tenant(), wanted, call.caller().who(), expected))));
   }
 
   private static Schedules.Expected expected(Call call) {

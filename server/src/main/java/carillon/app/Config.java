@@ -3,6 +3,7 @@ package carillon.app;
 import carillon.delivery.kafka.KafkaCluster;
 import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param alert who hears of dead letters that grow
  * @param archive what becomes of dead letters that nobody wants
  * @param brokers whom tasks may be published to
+ * @param limits what every tenant may have, unless it has limits of its own
  */
 public record Config(
     Node node,
@@ -32,7 +34,8 @@ public record Config(
     Log log,
     Alert alert,
     Archive archive,
-    Brokers brokers) {
+    Brokers brokers,
+    TenantLimits.Installation limits) {
 
   /** What a node does; each role scales on its own. */
   public enum Role {

@@ -7,6 +7,7 @@ import carillon.model.AlertRule;
 import carillon.model.Durations;
 import carillon.model.HttpTargetRules;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -284,7 +285,17 @@ final class ConfigLoader {
             archiveDir == null ? dataDir.resolve("archive") : archiveDir),
         new Config.Brokers(
             new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
-            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))));
+            new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))),
+        new TenantLimits.Installation(
+            limit(Setting.MAX_TYPES),
+            limit(Setting.MAX_LANES),
+            limit(Setting.MAX_SCHEDULES),
+            limit(Setting.MAX_KEYS)));
+  }
+
+  private int limit(Setting setting) {
+    return required(
+        setting, "a number from 1 to " + TenantLimits.MOST, between(1, TenantLimits.MOST));
   }
 
   private List<NamedValue> named(Setting setting) {

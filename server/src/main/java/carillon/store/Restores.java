@@ -54,21 +54,28 @@ public final class Restores {
   /** How many are dead letters again, and how many were left alone because they exist. */
   public record Restored(int restored, int present) {}
 
-  /** Makes the types, lanes and slots that are gone. Of two with the same id the first is meant. */
+  /**
+   * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
+   *
+   * @throws LimitReached with the index of the task that is one too many for the tenant
+   */
   public Prepared prepare(TenantId tenant, List<ArchivedTask> tasks) {
+    Catalog.Gathering lanes = catalog.gather(tenant, tasks.size());
+    for (int i = 0; i < tasks.size(); i++) {
+      ArchivedTask task = tasks.get(i);
+      Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
+      lanes.want(i, task.type(), task.priority(), task.slice(), route);
+    }
+    lanes.make(true);
     // By id, so that two who restore the same file wait for each other only once.
     Map<UUID, Row> rows = new TreeMap<>();
-    for (ArchivedTask task : tasks) {
-      rows.computeIfAbsent(task.id().value(), _ -> new Row(task, lane(tenant, task)));
+    for (int i = 0; i < tasks.size(); i++) {
+      ArchivedTask task = tasks.get(i);
+      rows.putIfAbsent(task.id().value(), new Row(task, lanes.lane(i).id()));
     }
     Prepared prepared = new Prepared(tenant, List.copyOf(rows.values()), tasks.size());
     prepared.slots().forEach(slots::remake);
     return prepared;
-  }
-
-  private int lane(TenantId tenant, ArchivedTask task) {
-    Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
-    return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), route).id();
   }
 
   private static final String TASKS =

@@ -130,7 +130,7 @@ public final class Tasks {
         return new BatchResult.UnknownType(i, type);
       }
     }
-    return new BatchResult.Created(createOwn(tx, tenant, tasks));
+    return new BatchResult.Created(createAll(tx, tenant, tasks, true));
   }
 
   /**
@@ -138,12 +138,22 @@ public final class Tasks {
    * must not have changed a type in this transaction: a lane that is new is made beside it.
    */
   List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
+    return createAll(tx, tenant, tasks, false);
+  }
+
+  private List<TaskId> createAll(Tx tx, TenantId tenant, List<NewTask> tasks, boolean isLimited) {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
-    List<Lane> lanes = tasks.stream().map(task -> lane(tenant, task)).toList();
+    Catalog.Gathering lanes = catalog.gather(tenant, tasks.size());
+    for (int i = 0; i < tasks.size(); i++) {
+      NewTask task = tasks.get(i);
+      Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
+      lanes.want(i, task.type(), lane.priority(), lane.slice(), lane.route());
+    }
+    lanes.make(isLimited);
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
-      TaskRow row = row(lanes.get(i), tasks.get(i), now);
+      TaskRow row = row(lanes.lane(i), tasks.get(i), now);
       slots.ensure(row.id().slot());
       rows.add(row);
     }
@@ -170,7 +180,10 @@ public final class Tasks {
     for (Fired fire : fires) {
       Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
       slots.ensure(fire.id().slot());
-      Lane lane = lane(fire.tenant(), fire.task(), fire.id());
+      Wanted wanted = wanted(fire.tenant(), fire.task(), fire.id());
+      Lane lane =
+          catalog.ownLaneFor(
+              fire.tenant(), fire.task().type(), wanted.priority(), wanted.slice(), wanted.route());
       rows.add(
           row(lane, fire.id(), fire.task(), dueAt, bursts.next(dueAt), now)
               .firedBy(fire.schedule(), fire.fireAt()));
@@ -211,19 +224,34 @@ public final class Tasks {
   }
 
   private Lane lane(TenantId tenant, NewTask task) {
-    return lane(tenant, task, ThreadLocalRandom.current().nextInt());
+    Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
+    return catalog.laneFor(tenant, task.type(), lane.priority(), lane.slice(), lane.route());
   }
+
+  /**
+   * Makes the type and a lane for tasks that come later, unless they are there.
+   *
+   * @throws LimitReached if the tenant has as many as it may have
+   */
+  void prepare(TenantId tenant, NewTask task) {
+    if (!catalog.isKnownType(tenant, task.type())) {
+      lane(tenant, task);
+    }
+  }
+
+  /** What of a lane a task decides on, besides its type. */
+  private record Wanted(int priority, int slice, Route route) {}
 
   /**
    * @param other what decides on the slice of a task that has no key
    */
-  private Lane lane(TenantId tenant, NewTask task, Object other) {
+  private Wanted wanted(TenantId tenant, NewTask task, Object other) {
     TaskType type = catalog.type(tenant, task.type());
-    int priority = task.priority() == null ? type.priority() : task.priority();
-    Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
     Object sliceBy = task.key() == null ? other : task.key();
-    int slice = Math.floorMod(sliceBy.hashCode(), type.slices());
-    return catalog.laneFor(tenant, task.type(), priority, slice, route);
+    return new Wanted(
+        task.priority() == null ? type.priority() : task.priority(),
+        Math.floorMod(sliceBy.hashCode(), type.slices()),
+        task.target() == null ? Route.TYPE : Route.of(task.target()));
   }
 
   private TaskRow row(Lane lane, NewTask task, Instant now) {

@@ -98,7 +98,8 @@ class HalfPairTest {
 
   /**
    * A payload is kept byte for byte and never read as text, so its values may be whatever JSON can
-   * spell. A cast to jsonb in somebody's own SQL may refuse such a payload, as docs/intentional.md says.
+   * spell. A cast to jsonb in somebody's own SQL may refuse such a payload, as docs/intentional.md
+   * says.
    */
   @ParameterizedTest
   @ValueSource(strings = {"\"\\ud800\"", "1e999999", "[-1E+99999999999999999999]"})

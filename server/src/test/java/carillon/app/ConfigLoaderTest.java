@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.app.cli.CommandFailed;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,6 +68,10 @@ class ConfigLoaderTest {
             "alert-deaths = 10",
             "alert-within = 5m",
             "pool-size = 21",
+            "max-types = 1000",
+            "max-lanes = 10000",
+            "max-schedules = 10000",
+            "max-keys = 1000",
             "log-format = text",
             "log-level = info");
   }
@@ -93,7 +98,8 @@ class ConfigLoaderTest {
                 new Config.Log(Config.LogFormat.TEXT, "info"),
                 new Config.Alert(null, 10, Duration.ofMinutes(5)),
                 new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive")),
-                new Config.Brokers(List.of(), List.of())));
+                new Config.Brokers(List.of(), List.of()),
+                new TenantLimits.Installation(1_000, 10_000, 10_000, 1_000)));
   }
 
   @Test
