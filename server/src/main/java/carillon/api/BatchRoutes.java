@@ -49,7 +49,11 @@ final class BatchRoutes {
           tx -> {
             batch.refuse(); // only now: a repeat is answered as before, whatever changed
             misfits.refuse();
-            return created(tasks.createAll(tx, call.tenant(), batch.tasks), isRepeatable);
+            return created(
+                TenantFull.pointingTo(
+                    i -> "/tasks/" + i + "/type",
+                    () -> tasks.createAll(tx, call.tenant(), batch.tasks)),
+                isRepeatable);
           });
     }
   }

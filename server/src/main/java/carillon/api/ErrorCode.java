@@ -89,6 +89,10 @@ public enum ErrorCode {
   EXCLUSIVE_FIELDS(422, "Exclusive fields", "Two fields that exclude each other are both set."),
   KEY_REQUIRED(422, "Key required", "A unique task needs a key."),
   FILTER_REQUIRED(422, "Filter required", "At least one field must say which tasks."),
+  LIMIT_REACHED(
+      422,
+      "Limit reached",
+      "The tenant has as many types, lanes, schedules or keys as it may have."),
   UNKNOWN_TYPE(422, "Unknown type", "The tenant is strict and this type is not configured."),
   TARGET_NOT_ALLOWED(422, "Target not allowed", "The target breaks a rule; the errors say which."),
   SCHEME_OR_HOST(

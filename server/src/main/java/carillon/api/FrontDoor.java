@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.Echo;
+import carillon.store.LimitReached;
 import carillon.store.StoreException;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.Header;
@@ -145,6 +146,8 @@ final class FrontDoor implements Handler, DirectHandler {
       progress.closes |= e.closes();
       RequestException fault = progress.body.fault();
       return Problem.answer(fault == null ? e : transportProblem(fault), progress.requestId);
+    } catch (LimitReached e) {
+      return Problem.answer(TenantFull.answer(e), progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
     } catch (InterruptedException e) {

@@ -52,7 +52,10 @@ final class RestoreRoutes {
   private Answer restoreAlone(Call call) {
     try (Lines lines = new Lines(call)) {
       lines.read();
-      Restores.Prepared prepared = database.use(() -> restores.prepare(call.tenant(), lines));
+      Restores.Prepared prepared =
+          TenantFull.pointingTo(
+              i -> "/lines/" + lines.numbers.get(i) + "/type",
+              () -> database.use(() -> restores.prepare(call.tenant(), lines)));
       return once.run(
           call,
           tx -> {
@@ -83,6 +86,7 @@ final class RestoreRoutes {
     private final Caller caller;
     private final SpillBuffer kept;
     private final List<Restores.Place> places = new ArrayList<>();
+    private final List<Integer> numbers = new ArrayList<>(); // of the lines that they are in
     private final Mistakes mistakes = new Mistakes();
     private int lines;
 
@@ -121,6 +125,7 @@ final class RestoreRoutes {
       if (task != null) {
         places.add(Restores.Place.of(task, length));
         kept.add(bytes, from, length);
+        numbers.add(line);
       }
       if (mistakes.isFull()) {
         mistakes.refuse();

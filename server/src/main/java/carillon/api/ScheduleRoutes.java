@@ -127,10 +127,13 @@ final class ScheduleRoutes {
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
     String who = call.caller().who();
     return changed(
-        TargetFields.keeping(
+        TenantFull.pointingTo(
+            "/type",
             () ->
-                database.inTransaction(
-                    tx -> schedules.put(tx, call.tenant(), wanted, who, expected))));
+                TargetFields.keeping(
+                    () ->
+                        database.inTransaction(
+                            tx -> schedules.put(tx, call.tenant(), wanted, who, expected)))));
   }
 
   private static Schedules.Expected expected(Call call) {

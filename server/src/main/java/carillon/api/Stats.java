@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import carillon.store.ActivityReader;
 import carillon.store.ActivityReader.Lately;
 import carillon.store.ActivityReader.Of;
@@ -8,6 +9,7 @@ import carillon.store.ActivityReader.Since;
 import carillon.store.StatsReader;
 import carillon.store.StatsReader.Due;
 import carillon.store.StatsReader.PerType;
+import carillon.store.TenantLimits.Used;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -58,6 +60,7 @@ final class Stats {
   private final Paced<Of, Lately> lately;
   private final Paced<TenantId, Map<String, Since>> hours;
   private final Paced<TenantId, Since> tenantHours;
+  private final Paced<TenantId, Map<TenantLimit, Used>> usage;
 
   private final Map<Viewer, Seen> seen = new ConcurrentHashMap<>();
   private final Map<TenantId, OfTenant> seenBeside = new ConcurrentHashMap<>();
@@ -80,6 +83,7 @@ final class Stats {
     this.hours = paced(this::lookHours, last -> last.orElse(Map.of()), STALEST_OF_AN_HOUR);
     this.tenantHours =
         paced(this::lookTenantHours, last -> last.orElseGet(this::nothing), STALEST_OF_AN_HOUR);
+    this.usage = paced(reader::usage, last -> last.orElse(Map.of()), STALEST_OF_NOW);
   }
 
   private <K, T> Paced<K, T> paced(
@@ -124,6 +128,7 @@ final class Stats {
    * All that is known of a tenant.
    *
    * @param hours of each type in which anything happened
+   * @param usage of what is limited; empty for who sees only some types
    */
   record Overview(
       SeenAt seenAt,
@@ -133,10 +138,12 @@ final class Stats {
       Waiting waiting,
       Lately lately,
       Map<String, Since> hours,
-      Set<String> paused) {
+      Set<String> paused,
+      Map<TenantLimit, Used> usage) {
     Overview {
       hours = Map.copyOf(hours);
       paused = Set.copyOf(paused);
+      usage = Map.copyOf(usage);
     }
   }
 
@@ -234,7 +241,8 @@ final class Stats {
               dead.of(tenants),
               waiting.of(tenants),
               lately.of(whole),
-              hoursBeside.get()));
+              hoursBeside.get(),
+              usage.of(tenants)));
     }
   }
 
@@ -245,7 +253,8 @@ final class Stats {
       Map<TenantId, PerType<Long>> dead,
       Map<TenantId, Waiting> waiting,
       Map<Of, Lately> lately,
-      Map<TenantId, Map<String, Since>> hours) {}
+      Map<TenantId, Map<String, Since>> hours,
+      Map<TenantId, Map<TenantLimit, Used>> usage) {}
 
   private Map<Viewer, Seen> seenNow(Set<TenantId> tenants, Parts parts) {
     long now = nanoTime.getAsLong();
@@ -266,7 +275,8 @@ final class Stats {
               Objects.requireNonNull(parts.waiting().get(tenant)),
               Objects.requireNonNull(parts.lately().get(Of.tenant(tenant))),
               Objects.requireNonNull(parts.hours().get(tenant)),
-              reader.pausedTypes(tenant));
+              reader.pausedTypes(tenant),
+              Objects.requireNonNull(parts.usage().get(tenant)));
       Seen one = new Seen(now, overview, StatsJson.of(overview));
       seen.put(Viewer.ofAll(tenant), one);
       all.put(Viewer.ofAll(tenant), one);
@@ -330,7 +340,8 @@ final class Stats {
         new Waiting(only(all.waiting().tasks(), types), all.waiting().countedAt()),
         each.stream().reduce(Lately::and).orElseThrow(),
         only(all.hours(), types),
-        paused);
+        paused,
+        Map.of());
   }
 
   private static <T> PerType<T> only(PerType<T> all, List<String> types) {
@@ -349,7 +360,18 @@ final class Stats {
   }
 
   /** A tenant beside the others; nothing of it, but what waits, was seen earlier than then. */
-  record OfTenant(Instant at, long pending, long running, long dead, Due due, Since hour) {}
+  record OfTenant(
+      Instant at,
+      long pending,
+      long running,
+      long dead,
+      Due due,
+      Since hour,
+      Map<TenantLimit, Used> usage) {
+    OfTenant {
+      usage = Map.copyOf(usage);
+    }
+  }
 
   /** Of all tenants that there are; what is told of types is left out. */
   Map<TenantId, OfTenant> tenants(Set<TenantId> tenants) {
@@ -370,6 +392,7 @@ final class Stats {
     Map<TenantId, PerType<Long>> deadNow = dead.of(tenants);
     Map<TenantId, Waiting> waitingNow = waiting.of(tenants);
     Map<TenantId, Since> hoursNow = tenantHours.of(tenants);
+    Map<TenantId, Map<TenantLimit, Used>> usageNow = usage.of(tenants);
     Map<TenantId, OfTenant> all = new HashMap<>();
     for (TenantId tenant : tenants) {
       all.put(
@@ -380,7 +403,8 @@ final class Stats {
               sum(Objects.requireNonNull(runningNow.get(tenant))),
               sum(Objects.requireNonNull(deadNow.get(tenant))),
               all(Objects.requireNonNull(dueNow.get(tenant))),
-              Objects.requireNonNull(hoursNow.get(tenant))));
+              Objects.requireNonNull(hoursNow.get(tenant)),
+              Objects.requireNonNull(usageNow.get(tenant))));
     }
     seenBeside.putAll(all);
     return all;

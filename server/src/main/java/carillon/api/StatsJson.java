@@ -1,15 +1,18 @@
 package carillon.api;
 
 import carillon.model.Counts;
+import carillon.model.TenantLimit;
 import carillon.store.ActivityReader.Lately;
 import carillon.store.ActivityReader.Since;
 import carillon.store.Json;
 import carillon.store.StatsReader.Due;
+import carillon.store.TenantLimits.Used;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
@@ -51,11 +54,25 @@ final class StatsJson {
     last.set("hour", activity(all.lately().hour()));
     last.set("day", activity(all.lately().day()));
     json.set("now", point(all.lately().now()));
+    if (!all.usage().isEmpty()) {
+      json.set("limits", limits(all.usage()));
+    }
     List<String> types = byGoings(all);
     ArrayNode shown = json.putArray("types");
     types.stream().limit(MOST_TYPES).forEach(type -> shown.add(type(all, type)));
     return Json.MAPPER.writeValueAsString(
         json.put("moreTypes", Math.max(0, types.size() - MOST_TYPES)));
+  }
+
+  static ObjectNode limits(Map<TenantLimit, Used> usage) {
+    ObjectNode json = JSON.objectNode();
+    for (TenantLimit limit : TenantLimit.values()) {
+      Used used = usage.get(limit);
+      if (used != null) {
+        json.putObject(limit.label()).put("used", used.used()).put("max", used.max());
+      }
+    }
+    return json;
   }
 
   /** Those of which there is anything to say, with the most going on first. */

@@ -177,6 +177,7 @@ final class StatsRoutes {
             .put("dueAtLeast", of.due().atLeast())
             .put("oldestDue", Times.formatOrNull(of.due().oldest()));
     json.set("hour", StatsJson.activity(of.hour()));
+    json.set("limits", StatsJson.limits(of.usage()));
     return json;
   }
 }

@@ -64,14 +64,18 @@ final class TaskRoutes {
     if (call.idempotencyKey() == null) {
       mustBeRight(call, fields, task);
       if (task.uniqueFor() == null) {
-        return created(task, database.together(() -> tasks.create(call.tenant(), task)));
+        return created(
+            task,
+            TenantFull.pointingTo(
+                "/type", () -> database.together(() -> tasks.create(call.tenant(), task))));
       }
     }
     return once.run(
         call,
         tx -> {
           mustBeRight(call, fields, task); // a repeat is answered as before, whatever changed
-          return created(task, tasks.create(tx, call.tenant(), task));
+          return created(
+              task, TenantFull.pointingTo("/type", () -> tasks.create(tx, call.tenant(), task)));
         });
   }
 
@@ -200,8 +204,11 @@ final class TaskRoutes {
                 database.inTransaction(
                     tx -> {
                       ChangeResult made =
-                          tasks.patch(
-                              tx, call.tenant(), id, patch, caller.who(), ifMatch.version());
+                          TenantFull.pointingTo(
+                              patch.priority() == null ? "/target" : "/priority",
+                              () ->
+                                  tasks.patch(
+                                      tx, call.tenant(), id, patch, caller.who(), ifMatch.version()));
                       if (patch.payload() != null
                           && made instanceof ChangeResult.Changed(var task)) {
                         schemas.mustFit(call.tenant(), task); // what throws here is not committed

@@ -5,8 +5,10 @@ import carillon.model.AlertSetting;
 import carillon.model.Echo;
 import carillon.model.Grants;
 import carillon.model.Target;
+import carillon.model.TenantLimit;
 import carillon.store.Json;
 import carillon.store.Tenant;
+import carillon.store.TenantLimits;
 import carillon.store.Tenants;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,6 +65,12 @@ final class TenantRoutes {
     Integer weight = fields.integer("weight", 1, MAX_WEIGHT);
     AlertSetting alert = alert(fields);
     Grants publish = publish(fields);
+    TenantLimits.Own limits =
+        new TenantLimits.Own(
+            max(fields, TenantLimit.TYPES),
+            max(fields, TenantLimit.LANES),
+            max(fields, TenantLimit.SCHEDULES),
+            max(fields, TenantLimit.KEYS));
     fields.done(Set.of("name"));
     fields.mistakes().refuse();
     Tenants.Settings settings =
@@ -71,11 +79,22 @@ final class TenantRoutes {
             paused != null && paused,
             weight == null ? 1 : weight,
             alert,
-            publish);
+            publish,
+            limits);
     Tenant tenant =
         TargetFields.keeping(
             () -> database.use(() -> tenants.put(name, settings, call.caller().who())));
     return Answer.json(200, json(tenant));
+  }
+
+  /** Left out or null, as many as the installation's setting says. */
+  private static @Nullable Integer max(Fields fields, TenantLimit limit) {
+    return fields.integer(field(limit), 1, TenantLimits.MOST);
+  }
+
+  private static String field(TenantLimit limit) {
+    String label = limit.label();
+    return "max" + Character.toUpperCase(label.charAt(0)) + label.substring(1);
   }
 
   /** Left out or null, as if it had never been set. */
@@ -145,6 +164,12 @@ final class TenantRoutes {
     if (publish != null && publish.all() != null) {
       ArrayNode list = node.putArray("publish");
       publish.all().forEach(grant -> list.add(grant.text()));
+    }
+    for (TenantLimit limit : TenantLimit.values()) {
+      Integer max = tenant.limits().of(limit);
+      if (max != null) {
+        node.put(field(limit), max);
+      }
     }
     return node;
   }

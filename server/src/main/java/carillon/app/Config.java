@@ -3,6 +3,7 @@ package carillon.app;
 import carillon.delivery.kafka.KafkaCluster;
 import carillon.delivery.rabbitmq.RabbitCluster;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param alert who hears of dead letters that grow
  * @param archive what becomes of dead letters that nobody wants
  * @param brokers whom tasks may be published to
+ * @param limits what every tenant may have, unless it has limits of its own
  * @param metrics who may read the metrics, and where
  * @param file the configuration file that was read; null if there was none
  */
@@ -37,6 +39,7 @@ public record Config(
     Alert alert,
     Archive archive,
     Brokers brokers,
+    TenantLimits.Installation limits,
     Metrics metrics,
     @Nullable Path file) {
 

@@ -8,6 +8,7 @@ import carillon.model.AlertRule;
 import carillon.model.Durations;
 import carillon.model.HttpTargetRules;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -294,6 +295,11 @@ final class ConfigLoader {
         new Config.Brokers(
             new BrokerOptions(directory).kafka(named(Setting.KAFKA)),
             new BrokerOptions(directory).rabbitmq(named(Setting.RABBITMQ))),
+        new TenantLimits.Installation(
+            limit(Setting.MAX_TYPES),
+            limit(Setting.MAX_LANES),
+            limit(Setting.MAX_SCHEDULES),
+            limit(Setting.MAX_KEYS)),
         metrics(http.port()),
         file);
   }
@@ -305,6 +311,11 @@ final class ConfigLoader {
           origin(Setting.METRICS_PORT) + ": " + port + " is the port of the API; choose another");
     }
     return new Config.Metrics(port, read(Setting.METRICS_KEY, AdminKey.RULE, matching(LONG_KEY)));
+  }
+
+  private int limit(Setting setting) {
+    return required(
+        setting, "a number from 1 to " + TenantLimits.MOST, between(1, TenantLimits.MOST));
   }
 
   private List<NamedValue> named(Setting setting) {

@@ -89,6 +89,14 @@ enum Setting {
   ALERT_DEATHS("alert-deaths", "10", "N", "deaths of one kind that are worth an alert"),
   ALERT_WITHIN("alert-within", "5m", "DURATION", "the time in which they must have died"),
   POOL_SIZE("pool-size", "21", "N", "database connections that the API and the engine share"),
+  MAX_TYPES("max-types", "1000", "N", "task types that a tenant may have"),
+  MAX_LANES(
+      "max-lanes",
+      "10000",
+      "N",
+      "lanes that a tenant may have: one for each type, priority, slice and kind of target"),
+  MAX_SCHEDULES("max-schedules", "10000", "N", "schedules that a tenant may have"),
+  MAX_KEYS("max-keys", "1000", "N", "API keys that a tenant may have, neither revoked nor expired"),
   LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
   LOG_LEVEL(
       "log-level",

@@ -66,6 +66,7 @@ import carillon.store.StorageReader;
 import carillon.store.StoreException;
 import carillon.store.StoredSchedule;
 import carillon.store.Tasks;
+import carillon.store.TenantLimits;
 import carillon.store.Tenants;
 import carillon.store.Timeline;
 import carillon.store.Transitions;
@@ -128,6 +129,18 @@ final class Wiring {
     }
   }
 
+  /** They apply to all nodes, because users' transactions and other nodes must keep to the same. */
+  private static void setLimits(Db db, TenantLimits.Installation limits) {
+    if (new TenantLimits(db).set(limits)) {
+      log.info(
+          "tenant limits changed types={} lanes={} schedules={} keys={}",
+          limits.types(),
+          limits.lanes(),
+          limits.schedules(),
+          limits.keys());
+    }
+  }
+
   private static Running start(Config config, Shutdown shutdown) {
     // Before anything is started: who mistyped the port should not wait, nor read the log of a node
     // that comes and goes.
@@ -155,6 +168,7 @@ final class Wiring {
 
     DbClock clock = new DbClock(InstantSource.system());
     clock.measure(heartbeatDb);
+    setLimits(catalogDb, config.limits());
     Catalog catalog = new Catalog(catalogDb);
     catalog.refresh();
     Slots slots = new Slots(catalogDb);

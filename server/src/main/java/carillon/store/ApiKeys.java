@@ -1,6 +1,7 @@
 package carillon.store;
 
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import java.security.MessageDigest;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -61,18 +62,22 @@ public final class ApiKeys {
       byte[] hash,
       @Nullable Instant expiresAt,
       String who) {
+    TenantLimits.hold(tx, tenant, TenantLimit.KEYS);
+    ApiKey key =
+        tx.query(
+                CREATE,
+                this::key,
+                id,
+                tenant,
+                name,
+                role,
+                Column.texts(types, type -> type),
+                hash,
+                expiresAt)
+            .getFirst();
+    TenantLimits.refuseIfOver(tx, tenant, TenantLimit.KEYS);
     Audit.record(tx, tenant, who, "key.create", id, null);
-    return tx.query(
-            CREATE,
-            this::key,
-            id,
-            tenant,
-            name,
-            role,
-            Column.texts(types, type -> type),
-            hash,
-            expiresAt)
-        .getFirst();
+    return key;
   }
 
   private static final String FIND =

@@ -6,16 +6,21 @@ import carillon.model.Route;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,7 +49,13 @@ public final class Catalog {
   /** Names a type across tenants. */
   private record TypeName(int tenant, String name) {}
 
-  private record LaneName(int tenant, String type, int priority, int slice, Route route) {
+  /** Names a lane before it has a number. */
+  record LaneName(int tenant, String type, int priority, int slice, Route route) {
+
+    static LaneName of(Lane lane) {
+      return new LaneName(
+          lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route());
+    }
 
     LaneName nextSlice() {
       return new LaneName(tenant, type, priority, slice + 1, route);
@@ -58,10 +69,7 @@ public final class Catalog {
 
     void add(Lane lane) {
       byId.put(lane.id(), lane);
-      byName.put(
-          new LaneName(
-              lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route()),
-          lane);
+      byName.put(LaneName.of(lane), lane);
     }
   }
 
@@ -112,9 +120,10 @@ public final class Catalog {
       return new Snapshot(version, byId, byName, types);
     }
 
-    Snapshot with(TypeName name, TaskType type) {
+    /** With several at once, because all others are copied for it. */
+    Snapshot with(TenantId tenant, List<TaskType> made) {
       Map<TypeName, TaskType> more = new HashMap<>(types);
-      more.put(name, type);
+      made.forEach(type -> more.put(new TypeName(tenant.value(), type.name()), type));
       return new Snapshot(version, tenants, tenantsByName, more);
     }
   }
@@ -263,22 +272,6 @@ public final class Catalog {
     return type.paused() || tenant == null || tenant.paused(); // known after the next refresh
   }
 
-  private static final String ADD_TYPE =
-      """
-      /* Catalog.addType */
-      INSERT INTO carillon.task_type (tenant, name)
-      VALUES (?, ?)
-      ON CONFLICT DO NOTHING
-      """;
-
-  private static final String ADD_LANE =
-      """
-      /* Catalog.addLane */
-      INSERT INTO carillon.lane (tenant, type, priority, slice, route)
-      VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING
-      """;
-
   private static final String MAY_MAKE_TYPE =
       """
       /* Catalog.mayMakeType */
@@ -293,41 +286,150 @@ public final class Catalog {
 
   /**
    * A lane with these properties, made if need be; in a transaction of its own, because it locks
-   * the catalog's row. Only what was made is read: with all the others, a thousand new lanes would
-   * cost a million rows. While a user's transaction is making the very same one, which may take as
+   * the catalog's row. While a user's transaction is making the very same one, which may take as
    * long as that likes, it is the next slice's; and then nothing is written for each task that asks
    * again.
+   *
+   * @throws LimitReached if it is new and the tenant has as many types or lanes as it may have
    */
   Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
-    LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
+    return laneFor(new LaneName(tenant.value(), type, priority, slice, route), true);
+  }
+
+  /**
+   * A lane for a task that nobody sends in just now, such as a callback or the fire of a schedule.
+   * It is never refused: there are few of these lanes, and what made them necessary was accepted.
+   */
+  Lane ownLaneFor(TenantId tenant, String type, int priority, int slice, Route route) {
+    return laneFor(new LaneName(tenant.value(), type, priority, slice, route), false);
+  }
+
+  private Lane laneFor(LaneName name, boolean isLimited) {
+    Lane known = usable(name);
+    return known == null ? Objects.requireNonNull(make(List.of(name), isLimited).get(name)) : known;
+  }
+
+  /** Null if it has to be made. */
+  private @Nullable Lane usable(LaneName name) {
     Lane lane = lanes.byName.get(name);
-    if (lane != null && isKnownType(tenant, type)) { // the type may have been deleted since
-      return lane;
+    if (lane != null && isKnownType(new TenantId(name.tenant()), name.type())) {
+      return lane; // otherwise the type may have been deleted since
     }
     Lane known = lane == null ? lanes.byName.get(name.nextSlice()) : lane;
-    if (known != null && isBeingMade(name, lane == null)) {
-      return known;
+    return known != null && isBeingMade(name, lane == null) ? known : null;
+  }
+
+  /** Lanes for several tasks of one tenant: all that are new are made together, or none. */
+  final class Gathering {
+    private final TenantId tenant;
+    private final LaneName[] names;
+    private final Map<LaneName, Lane> found = new HashMap<>();
+    private final Map<LaneName, Integer> unknown = new LinkedHashMap<>(); // with its first task
+
+    private Gathering(TenantId tenant, int tasks) {
+      this.tenant = tenant;
+      this.names = new LaneName[tasks];
     }
+
+    /** Says what lane the task with this index needs. */
+    void want(int index, String type, int priority, int slice, Route route) {
+      LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
+      names[index] = name;
+      if (!found.containsKey(name) && !unknown.containsKey(name)) {
+        Lane known = usable(name);
+        if (known == null) {
+          unknown.put(name, index);
+        } else {
+          found.put(name, known);
+        }
+      }
+    }
+
+    /** The task with this index needs the lane of the one before it. */
+    void wantSame(int index) {
+      names[index] = names[index - 1];
+    }
+
+    /**
+     * Makes what is new.
+     *
+     * @param isLimited whether the tenant's limits are kept to
+     * @throws LimitReached with the index of the task that is one too many; then nothing was made
+     */
+    Gathering make(boolean isLimited) {
+      if (unknown.size() > NewLanes.MOST_AT_ONCE && isLimited) {
+        refuseTooMany();
+      }
+      List<LaneName> all = List.copyOf(unknown.keySet());
+      for (int from = 0; from < all.size(); from += NewLanes.MOST_AT_ONCE) {
+        List<LaneName> some = all.subList(from, Math.min(all.size(), from + NewLanes.MOST_AT_ONCE));
+        try {
+          found.putAll(Catalog.this.make(some, isLimited));
+        } catch (LimitReached e) {
+          throw e.at(indexOf(some.get(e.index())));
+        }
+      }
+      unknown.clear();
+      return this;
+    }
+
+    Lane lane(int index) {
+      return Objects.requireNonNull(found.get(names[index]));
+    }
+
+    private int indexOf(LaneName name) {
+      return Objects.requireNonNull(unknown.get(name));
+    }
+
+    /**
+     * So many are made by several transactions. Only what comes in between can be in the way of a
+     * later one after this look.
+     */
+    private void refuseTooMany() {
+      refresh(); // others may have made some of them
+      unknown.keySet().removeIf(name -> isNowKnown(name));
+      refuseTooMany(TenantLimit.TYPES, LaneName::type, name -> !isKnownType(tenant, name.type()));
+      refuseTooMany(TenantLimit.LANES, name -> name, _ -> true);
+    }
+
+    private boolean isNowKnown(LaneName name) {
+      Lane known = usable(name);
+      if (known != null) {
+        found.put(name, known);
+      }
+      return known != null;
+    }
+
+    private <T> void refuseTooMany(
+        TenantLimit limit, Function<LaneName, T> of, Predicate<LaneName> isNew) {
+      TenantLimits.Used now = db.ask(tx -> TenantLimits.usage(tx, tenant, limit));
+      Set<T> seen = new HashSet<>();
+      unknown.forEach(
+          (name, index) -> {
+            if (isNew.test(name)
+                && seen.add(of.apply(name))
+                && seen.size() > now.max() - now.used()) {
+              throw new LimitReached(limit, now.max(), index);
+            }
+          });
+    }
+  }
+
+  Gathering gather(TenantId tenant, int tasks) {
+    return new Gathering(tenant, tasks);
+  }
+
+  private Map<LaneName, Lane> make(List<LaneName> names, boolean isLimited) {
+    TenantId tenant = new TenantId(names.getFirst().tenant());
     Made made =
         db.inTransaction(
             tx -> {
               int before = history;
-              if (isFree(tx, MAY_MAKE_TYPE, tenant, type)) {
-                tx.update(ADD_TYPE, tenant, type);
-              }
-              boolean isFree =
-                  isFree(tx, MAY_MAKE_LANE, tenant, type, priority, slice, route.text());
-              int free = isFree ? slice : slice + 1; // users make only the first
-              tx.update(ADD_LANE, tenant, type, priority, free, route.text());
-              return new Made(
-                  before,
-                  version(tx),
-                  tx.queryOne(TYPE, CatalogRows::type, tenant, type),
-                  tx.query(LANE, CatalogRows::lane, tenant, type, priority, free, route.text())
-                      .getFirst());
+              NewLanes.Made all = NewLanes.make(tx, tenant, names, isLimited);
+              return new Made(before, version(tx), tenant, all);
             });
-    add(new TypeName(tenant.value(), type), made);
-    return made.lane();
+    add(made);
+    return made.all().lanes();
   }
 
   /** Whether a user's transaction makes the lane or its type; asked at most once a second. */
@@ -360,27 +462,29 @@ public final class Catalog {
     return isHeld;
   }
 
+  /** Lets users' transactions that count types know of one that is not committed yet. */
+  static void saysItMakes(Tx tx, TenantId tenant, String type) {
+    isFree(tx, MAY_MAKE_TYPE, tenant, type);
+  }
+
   private static boolean isFree(Tx tx, String lock, Object... name) {
     return tx.query(lock, row -> row.getBoolean("free"), name).getFirst();
   }
 
-  /**
-   * @param type empty while a user's transaction is making it
-   */
-  private record Made(int history, long version, Optional<TaskType> type, Lane lane) {}
+  private record Made(int history, long version, TenantId tenant, NewLanes.Made all) {}
 
   /**
    * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
    * One that is as new as what was made has it, and perhaps what became of it since.
    */
-  private synchronized void add(TypeName name, Made made) {
+  private synchronized void add(Made made) {
     if (made.history() != history) {
       return;
     }
-    if (snapshot.version() < made.version() && made.type().isPresent()) {
-      snapshot = snapshot.with(name, made.type().get());
+    if (snapshot.version() < made.version() && !made.all().types().isEmpty()) {
+      snapshot = snapshot.with(made.tenant(), made.all().types());
     }
-    lanes.add(made.lane());
+    made.all().lanes().values().forEach(lanes::add);
   }
 
   /** A tenant as it was written, before that is committed. */
@@ -436,7 +540,7 @@ public final class Catalog {
   private static final String TENANTS =
       """
       /* Catalog.tenants */
-      SELECT id, name, strict, paused, weight, alert, publish
+      SELECT id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
       FROM carillon.tenant
       ORDER BY name
       """;
@@ -449,33 +553,11 @@ public final class Catalog {
       """
           .formatted(CatalogRows.TYPE_COLUMNS);
 
-  private static final String TYPE =
-      """
-      /* Catalog.type */
-      SELECT %s
-      FROM carillon.task_type
-      WHERE tenant = ?
-        AND name = ?
-      """
-          .formatted(CatalogRows.TYPE_COLUMNS);
-
   private static final String LANES =
       """
       /* Catalog.lanes */
       SELECT id, tenant, type, priority, slice, route
       FROM carillon.lane
-      """;
-
-  private static final String LANE =
-      """
-      /* Catalog.lane */
-      SELECT id, tenant, type, priority, slice, route
-      FROM carillon.lane
-      WHERE tenant = ?
-        AND type = ?
-        AND priority = ?
-        AND slice = ?
-        AND route = ?
       """;
 
   private static final String LANES_AFTER =

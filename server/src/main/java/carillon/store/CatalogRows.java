@@ -37,7 +37,8 @@ final class CatalogRows {
         row.getBoolean("paused"),
         row.getInt("weight"),
         Json.alert(row.getString("alert")),
-        Sql.grants(row, "publish"));
+        Sql.grants(row, "publish"),
+        TenantLimits.Own.of(row));
   }
 
   static TaskType type(ResultSet row) throws SQLException {

@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.model.DayRange;
 import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
@@ -9,10 +10,12 @@ import java.time.temporal.ChronoUnit;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
@@ -37,6 +40,8 @@ final class PackedRows {
 
   /** Which tasks are in which slot, in their order. */
   private final Map<Slot, int[]> bySlot = new TreeMap<>();
+
+  private final Set<DayRange> days = new HashSet<>();
 
   /**
    * @param lanes of each task
@@ -77,7 +82,9 @@ final class PackedRows {
     while (task.next()) {
       Instant dueAt = task.dueAt(now);
       int place = bursts.next(dueAt);
-      TaskId id = TaskId.at(dueAt, place, ThreadLocalRandom.current());
+      DayRange range = DayRange.of(dueAt, now);
+      days.add(range);
+      TaskId id = TaskId.at(range.idTime(dueAt), place, ThreadLocalRandom.current());
       int i = task.index();
       idHigh[i] = id.value().getMostSignificantBits();
       idLow[i] = id.value().getLeastSignificantBits();
@@ -86,6 +93,11 @@ final class PackedRows {
       gathered.computeIfAbsent(id.slot(), _ -> new Indexes()).add(i);
     }
     gathered.forEach((slot, indexes) -> bySlot.put(slot, indexes.all()));
+  }
+
+  /** For which there must be slots before the rows are written. */
+  Set<DayRange> days() {
+    return days;
   }
 
   Map<Slot, int[]> bySlot() {

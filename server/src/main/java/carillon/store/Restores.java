@@ -111,16 +111,21 @@ public final class Restores {
    * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
    *
    * @throws Slots.TooManyRestored if the tasks are of too many days
+   * @throws LimitReached with the index of the task that is one too many for the tenant
    */
   public Prepared prepare(TenantId tenant, Archived archived) {
-    // By id, so that two who restore the same file wait for each other only once.
-    Map<UUID, Planned> planned = new TreeMap<>();
     List<Place> places = archived.places();
+    Catalog.Gathering lanes = catalog.gather(tenant, places.size());
     for (int i = 0; i < places.size(); i++) {
       Place place = places.get(i);
-      int index = i;
-      planned.computeIfAbsent(
-          place.id().value(), _ -> new Planned(index, place, lane(tenant, place)));
+      lanes.want(i, place.type(), place.priority(), place.slice(), place.route());
+    }
+    lanes.make(true);
+    // By id, so that two who restore the same file wait for each other only once.
+    Map<UUID, Planned> planned = new TreeMap<>();
+    for (int i = 0; i < places.size(); i++) {
+      Place place = places.get(i);
+      planned.putIfAbsent(place.id().value(), new Planned(i, place, lanes.lane(i).id()));
     }
     Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
     slots.restore(prepared.slots());
@@ -145,10 +150,6 @@ public final class Restores {
     }
     Target target = HiddenValues.keepKnown(Json.target(json), ofType);
     return Sql.json(target);
-  }
-
-  private int lane(TenantId tenant, Place task) {
-    return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), task.route()).id();
   }
 
   private static final String TASKS =

@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.Schedule;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
@@ -199,14 +200,23 @@ public final class Schedules {
         return new Result.StaleVersion(before == null ? null : before.version());
       }
       if (before != null) {
+        prepare(tenant, schedule, now);
         return replace(tx, before, new Wanted(kept, wanted.paused()), who, now);
       }
+      TenantLimits.hold(tx, tenant, TenantLimit.SCHEDULES);
       if (Definitions.add(tx, tenant, wanted, who, now)) {
+        TenantLimits.refuseIfOver(tx, tenant, TenantLimit.SCHEDULES);
+        prepare(tenant, schedule, now);
         Audit.record(tx, tenant, who, "schedule.put", schedule.name(), null);
         return saved(tx, tenant, schedule.name(), true);
       }
       // Somebody else has just made it: then it is there to be replaced.
     }
+  }
+
+  /** Makes its type, within the tenant's limits: what fires later is never refused. */
+  private void prepare(TenantId tenant, Schedule schedule, Instant now) {
+    tasks.prepare(tenant, schedule.taskDue(now, schedule.overlap(), null));
   }
 
   private static boolean isOver(@Nullable Instant end, Instant now) {

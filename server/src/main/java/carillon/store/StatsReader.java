@@ -3,6 +3,7 @@ package carillon.store;
 import carillon.model.Lane;
 import carillon.model.Slot;
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -36,12 +37,14 @@ public final class StatsReader {
   private final Catalog catalog;
   private final DueSlots slots;
   private final DbClock clock;
+  private final TenantLimits limits;
 
   public StatsReader(Db db, Catalog catalog, Slots slots, DbClock clock) {
     this.db = db;
     this.catalog = catalog;
     this.slots = new DueSlots(db, slots);
     this.clock = clock;
+    this.limits = new TenantLimits(db);
   }
 
   /**
@@ -69,6 +72,11 @@ public final class StatsReader {
 
   public Instant now() {
     return clock.instant();
+  }
+
+  /** What each has and may have of what is limited. */
+  public Map<TenantId, Map<TenantLimit, TenantLimits.Used>> usage(Set<TenantId> tenants) {
+    return limits.usage(tenants);
   }
 
   public boolean isKnownType(TenantId tenant, String name) {

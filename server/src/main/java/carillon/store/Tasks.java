@@ -149,26 +149,35 @@ public final class Tasks {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
-    rows.bySlot().keySet().forEach(slots::ensure);
+    rows.days().forEach(slots::ensure);
     insert(tx, rows);
     return new BatchResult.Created(rows.ids());
   }
 
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
-    int[] lanes = new int[tasks.size()];
+    Catalog.Gathering wanted = catalog.gather(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
-    int last = 0;
     boolean isForAll = false; // whether the lane has no slices to choose from
     while (task.next()) {
-      if (!isForAll || !task.isSameLane()) {
+      if (isForAll && task.isSameLane()) {
+        wanted.wantSame(task.index());
+      } else {
+        TaskType type = catalog.type(tenant, task.type());
+        Integer priority = task.priority();
         Integer hash = task.keyHash();
-        int sliceBy = hash == null ? ThreadLocalRandom.current().nextInt() : hash;
-        Lane lane = lane(tenant, task.type(), task.priority(), task.route(), sliceBy);
-        last = lane.id();
-        isForAll = catalog.type(tenant, task.type()).slices() == 1;
+        wanted.want(
+            task.index(),
+            task.type(),
+            priority == null ? type.priority() : priority,
+            Math.floorMod(
+                hash == null ? ThreadLocalRandom.current().nextInt() : hash, type.slices()),
+            task.route());
+        isForAll = type.slices() == 1;
       }
-      lanes[task.index()] = last;
     }
+    wanted.make(true);
+    int[] lanes = new int[tasks.size()];
+    Arrays.setAll(lanes, i -> wanted.lane(i).id());
     return lanes;
   }
 
@@ -202,11 +211,17 @@ public final class Tasks {
    */
   List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
-    List<Lane> lanes = tasks.stream().map(task -> lane(tenant, task)).toList();
+    Catalog.Gathering lanes = catalog.gather(tenant, tasks.size());
+    for (int i = 0; i < tasks.size(); i++) {
+      NewTask task = tasks.get(i);
+      Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
+      lanes.want(i, task.type(), lane.priority(), lane.slice(), lane.route());
+    }
+    lanes.make(false);
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
-      rows.add(row(lanes.get(i), tasks.get(i), now));
+      rows.add(row(lanes.lane(i), tasks.get(i), now));
     }
     insertAll(tx, rows);
     return rows.stream().map(TaskRow::id).toList();
@@ -231,7 +246,10 @@ public final class Tasks {
     for (Fired fire : fires) {
       Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
       slots.ensure(fire.id().slot());
-      Lane lane = lane(fire.tenant(), fire.task(), fire.id());
+      Wanted wanted = wanted(fire.tenant(), fire.task(), fire.id());
+      Lane lane =
+          catalog.ownLaneFor(
+              fire.tenant(), fire.task().type(), wanted.priority(), wanted.slice(), wanted.route());
       rows.add(
           row(lane, fire.id(), fire.task(), dueAt, bursts.next(dueAt), now)
               .firedBy(fire.schedule(), fire.fireAt()));
@@ -272,24 +290,34 @@ public final class Tasks {
   }
 
   private Lane lane(TenantId tenant, NewTask task) {
-    return lane(tenant, task, ThreadLocalRandom.current().nextInt());
+    Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
+    return catalog.laneFor(tenant, task.type(), lane.priority(), lane.slice(), lane.route());
   }
+
+  /**
+   * Makes the type and a lane for tasks that come later, unless they are there.
+   *
+   * @throws LimitReached if the tenant has as many as it may have
+   */
+  void prepare(TenantId tenant, NewTask task) {
+    if (!catalog.isKnownType(tenant, task.type())) {
+      lane(tenant, task);
+    }
+  }
+
+  /** What of a lane a task decides on, besides its type. */
+  private record Wanted(int priority, int slice, Route route) {}
 
   /**
    * @param other what decides on the slice of a task that has no key
    */
-  private Lane lane(TenantId tenant, NewTask task, Object other) {
-    Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
+  private Wanted wanted(TenantId tenant, NewTask task, Object other) {
+    TaskType type = catalog.type(tenant, task.type());
     Object sliceBy = task.key() == null ? other : task.key();
-    return lane(tenant, task.type(), task.priority(), route, sliceBy.hashCode());
-  }
-
-  private Lane lane(
-      TenantId tenant, String typeName, @Nullable Integer asked, Route route, int sliceBy) {
-    TaskType type = catalog.type(tenant, typeName);
-    int priority = asked == null ? type.priority() : asked;
-    int slice = Math.floorMod(sliceBy, type.slices());
-    return catalog.laneFor(tenant, typeName, priority, slice, route);
+    return new Wanted(
+        task.priority() == null ? type.priority() : task.priority(),
+        Math.floorMod(sliceBy.hashCode(), type.slices()),
+        task.target() == null ? Route.TYPE : Route.of(task.target()));
   }
 
   /** The row of a new task, once there is a slot for it. */

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * One user of the installation, kept apart from all others.
  *
  * @param publish null means not set
+ * @param limits its own, where it has any
  */
 public record Tenant(
     TenantId id,
@@ -17,7 +18,8 @@ public record Tenant(
     boolean paused,
     int weight,
     AlertSetting alert,
-    @Nullable Grants publish) {
+    @Nullable Grants publish,
+    TenantLimits.Own limits) {
 
   /** To where it may publish: the tenant default anywhere, the others nowhere, unless set. */
   public Grants grants() {

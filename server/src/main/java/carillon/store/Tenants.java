@@ -36,12 +36,14 @@ public final class Tenants {
   private static final String PUT =
       """
       /* Tenants.put */
-      INSERT INTO carillon.tenant (name, strict, paused, weight, alert, publish)
-      VALUES (?, ?, ?, ?, ?::jsonb, ?)
+      INSERT INTO carillon.tenant (
+          name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys)
+      VALUES (?, ?, ?, ?, ?::jsonb, ?, ?, ?, ?, ?)
       ON CONFLICT (name) DO UPDATE
       SET strict = excluded.strict, paused = excluded.paused, weight = excluded.weight, alert = excluded.alert,
-          publish = excluded.publish
-      RETURNING id, name, strict, paused, weight, alert, publish
+          publish = excluded.publish, max_types = excluded.max_types, max_lanes = excluded.max_lanes,
+          max_schedules = excluded.max_schedules, max_keys = excluded.max_keys
+      RETURNING id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
       """;
 
   /**
@@ -50,10 +52,21 @@ public final class Tenants {
    * @param publish null means not set
    */
   public record Settings(
-      boolean strict, boolean paused, int weight, AlertSetting alert, @Nullable Grants publish) {
+      boolean strict,
+      boolean paused,
+      int weight,
+      AlertSetting alert,
+      @Nullable Grants publish,
+      TenantLimits.Own limits) {
 
     public static final Settings DEFAULT =
         new Settings(false, false, 1, new AlertSetting.AsInstallation(), null);
+
+    /** With the limits of the installation. */
+    public Settings(
+        boolean strict, boolean paused, int weight, AlertSetting alert, @Nullable Grants publish) {
+      this(strict, paused, weight, alert, publish, TenantLimits.Own.NONE);
+    }
   }
 
   private static final String LOCK =
@@ -105,7 +118,11 @@ public final class Tenants {
                           settings.paused(),
                           settings.weight(),
                           Sql.json(settings.alert()),
-                          Sql.texts(settings.publish()))
+                          Sql.texts(settings.publish()),
+                          settings.limits().types(),
+                          settings.limits().lanes(),
+                          settings.limits().schedules(),
+                          settings.limits().keys())
                       .getFirst();
               Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
               return catalog.written(tx, tenant);

@@ -9,6 +9,7 @@ import carillon.model.StatusRules;
 import carillon.model.Target;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
+import carillon.model.TenantLimit;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -193,7 +194,11 @@ public final class Types {
               if (ifVersion != null && ifVersion != before.get().version()) {
                 return new Result.StaleVersion(before.get());
               }
+              Catalog.saysItMakes(tx, tenant, name);
               put(tx, tenant, name, settings.keeping(before.orElse(null)));
+              if (before.isEmpty() && !TaskType.isOwn(name)) {
+                TenantLimits.refuseIfOver(tx, tenant, TenantLimit.TYPES);
+              }
               Audit.record(tx, tenant, who, "type.put", name, null);
               return new Result.Saved(find(tx, tenant, name).orElseThrow(), before.isEmpty());
             });

@@ -13,6 +13,8 @@ export const OLD_SNAPSHOT = 300;
 const MOST_SCHEDULES = 500;
 const MOST_OF_A_KIND = 5;
 const MOST_TYPES = 20;
+/** How full a tenant may be of what is limited before it is worth a word. */
+const NEARLY_FULL = 0.9;
 
 /** Seconds from then to the server's now. */
 const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
@@ -36,6 +38,16 @@ export const fromStats = (stats) => {
       const text = () => `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
       items.push({ tone: 'bad', what: `${type.type} falls behind`, text, href: link, mend: 'Look at the type' });
     }
+  }
+  for (const [what, { used, max }] of Object.entries(stats.limits ?? {})) {
+    if (used < max * NEARLY_FULL) continue;
+    items.push({
+      tone: used >= max ? 'bad' : 'warn',
+      what: used >= max ? `No more ${what} can be created` : `Nearly all ${what} are used`,
+      text: () => `${used} of ${max}; an admin can raise the tenant's limit`,
+      href: href('settings'),
+      mend: 'Settings',
+    });
   }
   return items;
 };

@@ -11,6 +11,13 @@ const alertKind = (tenant) => {
   return tenant.alert === null ? 'nobody' : 'own';
 };
 
+const LIMITS = [
+  ['maxTypes', 'Types'],
+  ['maxLanes', 'Lanes'],
+  ['maxSchedules', 'Schedules'],
+  ['maxKeys', 'Keys'],
+];
+
 const lines = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
 
 const find = async (name) => (await api.get(path`/v1/tenants/${name}`)).data;
@@ -145,6 +152,15 @@ class Tenants extends LitElement {
         >Places, one in a line
         <textarea name="publish" rows="2" spellcheck="false" placeholder="kafka/main/orders.*" .value=${(tenant.publish ?? []).join('\n')}></textarea>
       </label>
+      <fieldset>
+        <legend>Limits, where they are not those of the installation</legend>
+        <div class="fields">
+          ${LIMITS.map(
+            ([field, label]) =>
+              html`<label>${label} <input name=${field} type="number" min="1" max="1000000" .value=${String(tenant[field] ?? '')} /></label>`,
+          )}
+        </div>
+      </fieldset>
     `;
   }
 
@@ -161,6 +177,9 @@ class Tenants extends LitElement {
       body.alert = { target: { http }, deaths: Number(form.get('deaths')), within: form.get('within') };
     }
     if (form.get('publishes') === 'these') body.publish = lines(form.get('publish'));
+    for (const [field] of LIMITS) {
+      if (form.get(field)) body[field] = Number(form.get(field));
+    }
     const name = tenant?.name ?? form.get('name');
     await refuseIfChanged(name, tenant);
     return (await api.put(path`/v1/tenants/${name}`, body)).data;

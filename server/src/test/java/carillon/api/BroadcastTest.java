@@ -13,6 +13,7 @@ import carillon.store.ActivityReader;
 import carillon.store.Events;
 import carillon.store.StatsReader;
 import carillon.store.Tenant;
+import carillon.store.TenantLimits;
 import carillon.testkit.World;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -89,7 +90,14 @@ class BroadcastTest {
         Role.VIEWER,
         List.of(types),
         new Tenant(
-            new TenantId(tenant), "t" + tenant, false, false, 1, new AlertSetting.Off(), null));
+            new TenantId(tenant),
+            "t" + tenant,
+            false,
+            false,
+            1,
+            new AlertSetting.Off(),
+            null,
+            TenantLimits.Own.NONE));
   }
 
   private EventStream watch(Caller caller, EventStream.Filter filter) {

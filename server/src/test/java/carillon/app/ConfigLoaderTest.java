@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.app.cli.CommandFailed;
 import carillon.store.Pooler;
+import carillon.store.TenantLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -70,6 +71,10 @@ class ConfigLoaderTest {
             "alert-deaths = 10",
             "alert-within = 5m",
             "pool-size = 21",
+            "max-types = 1000",
+            "max-lanes = 10000",
+            "max-schedules = 10000",
+            "max-keys = 1000",
             "log-format = text",
             "log-level = info");
   }
@@ -97,6 +102,7 @@ class ConfigLoaderTest {
                 new Config.Alert(null, 10, Duration.ofMinutes(5)),
                 new Config.Archive(Duration.ofDays(30), directory.resolve("data/archive")),
                 new Config.Brokers(List.of(), List.of()),
+                new TenantLimits.Installation(1_000, 10_000, 10_000, 1_000),
                 new Config.Metrics(null, null),
                 null));
   }

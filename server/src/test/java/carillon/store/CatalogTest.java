@@ -109,7 +109,7 @@ class CatalogTest {
       /* CatalogTest.makeTenant */
       INSERT INTO carillon.tenant (name)
       VALUES ('acme')
-      RETURNING id, name, strict, paused, weight, alert, publish
+      RETURNING id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
       """;
 
   private Catalog.Written makeTenant(Tx tx) {
