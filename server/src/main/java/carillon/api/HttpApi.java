@@ -32,10 +32,7 @@ public final class HttpApi implements AutoCloseable {
   private final @Nullable MetricsPort metricsPort;
 
   private HttpApi(
-      WebServer server,
-      SlowClients slowClients,
-      Shared shared,
-      @Nullable MetricsPort metricsPort) {
+      WebServer server, SlowClients slowClients, Shared shared, @Nullable MetricsPort metricsPort) {
     this.server = server;
     this.slowClients = slowClients;
     this.shared = shared;
@@ -75,8 +72,7 @@ public final class HttpApi implements AutoCloseable {
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
-    Auth auth =
-        new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database());
+    Auth auth = new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database());
     FrontDoor door =
         new FrontDoor(
             endpoints(config, stores, shared, targetRules, health, metrics, clock),
@@ -89,9 +85,7 @@ public final class HttpApi implements AutoCloseable {
     try {
       Integer ownPort = config.metrics().port();
       metricsPort =
-          ownPort == null
-              ? null
-              : MetricsPort.start(config, ownPort, auth, health, metrics, clock);
+          ownPort == null ? null : MetricsPort.start(config, ownPort, auth, health, metrics, clock);
     } catch (RuntimeException e) {
       server.stop();
       slowClients.close();

@@ -74,7 +74,9 @@ public record Config(
    */
   public record Http(String bind, int port) {
 
-    /** Whether only this machine can connect. A name that cannot be resolved here counts as open. */
+    /**
+     * Whether only this machine can connect. A name that cannot be resolved here counts as open.
+     */
     public boolean isLoopback() {
       try {
         return InetAddress.getByName(bind).isLoopbackAddress();
@@ -128,7 +130,8 @@ public record Config(
    * @param adminKey the bootstrap admin key as given; null means {@link AdminKey} keeps one.
    *     Default null.
    * @param allowTargets CIDRs and host names that HTTP targets may reach beyond public addresses.
-   *     Default loopback while the database is embedded and the API is bound to loopback, else none.
+   *     Default loopback while the database is embedded and the API is bound to loopback, else
+   *     none.
    */
   public record Access(@Nullable String adminKey, List<String> allowTargets) {
     public Access {

@@ -222,10 +222,11 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private static DeliveryResult withoutSecrets(Target.Http target) {
     return new DeliveryResult.Refused(
         Failure.of(
-            FailureKind.SECRET_MISSING,
+            FailureKind.CREDENTIAL_MISSING,
             "the value of "
                 + String.join(", ", HiddenValues.namesIn(target))
-                + " was not in the archive that the task was restored from; set the task's target"));
+                + " was not in the archive that the task was restored from; set the task's"
+                + " target"));
   }
 
   private static DeliveryResult failed(FailureKind kind, String message) {

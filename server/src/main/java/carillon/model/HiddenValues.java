@@ -112,7 +112,9 @@ public final class HiddenValues {
 
   private static String origin(String url) {
     return TargetUrl.parse(url)
-        .map(parsed -> (parsed.secure() ? "https://" : "http://") + parsed.host() + ":" + parsed.port())
+        .map(
+            parsed ->
+                (parsed.secure() ? "https://" : "http://") + parsed.host() + ":" + parsed.port())
         .orElse(url);
   }
 

@@ -89,8 +89,7 @@ public record Schedule(
         endAt,
         maxRuns,
         pauseAfterFailures,
-        new Made(
-            task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
+        new Made(task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
   }
 
   /** A task of this schedule. */

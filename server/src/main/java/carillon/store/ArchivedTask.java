@@ -93,8 +93,7 @@ public record ArchivedTask(
       Instant at, TaskState from, TaskState to, int fence, String by, @Nullable String reason) {}
 
   /** The same task with other targets. */
-  ArchivedTask with(
-      @Nullable String target, @Nullable String onComplete, @Nullable String onDead) {
+  ArchivedTask with(@Nullable String target, @Nullable String onComplete, @Nullable String onDead) {
     return new ArchivedTask(
         tenant,
         id,
@@ -165,8 +164,8 @@ public record ArchivedTask(
 
   /**
    * As one line of JSON, in the words of the API, without the secrets of targets: files are copied,
-   * and read by others than the database. What is null is left out: a payload that is there
-   * and says null must not look like none.
+   * and read by others than the database. What is null is left out: a payload that is there and
+   * says null must not look like none.
    */
   public String line() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();

@@ -193,8 +193,7 @@ public final class Schedules {
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
       }
-      Schedule kept =
-          schedule.keeping(before == null ? null : before.schedule().task().target());
+      Schedule kept = schedule.keeping(before == null ? null : before.schedule().task().target());
       // What could not be saved at any version is said first: "apply" asks with one that none has.
       if (!expected.isMetBy(before)) {
         return new Result.StaleVersion(before == null ? null : before.version());

@@ -65,7 +65,7 @@ class ClusterApiTest {
     JsonNode cluster = cluster();
 
     assertThat(cluster.propertyNames())
-        .containsExactly("at", "leader", "nodes", "shards", "lag", "database");
+        .containsExactly("at", "leader", "nodes", "shards", "lag", "database", "listener");
     assertThat(cluster.get("leader").isNull()).isTrue();
     assertThat(cluster.get("nodes")).isEmpty();
     assertThat(cluster.get("shards"))

@@ -63,11 +63,15 @@ class SecretTargetsTest {
         "{\"target\": %s, \"onComplete\": %s, \"onDead\": %s}".formatted(HTTP, HTTP, HTTP);
     answers.add(put("/v1/types/seen", settings).expect(201).body());
     answers.add(
-        put("/v1/schedules/seen", "{\"every\": \"1h\", \"type\": \"seen\", \"target\": %s}".formatted(HTTP))
+        put(
+                "/v1/schedules/seen",
+                "{\"every\": \"1h\", \"type\": \"seen\", \"target\": %s}".formatted(HTTP))
             .expect(201)
             .body());
     answers.add(
-        put("/v1/tenants/seen", "{\"alert\": {\"target\": %s}}".formatted(HTTP)).expect(200).body());
+        put("/v1/tenants/seen", "{\"alert\": {\"target\": %s}}".formatted(HTTP))
+            .expect(200)
+            .body());
     String task =
         "{\"type\": \"seen\", \"delay\": \"1h\", \"key\": \"k\", \"unique\": {\"for\": \"1h\"}, \"target\": %s,"
                 .formatted(HTTP)
@@ -75,8 +79,7 @@ class SecretTargetsTest {
     TestApi.Reply created = api.post("/v1/tasks").json(task).send().expect(202);
     answers.add(created.body());
     answers.add(api.post("/v1/tasks").json(task).send().expect(200).body()); // the existing one
-    answers.add(
-        api.post("/v1/tasks").header("Idempotency-Key", "s").json(task).send().body());
+    answers.add(api.post("/v1/tasks").header("Idempotency-Key", "s").json(task).send().body());
     String id = created.text("id");
     for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
       String key = api.key("default", role);
@@ -141,9 +144,19 @@ class SecretTargetsTest {
     String body = "{\"every\": \"1h\", \"type\": \"s\", \"target\": %s}";
     put("/v1/schedules/back", body.formatted(HTTP)).expect(201);
 
-    assertThat(put("/v1/schedules/back", body.formatted(SHOWN)).expect(200).json().get("version").asInt())
+    assertThat(
+            put("/v1/schedules/back", body.formatted(SHOWN))
+                .expect(200)
+                .json()
+                .get("version")
+                .asInt())
         .isEqualTo(1);
-    assertThat(put("/v1/schedules/back", body.formatted(HTTP)).expect(200).json().get("version").asInt())
+    assertThat(
+            put("/v1/schedules/back", body.formatted(HTTP))
+                .expect(200)
+                .json()
+                .get("version")
+                .asInt())
         .isEqualTo(1);
     assertThat(
             put("/v1/schedules/back", body.formatted(HTTP.replace("SECRET-3", "SECRET-4")))
@@ -176,7 +189,8 @@ class SecretTargetsTest {
 
     put(
             "/v1/types/mark",
-            "{\"target\": %s}".formatted(SHOWN.replace(",\"secretHeaders\":[\"X-Tenant-Code\"]", "")))
+            "{\"target\": %s}"
+                .formatted(SHOWN.replace(",\"secretHeaders\":[\"X-Tenant-Code\"]", "")))
         .expect(200);
 
     assertThat(api.get("/v1/types/mark").send().body()).doesNotContain(SECRET);
@@ -202,7 +216,8 @@ class SecretTargetsTest {
                     .formatted(SHOWN.replace("https://hooks.example/a?token=(hidden)&page=2", url)))
             .expect(ErrorCode.HIDDEN_VALUE);
 
-    assertThat(refused.json().get("errors").valueStream().map(each -> each.get("pointer").asString()))
+    assertThat(
+            refused.json().get("errors").valueStream().map(each -> each.get("pointer").asString()))
         .containsExactlyInAnyOrder(
             "/target/http/headers/Authorization",
             "/target/http/headers/X-Tenant-Code",
@@ -216,14 +231,22 @@ class SecretTargetsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "POST  | /v1/tasks            | {'type': 'n', 'target': T}                         | /target/http/headers/A-Key",
-        "POST  | /v1/tasks            | {'type': 'n', 'onComplete': T}                     | /onComplete/http/headers/A-Key",
-        "POST  | /v1/tasks            | {'type': 'n', 'onDead': T}                         | /onDead/http/headers/A-Key",
-        "POST  | /v1/tasks/batch      | {'tasks': [{'type': 'n', 'target': T}]}            | /tasks/0/target/http/headers/A-Key",
-        "PUT   | /v1/types/none       | {'target': T}                                      | /target/http/headers/A-Key",
-        "PUT   | /v1/types/none       | {'onDead': T}                                      | /onDead/http/headers/A-Key",
-        "PUT   | /v1/schedules/none   | {'every': '1h', 'type': 'n', 'target': T}          | /target/http/headers/A-Key",
-        "PUT   | /v1/tenants/none     | {'alert': {'target': T}}                           | /alert/target/http/headers/A-Key"
+        "POST  | /v1/tasks            | {'type': 'n', 'target': T}                         |"
+            + " /target/http/headers/A-Key",
+        "POST  | /v1/tasks            | {'type': 'n', 'onComplete': T}                     |"
+            + " /onComplete/http/headers/A-Key",
+        "POST  | /v1/tasks            | {'type': 'n', 'onDead': T}                         |"
+            + " /onDead/http/headers/A-Key",
+        "POST  | /v1/tasks/batch      | {'tasks': [{'type': 'n', 'target': T}]}            |"
+            + " /tasks/0/target/http/headers/A-Key",
+        "PUT   | /v1/types/none       | {'target': T}                                      |"
+            + " /target/http/headers/A-Key",
+        "PUT   | /v1/types/none       | {'onDead': T}                                      |"
+            + " /onDead/http/headers/A-Key",
+        "PUT   | /v1/schedules/none   | {'every': '1h', 'type': 'n', 'target': T}          |"
+            + " /target/http/headers/A-Key",
+        "PUT   | /v1/tenants/none     | {'alert': {'target': T}}                           |"
+            + " /alert/target/http/headers/A-Key"
       })
   void a_hidden_value_that_nothing_is_stored_for_is_refused(
       String method, String path, String body, String pointer) {

@@ -114,8 +114,7 @@ class ConfigLoaderTest {
       })
   void loopback_is_a_target_while_database_and_clients_are_on_this_machine(
       String bind, String url, boolean allowed) {
-    Config config =
-        url.isEmpty() ? load("bind", bind) : load("bind", bind, "database-url", url);
+    Config config = url.isEmpty() ? load("bind", bind) : load("bind", bind, "database-url", url);
 
     assertThat(config.access().allowTargets())
         .isEqualTo(allowed ? List.of("127.0.0.0/8", "::1/128") : List.of());
@@ -316,14 +315,7 @@ class ConfigLoaderTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "::1/128",
-    "fd00::/8",
-    "10.0.0.1",
-    "192.168.0.0/16",
-    "hooks.internal",
-    "localhost"
-  })
+  @CsvSource({"::1/128", "fd00::/8", "10.0.0.1", "192.168.0.0/16", "hooks.internal", "localhost"})
   void targets_are_addresses_networks_and_names(String target) {
     assertThat(load("allow-targets", target + ", example.org").access().allowTargets())
         .containsExactly(target, "example.org");

@@ -180,8 +180,7 @@ class ScheduleServerTest {
             target:
               http: {url: "http://127.0.0.1:9000/?token=%s", headers: {X-Key: %s, x-lame: %s}, secretHeaders: [x-lame]}
         """;
-    String unknown =
-        "target.http.headers.X-Key, target.http.headers.x-lame, target.http.url";
+    String unknown = "target.http.headers.X-Key, target.http.headers.x-lame, target.http.url";
     file(yaml.formatted("marker1", "marker2", "marker3"));
     String all = run("schedule", "apply", "-f", "f.yaml");
 

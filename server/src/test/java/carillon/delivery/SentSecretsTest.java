@@ -28,7 +28,8 @@ class SentSecretsTest {
   @ParameterizedTest
   @ValueSource(ints = {200, 500, 400, 410})
   void secrets_that_the_target_sends_back_are_not_kept(int status) throws IOException {
-    String echo = "got Authorization: Bearer s3cret-token, s3cret-token, x=42-lame-ducks, p=url-s3cret";
+    String echo =
+        "got Authorization: Bearer s3cret-token, s3cret-token, x=42-lame-ducks, p=url-s3cret";
     try (RawReceiver target = answering(status, echo)) {
       Delivery delivery =
           Attempt.at(target.url() + "?token=url-s3cret")
@@ -60,7 +61,8 @@ class SentSecretsTest {
 
   @Test
   void what_is_kept_does_not_grow() {
-    var secrets = SentSecrets.of(new Target.Http("http://a/", "GET", Map.of("X-Key", "secret"), null, null));
+    var secrets =
+        SentSecrets.of(new Target.Http("http://a/", "GET", Map.of("X-Key", "secret"), null, null));
     String text = "secret".repeat(680);
 
     assertThat(secrets.hiddenIn(text)).hasSize(text.length()).doesNotContain("secret");
@@ -68,8 +70,12 @@ class SentSecretsTest {
 
   @Test
   void short_values_and_texts_without_secrets_are_left_alone() {
-    var none = SentSecrets.of(new Target.Http("http://a/?pin=1", "GET", Map.of("X-Key", "on"), null, null));
-    var some = SentSecrets.of(new Target.Http("http://a/", "GET", Map.of("X-Key", "Bearer abcdef"), null, null));
+    var none =
+        SentSecrets.of(
+            new Target.Http("http://a/?pin=1", "GET", Map.of("X-Key", "on"), null, null));
+    var some =
+        SentSecrets.of(
+            new Target.Http("http://a/", "GET", Map.of("X-Key", "Bearer abcdef"), null, null));
 
     assertThat(none.isEmpty()).isTrue();
     assertThat(some.hiddenIn("once upon a time, Bear")).isEqualTo("once upon a time, Bear");
@@ -87,7 +93,7 @@ class SentSecretsTest {
           .isInstanceOfSatisfying(
               DeliveryResult.Refused.class,
               refused -> {
-                assertThat(refused.failure().kind()).isEqualTo(FailureKind.SECRET_MISSING);
+                assertThat(refused.failure().kind()).isEqualTo(FailureKind.CREDENTIAL_MISSING);
                 assertThat(refused.failure().message()).contains("Authorization, url");
               });
       assertThat(target.connections()).isZero();

@@ -107,8 +107,7 @@ class OpenPortsTest {
       for (int port : ports) {
         Map<String, ?> target =
             Map.of("http", Map.of("url", "http://" + host + ":" + port + "/metrics"));
-        assertThatThrownBy(
-                () -> api.post("/v1/tasks", Map.of("type", "ssrf", "target", target)))
+        assertThatThrownBy(() -> api.post("/v1/tasks", Map.of("type", "ssrf", "target", target)))
             .isInstanceOf(CarillonException.class)
             .hasMessageContaining("of this machine is not allowed");
       }

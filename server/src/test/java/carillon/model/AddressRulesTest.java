@@ -273,9 +273,7 @@ class AddressRulesTest {
     // NAT64 of one's own with a prefix of 48 and of 56 bits, which leave the ninth byte free.
     forms.add(
         InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high, low >> 8, (low & 0xff) << 8)));
-    forms.add(
-        InetAddress.ofLiteral(
-            "64:ff9b:1:%x:%x:%x::".formatted(high >> 8, high & 0xff, low)));
+    forms.add(InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high >> 8, high & 0xff, low)));
     return forms;
   }
 

@@ -263,7 +263,8 @@ class HttpTargetRulesTest {
         "http://10.0.0.5:5432/"
       })
   void a_range_opens_no_ports_of_databases_and_brokers(String url) {
-    var ranges = new HttpTargetRules(AddressRules.of(List.of("127.0.0.0/8", "::1/128", "10.0.0.0/8")));
+    var ranges =
+        new HttpTargetRules(AddressRules.of(List.of("127.0.0.0/8", "::1/128", "10.0.0.0/8")));
 
     assertThat(codes(ranges, url)).containsExactly("port_not_allowed");
   }
@@ -271,8 +272,11 @@ class HttpTargetRulesTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "http://LOCALHOST:5432/", "http://127.0.0.1:6379/", "http://10.0.0.5:5432/",
-        "http://[::ffff:127.0.0.1]:8080/", "http://127.0.0.1:8080/"
+        "http://LOCALHOST:5432/",
+        "http://127.0.0.1:6379/",
+        "http://10.0.0.5:5432/",
+        "http://[::ffff:127.0.0.1]:8080/",
+        "http://127.0.0.1:8080/"
       })
   void an_address_that_the_operator_named_is_reached_on_any_high_port(String url) {
     var named = own(AddressRules.of(List.of("127.0.0.1", "10.0.0.5")), 8080);

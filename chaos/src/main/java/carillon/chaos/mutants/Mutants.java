@@ -200,6 +200,14 @@ public final class Mutants {
                       1)),
               List.of(),
               Scenario.NAMES,
+              Rule.R22),
+          new Mutant(
+              "M17",
+              "addresses of this machine count as public",
+              List.of(
+                  new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 2)),
+              List.of(),
+              Scenario.NAMES,
               Rule.R22));
 
   private static Edit text(String className, String from, String to, int times) {

@@ -75,7 +75,8 @@ final class ScheduleDiff {
       names.forEach(name -> compare(path + "." + name, from.path(name), to.path(name)));
     } else if (!isSame(from, to)) {
       boolean isHidden = path.contains("." + HEADERS + ".") || path.endsWith("." + HEADERS);
-      (isHiddenFromUs(path, from, to) ? unknown : differences).add(new Difference(path, shown(path, from), shown(path, to), isHidden));
+      (isHiddenFromUs(path, from, to) ? unknown : differences)
+          .add(new Difference(path, shown(path, from), shown(path, to), isHidden));
     }
   }
 
@@ -190,7 +191,8 @@ final class ScheduleDiff {
   /** Their order means nothing; none is as good as no list. */
   private static void sort(ObjectNode node, String name) {
     if (node.path(name).isArray()) {
-      List<String> names = node.path(name).valueStream().map(each -> each.asString("")).sorted().toList();
+      List<String> names =
+          node.path(name).valueStream().map(each -> each.asString("")).sorted().toList();
       node.remove(name);
       if (!names.isEmpty()) {
         ArrayNode sorted = node.putArray(name);

@@ -36,8 +36,7 @@ final class StepLines {
           console.coloured(
               Colour.YELLOW, "~ " + name + "  changed: " + fields(step.path("fields")));
       case "removed" -> console.coloured(Colour.RED, "- " + name + "  removed");
-      default ->
-          console.coloured(Colour.FAINT, "= " + name + "  " + change + notCompared(step));
+      default -> console.coloured(Colour.FAINT, "= " + name + "  " + change + notCompared(step));
     };
   }
 

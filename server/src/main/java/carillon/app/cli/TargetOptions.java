@@ -75,10 +75,7 @@ final class TargetOptions {
       throw new CommandFailed("--cluster and --complete need --kafka-topic or --rabbitmq-queue");
     }
     if (url == null) {
-      if (method != null
-          || timeout != null
-          || !headers.isEmpty()
-          || !secretHeaders.isEmpty()) {
+      if (method != null || timeout != null || !headers.isEmpty() || !secretHeaders.isEmpty()) {
         throw new CommandFailed("--method, --header, --secret-header and --timeout need --http");
       }
       if (broker != null) {
@@ -91,8 +88,7 @@ final class TargetOptions {
     Map<String, String> all = new LinkedHashMap<>(headers);
     all.putAll(secretHeaders);
     ApiCommand.set(http, "headers", all.isEmpty() ? null : all);
-    ApiCommand.set(
-        http, "secretHeaders", secretHeaders.isEmpty() ? null : secretHeaders.keySet());
+    ApiCommand.set(http, "secretHeaders", secretHeaders.isEmpty() ? null : secretHeaders.keySet());
     ApiCommand.set(http, "timeout", timeout);
     ObjectNode target = ApiCommand.JSON.createObjectNode();
     target.set("http", http);
