@@ -144,7 +144,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       Deadline deadline) {
     try {
       return ask(connection, request, deadline)
-          .without(SentSecrets.of(target))
+          .withoutSecretsOf(target)
           .verdict(task.statuses(), clock.instant());
     } catch (IOException | HttpException e) {
       return whyNoAnswer(e, deadline);
