@@ -27,7 +27,7 @@ final class Tenants {
   private Tenants() {}
 
   static List<Tenant> make(
-      Cluster cluster, Receiver receiver, FlippingName name, int count, SplittableRandom random)
+      Cluster cluster, Receiver receiver, FlippingName flipping, int count, SplittableRandom random)
       throws IOException, InterruptedException {
     List<Tenant> tenants = new ArrayList<>();
     for (int i = 1; i <= count; i++) {
@@ -50,8 +50,8 @@ final class Tenants {
       Tenant tenant = new Tenant(name, marker, key, Base64.getEncoder().encodeToString(secret));
       receiver.know(tenant);
       types(cluster, receiver, tenant);
-      named(cluster, tenant, FLIPPING, name.url());
-      named(cluster, tenant, INSIDE, name.insideUrl());
+      named(cluster, tenant, FLIPPING, flipping.url());
+      named(cluster, tenant, INSIDE, flipping.insideUrl());
       tenants.add(tenant);
     }
     return tenants;
