@@ -130,6 +130,30 @@ class OverviewPageTest {
   }
 
   @Test
+  void a_node_that_others_reach_by_plain_http_needs_attention() {
+    Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
+    Locator attention = page.locator("section[aria-labelledby=attention]");
+    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).not().containsText("Plain HTTP"); // it is bound to this machine
+    page.route(
+        "**/v1/cluster",
+        route -> {
+          String text = route.fetch().text();
+          route.fulfill(
+              new Route.FulfillOptions()
+                  .setContentType("application/json")
+                  .setBody(
+                      text.replace("\"bind\":\"127.0.0.1\"", "\"bind\":\"0.0.0.0\"")
+                          .replace("\"beyondLoopback\":false", "\"beyondLoopback\":true")));
+        });
+
+    Parts.button(page, "Look again").click();
+
+    assertThat(attention).containsText("Plain HTTP is open to other machines");
+    assertThat(attention).containsText("bound to 0.0.0.0");
+  }
+
+  @Test
   void a_look_that_fails_is_not_taken_for_a_good_one() {
     dashboard.expect(503);
     String key = dashboard.newKey("producer", "Calm", "welcome-mail");

@@ -7,6 +7,8 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -16,6 +18,7 @@ final class Receiver implements AutoCloseable {
   private record Answer(int status, String body) {}
 
   private final Map<String, Answer> answers = new ConcurrentHashMap<>();
+  private final Map<String, Map<String, String>> received = new ConcurrentHashMap<>();
   private final HttpServer server;
 
   Receiver() {
@@ -33,10 +36,20 @@ final class Receiver implements AutoCloseable {
         answers.getOrDefault(exchange.getRequestURI().getPath(), new Answer(200, "{\"ok\":true}"));
     byte[] body = answer.body.getBytes(StandardCharsets.UTF_8);
     exchange.getRequestBody().readAllBytes();
+    Map<String, String> headers = new HashMap<>();
+    exchange
+        .getRequestHeaders()
+        .forEach((name, values) -> headers.put(name.toLowerCase(Locale.ROOT), values.getFirst()));
+    received.put(exchange.getRequestURI().getPath(), headers);
     exchange.getResponseHeaders().set("Content-Type", "application/json");
     exchange.sendResponseHeaders(answer.status, body.length == 0 ? -1 : body.length);
     exchange.getResponseBody().write(body);
     exchange.close();
+  }
+
+  /** Of the last request to the path, by names in small letters; empty if there was none. */
+  Map<String, String> headers(String path) {
+    return received.getOrDefault(path, Map.of());
   }
 
   /** From now on. */

@@ -1,6 +1,7 @@
 package carillon.browser;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import carillon.client.NewTask;
 import com.microsoft.playwright.Locator;
@@ -48,6 +49,38 @@ class TypesPageTest {
     Assertions.assertThat(http.get("headers").get("X-Two").asString()).isEqualTo("a: b");
     Assertions.assertThat(read("hook").get("retry").get("maxAttempts").asInt()).isEqualTo(7);
     Assertions.assertThat(read("hook").get("timeout").asString()).isEqualTo("PT45S");
+  }
+
+  @Test
+  void a_secret_is_not_in_the_form_and_stays_as_it_is() {
+    try (Receiver receiver = new Receiver()) {
+      Map<String, Object> http =
+          Map.of(
+              "url", receiver.url("/there?token=s3cret-1"),
+              "headers", Map.of("X-Key", "s3cret-2", "X-Lame", "s3cret-3"),
+              "secretHeaders", List.of("X-Lame"));
+      dashboard
+          .carillon()
+          .put("/v1/types/secretive", Map.of("target", Map.of("http", http), "priority", 5));
+      Page page = dashboard.open("/types/secretive?edit=1");
+      Locator headers = page.getByLabel("Headers", new Page.GetByLabelOptions().setExact(true));
+      assertThat(headers.first()).hasValue("X-Key: (hidden)\nX-Lame: (hidden)");
+      assertThat(page.getByLabel("Secret headers").first()).hasValue("X-Lame");
+
+      headers.first().fill("X-Key: (hidden)\nX-Lame: (hidden)\nX-New: 1");
+      page.getByLabel("Priority").fill("7");
+      Parts.button(page, "Save").click();
+      assertThat(Parts.toasts(page)).containsText("secretive is changed");
+      Assertions.assertThat(read("secretive").get("priority").asInt()).isEqualTo(7);
+
+      Assertions.assertThat(page.content()).doesNotContain("s3cret");
+      dashboard.carillon().enqueue(NewTask.of("secretive"));
+      await().until(() -> !receiver.headers("/there").isEmpty());
+      Assertions.assertThat(receiver.headers("/there"))
+          .containsEntry("x-key", "s3cret-2")
+          .containsEntry("x-lame", "s3cret-3")
+          .containsEntry("x-new", "1");
+    }
   }
 
   @Test

@@ -21,6 +21,7 @@ import tools.jackson.databind.JsonNode;
 final class Client {
 
   private static final int NUMBERS = 1_000_000; // of tasks, for each client
+  private static final String NAMED = "name"; // not the receiver: the listener at the name answers
   private static final int REMEMBERED = 200;
   private static final int TRIES = 120;
   private static final long AGAIN_MILLIS = 250;
@@ -85,6 +86,7 @@ final class Client {
       case SUBMIT_WEB -> submit(random.nextBoolean() ? Tenants.WEB : Tenants.WIDE, "http");
       case SUBMIT_PULLED -> submit(Tenants.PULLED, "pull");
       case SUBMIT_KEPT -> submit(Tenants.KEPT, "discard");
+      case SUBMIT_NAMED -> submitNamed();
       case CANCEL -> {
         Submitted task = any(recent);
         if (task != null) {
@@ -105,6 +107,31 @@ final class Client {
         }
       }
       case REDRIVE -> redrive();
+    }
+  }
+
+  /**
+   * Sends tasks where none may go: by a name that changes, by one that does not, by the address.
+   */
+  private void submitNamed() throws InterruptedException {
+    int draw = random.nextInt(10);
+    if (draw < 6) {
+      submit(Tenants.FLIPPING, NAMED);
+    } else if (draw < 8) {
+      submit(Tenants.INSIDE, NAMED);
+    } else {
+      submitForbidden();
+    }
+  }
+
+  private void submitForbidden() throws InterruptedException {
+    String body =
+        "{\"type\": \"%s\", \"target\": {\"http\": {\"url\": \"%s\"}}}"
+            .formatted(Tenants.INSIDE, load.name().forbiddenUrl());
+    Reply reply = nodes.call(nodes.next(), Api.Call.post("/v1/tasks", tenant.key(), body));
+    if (reply instanceof Reply.Answered answered) {
+      recorder.event(
+          "egress", Fields.of("address", FlippingName.FORBIDDEN).and("status", answered.status()));
     }
   }
 
@@ -146,7 +173,7 @@ final class Client {
     if (random.nextInt(100) < 4) {
       body.append(", \"concurrencyKey\": \"c").append(random.nextInt(8)).append('"');
     }
-    int maxAttempts = dies ? 3 : Load.MAX_ATTEMPTS;
+    int maxAttempts = dies ? 3 : target.equals(NAMED) ? Load.NAMED_ATTEMPTS : Load.MAX_ATTEMPTS;
     if (dies) {
       body.append(", \"retry\": ").append(Load.retry(maxAttempts));
     }

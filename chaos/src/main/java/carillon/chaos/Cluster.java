@@ -64,6 +64,12 @@ public final class Cluster implements AutoCloseable {
       return new Settings(nodes, lease, program, options, old);
     }
 
+    /** The same nodes, which look names up in a file; an old program, if there is one, does not. */
+    Settings lookingIn(Path hosts) {
+      return new Settings(
+          nodes, lease, program.with(FlippingName.flags(hosts)), options, oldProgram);
+    }
+
     public Settings with(int count, List<String> moreOptions) {
       return new Settings(count, lease, program, moreOptions, oldProgram);
     }
@@ -123,7 +129,7 @@ public final class Cluster implements AutoCloseable {
     options.addAll(List.of("--admin-key-file", directory.resolve("admin-key").toString()));
     options.addAll(List.of("--node-lease", settings.lease().toMillis() + "ms"));
     if (!settings.options().contains("--allow-targets")) {
-      options.addAll(List.of("--allow-targets", "127.0.0.0/8"));
+      options.addAll(List.of("--allow-targets", FlippingName.ALLOWED + "/32"));
     }
     options.addAll(List.of("--drain-timeout", "3s"));
     options.addAll(settings.options());

@@ -45,7 +45,9 @@ public record Exposure(Map<Counter, Long> counts) {
     STALE_TERMS("writes of stale terms refused", 0),
     AMBIGUOUS("ambiguous commits of writes", 20),
     CRASHES("database crashes with 50 acknowledged in the second before", 3),
-    LEADERS("changes of leader to another node", 5);
+    LEADERS("changes of leader to another node", 5),
+    DIALS("dials of a name that flips to a forbidden address", 100),
+    FORBIDDEN("tasks to an address that is not allowed", 50);
 
     private final String title;
     private final long minimum;
@@ -132,6 +134,8 @@ public record Exposure(Map<Counter, Long> counts) {
     private void event(Event event) {
       switch (event.what()) {
         case "recv-start" -> add(Counter.DELIVERIES, 1);
+        case "dial" -> add(Counter.DIALS, event.fields().is("allowed") ? 1 : 0);
+        case "egress" -> add(Counter.FORBIDDEN, event.number("status") == 422 ? 1 : 0);
         case "metric" -> {
           long value = (long) Double.parseDouble(event.need("value"));
           switch (event.need("name")) {
@@ -200,6 +204,7 @@ public record Exposure(Map<Counter, Long> counts) {
         case "submit" -> {
           if (end.kind() == Kind.OK) {
             ids.add(end.need("id"));
+            add(Counter.FORBIDDEN, Tenants.INSIDE.equals(invoke.text("type")) ? 1 : 0);
           } else if (end.kind() == Kind.INFO && !isRefused(end)) {
             lost.add(invoke.need("key"));
           }

@@ -14,14 +14,15 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 
 /**
- * A host whose name means one address now and another a moment later, one of which nobody may dial;
- * listens on both.
+ * A host whose name means one address now and another a moment later, one of which nobody may dial,
+ * and a host that always has that one; listens on both addresses.
  */
 final class FlippingName implements AutoCloseable {
 
   static final String HOST = "flipping.example";
   static final String ALLOWED = "127.0.0.1";
-  private static final String FORBIDDEN = "127.0.0.2";
+  static final String FORBIDDEN = "127.0.0.2";
+  private static final String INSIDE = "inside.example";
   private static final long FLIP_MILLIS = 3;
   private static final byte[] ANSWER =
       "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -48,7 +49,7 @@ final class FlippingName implements AutoCloseable {
    * @param hosts the file in which nodes look names up
    */
   static FlippingName start(Path hosts, Recorder recorder) throws IOException {
-    Files.writeString(hosts, ALLOWED + " " + HOST + "\n");
+    Files.writeString(hosts, names(ALLOWED));
     return new FlippingName(hosts, recorder);
   }
 
@@ -57,15 +58,33 @@ final class FlippingName implements AutoCloseable {
     return List.of("-Djdk.net.hosts.file=" + hosts, "-Dsun.net.inetaddr.ttl=0");
   }
 
+  private static String names(String address) {
+    return address + " " + HOST + "\n" + FORBIDDEN + " " + INSIDE + "\n";
+  }
+
   String url() {
-    return "http://" + HOST + ":" + allowed.getLocalPort() + "/";
+    return urlOf(HOST);
+  }
+
+  /** A name that leads to the forbidden address only. */
+  String insideUrl() {
+    return urlOf(INSIDE);
+  }
+
+  /** The forbidden address itself. */
+  String forbiddenUrl() {
+    return urlOf(FORBIDDEN);
+  }
+
+  private String urlOf(String host) {
+    return "http://" + host + ":" + allowed.getLocalPort() + "/";
   }
 
   private void flip() {
     Path next = hosts.resolveSibling("hosts.next");
     try {
       for (int i = 0; !Thread.interrupted(); i++) {
-        Files.writeString(next, (i % 2 == 0 ? FORBIDDEN : ALLOWED) + " " + HOST + "\n");
+        Files.writeString(next, names(i % 2 == 0 ? FORBIDDEN : ALLOWED));
         Files.move(
             next, hosts, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
         Thread.sleep(FLIP_MILLIS);

@@ -19,6 +19,9 @@ public final class Load implements AutoCloseable {
   /** Enough for bad receivers and for nodes that die under it; poison is another matter. */
   static final int MAX_ATTEMPTS = 8;
 
+  /** Of tasks to names that may mean a forbidden address: half of the flipping ones are refused. */
+  static final int NAMED_ATTEMPTS = 2;
+
   static final Duration RETRY = Duration.ofMillis(400);
 
   /** Of whoever waits for a client or a worker to end. */
@@ -29,6 +32,7 @@ public final class Load implements AutoCloseable {
     SUBMIT_WEB,
     SUBMIT_PULLED,
     SUBMIT_KEPT,
+    SUBMIT_NAMED,
     CANCEL,
     CANCEL_RUNNING,
     GET,
@@ -61,6 +65,7 @@ public final class Load implements AutoCloseable {
                 Action.SUBMIT_WEB, 55,
                 Action.SUBMIT_PULLED, 10,
                 Action.SUBMIT_KEPT, 8,
+                Action.SUBMIT_NAMED, 4,
                 Action.CANCEL, 8,
                 Action.CANCEL_RUNNING, 4,
                 Action.GET, 8,
@@ -76,6 +81,7 @@ public final class Load implements AutoCloseable {
 
   private final Cluster cluster;
   private final Receiver receiver;
+  private final FlippingName name;
   private final List<Tenant> tenants;
   private final Streams streams;
   private final Profile profile;
@@ -88,20 +94,27 @@ public final class Load implements AutoCloseable {
   private volatile boolean working = true;
 
   private Load(
-      Cluster cluster, Receiver receiver, List<Tenant> tenants, Streams streams, Profile profile) {
+      Cluster cluster,
+      Receiver receiver,
+      FlippingName name,
+      List<Tenant> tenants,
+      Streams streams,
+      Profile profile) {
     this.cluster = cluster;
     this.receiver = receiver;
+    this.name = name;
     this.tenants = tenants;
     this.streams = streams;
     this.profile = profile;
   }
 
   /** Sets up what the load needs, while all is well, and starts it. */
-  static Load start(Cluster cluster, Receiver receiver, Streams streams, Profile profile)
+  static Load start(
+      Cluster cluster, Receiver receiver, FlippingName name, Streams streams, Profile profile)
       throws IOException, InterruptedException {
     List<Tenant> tenants =
-        Tenants.make(cluster, receiver, profile.tenants(), streams.of("tenants"));
-    Load load = new Load(cluster, receiver, tenants, streams, profile);
+        Tenants.make(cluster, receiver, name, profile.tenants(), streams.of("tenants"));
+    Load load = new Load(cluster, receiver, name, tenants, streams, profile);
     new Schedules(cluster, tenants).put(profile.schedules(), streams.of("schedules"));
     for (int i = 0; i < profile.clients(); i++) {
       Client client = new Client(load, i, tenants.get(i % tenants.size()));
@@ -130,6 +143,10 @@ public final class Load implements AutoCloseable {
 
   Receiver receiver() {
     return receiver;
+  }
+
+  FlippingName name() {
+    return name;
   }
 
   public List<Tenant> tenants() {

@@ -57,12 +57,15 @@ public final class Run {
   private History run(Course course) throws IOException, SQLException, InterruptedException {
     Files.createDirectories(directory);
     Path events = directory.resolve(History.EVENTS);
+    Path hosts = directory.toAbsolutePath().resolve("hosts");
+    Cluster.Settings settings = scenario.cluster().lookingIn(hosts);
     try (Recorder recorder = new Recorder(events, InstantSource.system());
-        Receiver receiver = Receiver.start(streams, recorder)) {
+        Receiver receiver = Receiver.start(streams, recorder);
+        FlippingName name = FlippingName.start(hosts, recorder)) {
       phase(recorder, "boot");
       try (Cluster cluster =
-              Cluster.start(postgres, scenario.name(), scenario.cluster(), directory, recorder);
-          Load load = Load.start(cluster, receiver, streams, scenario.load());
+              Cluster.start(postgres, scenario.name(), settings, directory, recorder);
+          Load load = Load.start(cluster, receiver, name, streams, scenario.load());
           Vitals vitals = Vitals.watch(cluster, load, receiver, progress)) {
         recorder.event("options", options(load));
         phase(recorder, "warm");

@@ -16,11 +16,18 @@ final class Tenants {
   static final String PULLED = "pulled";
   static final String KEPT = "kept";
 
+  /** Goes to a name that flips between an allowed and a forbidden address. */
+  static final String FLIPPING = "flipping";
+
+  /** Goes to a name that has the forbidden address only. */
+  static final String INSIDE = "inside";
+
   private static final int SECRET_BYTES = 32;
 
   private Tenants() {}
 
-  static List<Tenant> make(Cluster cluster, Receiver receiver, int count, SplittableRandom random)
+  static List<Tenant> make(
+      Cluster cluster, Receiver receiver, FlippingName flipping, int count, SplittableRandom random)
       throws IOException, InterruptedException {
     List<Tenant> tenants = new ArrayList<>();
     for (int i = 1; i <= count; i++) {
@@ -43,9 +50,21 @@ final class Tenants {
       Tenant tenant = new Tenant(name, marker, key, Base64.getEncoder().encodeToString(secret));
       receiver.know(tenant);
       types(cluster, receiver, tenant);
+      named(cluster, tenant, FLIPPING, flipping.url());
+      named(cluster, tenant, INSIDE, flipping.insideUrl());
       tenants.add(tenant);
     }
     return tenants;
+  }
+
+  private static void named(Cluster cluster, Tenant tenant, String type, String url)
+      throws IOException, InterruptedException {
+    put(
+        cluster,
+        tenant,
+        type,
+        "{\"target\": {\"http\": {\"url\": \"%s\"}}, \"timeout\": \"%dms\", \"retry\": %s}"
+            .formatted(url, Load.TIMEOUT.toMillis(), Load.retry(Load.NAMED_ATTEMPTS)));
   }
 
   private static void types(Cluster cluster, Receiver receiver, Tenant tenant)

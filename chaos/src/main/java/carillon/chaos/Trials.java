@@ -207,14 +207,8 @@ public final class Trials {
       new MutantMaker(root.resolve("server/target/carillon-server.jar")).make(mutant, classes);
       before.add(classes);
     }
-    Path hosts = place.resolve("hosts");
     Program program = Program.built(root, before);
-    List<String> options = List.of();
-    if (scenario == Mutant.Scenario.NAMES) {
-      program = program.with(FlippingName.flags(hosts));
-      options = List.of("--allow-targets", FlippingName.ALLOWED + "/32");
-    }
-    Cluster.Settings settings = Cluster.Settings.of(program).with(scenario.nodes(), options);
+    Cluster.Settings settings = Cluster.Settings.of(program).with(scenario.nodes(), List.of());
     Scenario played =
         Scenario.directed(name, SEED, settings, load(scenario), Duration.ZERO, List.of());
     Run.Course course =
@@ -222,7 +216,7 @@ public final class Trials {
           for (String sql : mutant == null ? List.<String>of() : mutant.sql()) {
             execute(cluster, sql);
           }
-          course(scenario, hosts).run(cluster, load);
+          course(scenario).run(cluster, load);
         };
     if (!scenario.isAlone()) {
       return Run.of(played, postgres, place, progress, course);
@@ -265,7 +259,7 @@ public final class Trials {
     return new Load.Profile(2, 12, rate, weights, workers, schedules);
   }
 
-  private static Run.Course course(Mutant.Scenario scenario, Path hosts) {
+  private static Run.Course course(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS -> Trials::workers;
       case DELIVERIES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
@@ -273,7 +267,7 @@ public final class Trials {
       case NODE_CRASH -> Trials::crashNode;
       case SCHEDULES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
       case LEADER_PAUSE -> Trials::pauseLeader;
-      case NAMES -> (cluster, load) -> names(cluster, load, hosts);
+      case NAMES -> Trials::names;
       case POISON -> Trials::poison;
     };
   }
@@ -347,16 +341,15 @@ public final class Trials {
     Thread.sleep(Duration.ofSeconds(5));
   }
 
-  private static void names(Cluster cluster, Load load, Path hosts)
-      throws IOException, InterruptedException {
-    try (FlippingName name = FlippingName.start(hosts, cluster.recorder())) {
-      Directed tenant = new Directed(cluster, load.tenants().getFirst());
-      for (int i = 0; i < 60; i++) {
-        tenant.submit(
-            "named", "other", ", \"target\": {\"http\": {\"url\": \"%s\"}}".formatted(name.url()));
-      }
-      Thread.sleep(Duration.ofSeconds(3));
+  private static void names(Cluster cluster, Load load) throws IOException, InterruptedException {
+    Directed tenant = new Directed(cluster, load.tenants().getFirst());
+    for (int i = 0; i < 60; i++) {
+      tenant.submit(
+          "named",
+          "other",
+          ", \"target\": {\"http\": {\"url\": \"%s\"}}".formatted(load.name().url()));
     }
+    Thread.sleep(Duration.ofSeconds(3));
   }
 
   /** Until every node that is to die of it has, and all others of the same crash have ended. */

@@ -55,6 +55,21 @@ class ExposureTest {
   }
 
   @Test
+  void only_what_could_have_led_astray_counts_for_egress() {
+    add(null, Kind.EVENT, "dial", Fields.of("address", "127.0.0.1").and("allowed", true));
+    add(null, Kind.EVENT, "dial", Fields.of("address", "127.0.0.2").and("allowed", false));
+    add(null, Kind.EVENT, "egress", Fields.of("address", "127.0.0.2").and("status", 422));
+    add(null, Kind.EVENT, "egress", Fields.of("address", "127.0.0.2").and("status", 503));
+    add(1L, Kind.INVOKE, "submit", Fields.of("key", "a").and("type", "inside"));
+    add(1L, Kind.OK, "submit", Fields.of("id", "x"));
+    add(2L, Kind.INVOKE, "submit", Fields.of("key", "b").and("type", "web"));
+    add(2L, Kind.OK, "submit", Fields.of("id", "y"));
+
+    assertThat(exposure().of(Counter.DIALS)).isEqualTo(1);
+    assertThat(exposure().of(Counter.FORBIDDEN)).isEqualTo(2);
+  }
+
+  @Test
   void kills_pauses_and_crashes_count_only_where_they_could_hurt() {
     fault("kill9", Fields.of("inFlight", 2), Fields.none());
     fault("kill9", Fields.of("inFlight", 0), Fields.none());

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.chaos.Exposure.Counter;
 import carillon.chaos.history.History;
+import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Verdict;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -47,6 +48,9 @@ class ShortRunTest {
     assertThat(exposure.of(Counter.FAULTS)).isGreaterThanOrEqualTo(strikes().size() - 1);
     assertThat(exposure.of(Counter.KILLS)).isGreaterThanOrEqualTo(1);
     assertThat(exposure.of(Counter.AMBIGUOUS)).isGreaterThanOrEqualTo(1);
+    assertThat(exposure.of(Counter.DIALS)).isGreaterThanOrEqualTo(5);
+    assertThat(exposure.of(Counter.FORBIDDEN)).isGreaterThanOrEqualTo(5);
+    assertThat(verdict.isTried(Rule.R22)).isTrue();
     assertThat(Troubles.in(history)).isEmpty();
   }
 

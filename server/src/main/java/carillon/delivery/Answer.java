@@ -4,6 +4,7 @@ import carillon.model.DeliveryResult;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.StatusRules;
+import carillon.model.Target;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -15,11 +16,13 @@ import org.jspecify.annotations.Nullable;
  */
 record Answer(int status, List<String> retryAfter, @Nullable String output) {
 
-  /** The answer without secrets that the target sent back. */
-  Answer without(SentSecrets secrets) {
-    return output == null || secrets.isEmpty()
-        ? this
-        : new Answer(status, retryAfter, secrets.hiddenIn(output));
+  /** The answer without secrets of the request that the target sent back. */
+  Answer withoutSecretsOf(Target.Http target) {
+    if (output == null) {
+      return this;
+    }
+    SentSecrets secrets = SentSecrets.of(target);
+    return secrets.isEmpty() ? this : new Answer(status, retryAfter, secrets.hiddenIn(output));
   }
 
   DeliveryResult verdict(StatusRules rules, Instant now) {

@@ -144,7 +144,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       Deadline deadline) {
     try {
       return ask(connection, request, deadline)
-          .without(SentSecrets.of(target))
+          .withoutSecretsOf(target)
           .verdict(task.statuses(), clock.instant());
     } catch (IOException | HttpException e) {
       return whyNoAnswer(e, deadline);
@@ -222,7 +222,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private static DeliveryResult withoutSecrets(Target.Http target) {
     return new DeliveryResult.Refused(
         Failure.of(
-            FailureKind.SECRET_MISSING,
+            FailureKind.CREDENTIAL_MISSING,
             "the value of "
                 + String.join(", ", HiddenValues.namesIn(target))
                 + " was not in the archive that the task was restored from; set the task's"

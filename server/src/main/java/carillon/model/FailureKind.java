@@ -23,7 +23,7 @@ public enum FailureKind {
   /** The target, or what its name resolves to, is not an address that deliveries may reach. */
   ADDRESS_NOT_ALLOWED(Cause.NOT_REACHED),
   /** A secret of the target is not there: it was restored from an archive, which has none. */
-  SECRET_MISSING(Cause.NOT_REACHED),
+  CREDENTIAL_MISSING(Cause.NOT_REACHED),
   /** The broker has no such topic, exchange or queue. */
   UNROUTABLE(Cause.TARGET_FAILED),
   /** The broker would not take the message. */

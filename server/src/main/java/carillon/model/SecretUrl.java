@@ -26,6 +26,9 @@ public final class SecretUrl {
 
   /** As it may be shown. */
   public static String hidden(String url) {
+    if (url.indexOf('=') < 0 && url.indexOf('@') < 0) {
+      return url; // nearly always, and every attempt asks
+    }
     String shown = url;
     for (Parameter parameter : parameters(url).reversed()) {
       if (parameter.isSecret()) {

@@ -12,7 +12,7 @@ const FAILURES = {
   connection: 'No connection could be made: nothing was sent. Is the service up, and its port right?',
   tls: 'The target’s certificate was not accepted: nothing was sent.',
   address_not_allowed: 'Deliveries may not reach this address; whoever runs Carillon allows it with --allow-targets.',
-  secret_missing: 'A secret of the target was not in the archive that the task was restored from: edit its target.',
+  credential_missing: 'A secret of the target was not in the archive that the task was restored from: edit its target.',
   broken: 'The connection broke before there was an answer; the target may have done it all the same.',
   protocol: 'What came back is not HTTP, or too large.',
   unroutable: 'The broker has no such topic, exchange or queue.',

@@ -64,7 +64,8 @@ class ClusterApiTest {
     JsonNode cluster = cluster();
 
     assertThat(cluster.propertyNames())
-        .containsExactly("at", "leader", "nodes", "shards", "lag", "suspects", "database");
+        .containsExactly(
+            "at", "leader", "nodes", "shards", "lag", "suspects", "database", "listener");
     assertThat(cluster.get("leader").isNull()).isTrue();
     assertThat(cluster.get("nodes")).isEmpty();
     assertThat(cluster.get("shards"))

@@ -93,7 +93,7 @@ class SentSecretsTest {
           .isInstanceOfSatisfying(
               DeliveryResult.Refused.class,
               refused -> {
-                assertThat(refused.failure().kind()).isEqualTo(FailureKind.SECRET_MISSING);
+                assertThat(refused.failure().kind()).isEqualTo(FailureKind.CREDENTIAL_MISSING);
                 assertThat(refused.failure().message()).contains("Authorization, url");
               });
       assertThat(target.connections()).isZero();

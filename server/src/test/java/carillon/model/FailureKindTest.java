@@ -29,7 +29,7 @@ class FailureKindTest {
                 Map.entry(FailureKind.WORKER, Cause.TARGET_FAILED),
                 Map.entry(FailureKind.UNROUTABLE, Cause.TARGET_FAILED),
                 Map.entry(FailureKind.BROKER_REFUSED, Cause.TARGET_FAILED),
-                Map.entry(FailureKind.SECRET_MISSING, Cause.NOT_REACHED),
+                Map.entry(FailureKind.CREDENTIAL_MISSING, Cause.NOT_REACHED),
                 Map.entry(FailureKind.BROKER_LOST, Cause.NOT_REACHED),
                 Map.entry(FailureKind.LEASE_LOST, Cause.LEASE_LOST),
                 Map.entry(FailureKind.SHUTDOWN, Cause.SHUTDOWN),

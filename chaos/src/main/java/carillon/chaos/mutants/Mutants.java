@@ -222,7 +222,15 @@ public final class Mutants {
               List.of(),
               Scenario.POISON,
               Rule.R23,
-              "no node died of it"));
+              "no node died of it"),
+          new Mutant(
+              "M19",
+              "addresses of this machine count as public",
+              List.of(
+                  new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 2)),
+              List.of(),
+              Scenario.NAMES,
+              Rule.R22));
 
   private static Edit text(String className, String from, String to, int times) {
     return new Edit.Text(STORE + className, from, to, times);

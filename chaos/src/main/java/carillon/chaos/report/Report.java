@@ -82,6 +82,9 @@ public record Report(
     List<String> troubles = new ArrayList<>(errors);
     for (Seed seed : seeds) {
       seed.troubles().forEach(trouble -> troubles.add("seed " + seed.name() + ": " + trouble));
+      for (Rule rule : seed.verdict().untried()) {
+        troubles.add("seed " + seed.name() + ": nothing tried " + rule + ", so it proves nothing");
+      }
     }
     for (Trials.Trial trial : trials) {
       if (trial.trouble() != null) {

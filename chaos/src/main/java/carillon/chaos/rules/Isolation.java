@@ -132,6 +132,9 @@ final class Isolation {
       if (event.is("dial") && !event.fields().is("allowed")) {
         found.add(Violation.of(Rule.R22, event.text("task"), "dialled " + event.need("address")));
       }
+      if (event.is("egress") && event.number("status") / 100 == 2) {
+        found.add(Violation.of(Rule.R22, null, "took a task to " + event.need("address")));
+      }
     }
     return found;
   }

@@ -81,7 +81,7 @@ public enum Rule {
       case R19 -> has(history, "phase");
       case R20 -> history.events().stream().anyMatch(e -> e.is("resources") && isAtEnd(e));
       case R21 -> !history.logs().isEmpty();
-      case R22 -> has(history, "dial");
+      case R22 -> has(history, "dial") || has(history, "egress");
       case R23 -> has(history, "poison-kill");
     };
   }

@@ -86,6 +86,13 @@ class ReportTest {
   }
 
   @Test
+  void a_rule_that_nothing_tried_is_named_as_a_reason() {
+    assertThat(report(false, List.of()).markdown())
+        .contains("- seed 7: nothing tried R22, so it proves nothing\n")
+        .doesNotContain("nothing tried R1,");
+  }
+
+  @Test
   void a_broken_rule_is_shown_with_all_that_is_known_of_its_task() throws IOException {
     Report report = report(true, List.of());
     report.write(directory);

@@ -149,6 +149,16 @@ class SeeingTest {
   }
 
   @Test
+  void a_task_to_where_none_may_go_is_seen_if_it_is_taken() {
+    story.event("egress", Fields.of("address", "127.0.0.2").and("status", 422));
+    assertThat(broken(Rule.R22)).isEmpty();
+
+    story.event("egress", Fields.of("address", "127.0.0.2").and("status", 202));
+
+    assertThat(broken(Rule.R22)).hasSize(1);
+  }
+
+  @Test
   void a_dial_to_where_nobody_may_is_seen() {
     story.event("dial", Fields.of("address", "127.0.0.2").and("allowed", false));
 
