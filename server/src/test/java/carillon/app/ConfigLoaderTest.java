@@ -64,7 +64,7 @@ class ConfigLoaderTest {
             "alert-url = null",
             "alert-deaths = 10",
             "alert-within = 5m",
-            "pool-size = 21",
+            "pool-size = 14",
             "log-format = text",
             "log-level = info");
   }
@@ -85,7 +85,7 @@ class ConfigLoaderTest {
                     Duration.ofSeconds(10),
                     directory.resolve("data")),
                 new Config.Http("127.0.0.1", 8080),
-                new Config.Database(null, 21, Pooler.NONE),
+                new Config.Database(null, 14, Pooler.NONE),
                 new Config.Engine(512, Duration.ofSeconds(10), Duration.ofDays(30), 3),
                 new Config.Access(null, List.of("127.0.0.0/8", "::1/128")),
                 new Config.Log(Config.LogFormat.TEXT, "info"),
