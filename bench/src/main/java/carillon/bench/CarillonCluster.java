@@ -19,7 +19,7 @@ final class CarillonCluster implements Contender {
   private static final Duration POLL = Duration.ofMillis(50);
 
   /** Eight nodes must fit into the connections that PostgreSQL has. */
-  private static final List<String> FEWER_CONNECTIONS = List.of("--pool-size", "15");
+  private static final List<String> FEWER_CONNECTIONS = List.of("--pool-size", "10");
 
   private final CarillonServer first;
   private final List<Node> others;
@@ -83,7 +83,7 @@ final class CarillonCluster implements Contender {
 
   @Override
   public String settings() {
-    return size() + " nodes with all roles and --pool-size 15; one type with 64 slices";
+    return size() + " nodes with all roles and --pool-size 10; one type with 64 slices";
   }
 
   Duration lead(int tasks) {

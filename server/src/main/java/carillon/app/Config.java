@@ -108,7 +108,7 @@ public record Config(
    * Where the tasks are kept.
    *
    * @param url an existing server; null means embedded. Default null.
-   * @param poolSize connections that the API and the engine share. Default 21.
+   * @param poolSize connections that the API and the engine share. Default 14.
    * @param pooler what is between us and it. Default none.
    */
   public record Database(@Nullable DatabaseUrl url, int poolSize, Pooler pooler) {

@@ -45,6 +45,9 @@ final class HintWiring {
         pools.address().pooler() == Pooler.NONE
             ? new Hints(pools.open(new Db.Pool("hints", 1)), pools.address())
             : null;
+    if (hints != null) {
+      pools.count("hints", 1); // the one that listens
+    }
     this.announcer =
         new Announcer(
             self,

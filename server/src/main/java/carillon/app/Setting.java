@@ -88,7 +88,7 @@ enum Setting {
           + " tenant has its own"),
   ALERT_DEATHS("alert-deaths", "10", "N", "deaths of one kind that are worth an alert"),
   ALERT_WITHIN("alert-within", "5m", "DURATION", "the time in which they must have died"),
-  POOL_SIZE("pool-size", "21", "N", "database connections that the API and the engine share"),
+  POOL_SIZE("pool-size", "14", "N", "database connections that the API and the engine share"),
   MAX_TYPES("max-types", "1000", "N", "task types that a tenant may have"),
   MAX_LANES(
       "max-lanes",

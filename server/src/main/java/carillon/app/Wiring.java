@@ -69,7 +69,6 @@ import carillon.store.Tasks;
 import carillon.store.TenantLimits;
 import carillon.store.Tenants;
 import carillon.store.Timeline;
-import carillon.store.Transitions;
 import carillon.store.Types;
 import carillon.store.UniqueTasks;
 import carillon.store.WaitingCounts;
@@ -104,11 +103,10 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /**
-   * Seven loops of the engine, seven of the upkeep, and who asks; one more for each broker. The
-   * tally, the feed, the census and the second threads of claimers have none of their own: hardly
-   * any loop uses its own all the time.
+   * For some 22 loops; one more for each broker. Never more than 7 wanted one at once under load,
+   * and that only while a node starts: see docs/decisions/0034.
    */
-  private static final int ENGINE_CONNECTIONS = 15;
+  private static final int ENGINE_CONNECTIONS = 8;
 
   private static final Duration REFRESH = Duration.ofSeconds(1);
 
@@ -158,7 +156,7 @@ final class Wiring {
     Consumer<String> whenFailed = loop -> metrics.accept(new EngineEvent.PassFailed(loop));
     int apiConnections = Math.max(2, config.database().poolSize() - ENGINE_CONNECTIONS);
     Set<BrokerName> brokers = brokers(config);
-    Pools pools = new Pools(address, new Timeline(), new Transitions(), metrics, shutdown);
+    Pools pools = Pools.of(address, metrics, shutdown);
     Db apiDb = pools.open(new Db.Pool("api", apiConnections));
     Db engineDb = pools.open(new Db.Pool("engine", ENGINE_CONNECTIONS + brokers.size()));
     // Apart from the others: both are needed by transactions that hold a connection already.
@@ -332,6 +330,7 @@ final class Wiring {
     shutdown.add(heartbeat::drain); // at once: others take over what is not begun
     shutdown.add(hints.announcer()::stopping);
     engine.ifPresent(running -> shutdown.add(running::stopClaiming)); // before anything else
+    log.info("database connections {}", pools.summary());
     return new Node(url, api.metricsPort(), shutdown);
   }
 

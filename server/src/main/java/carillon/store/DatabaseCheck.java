@@ -150,13 +150,8 @@ public final class DatabaseCheck {
   private static @Nullable String strangersTables(Statement statement) throws SQLException {
     try (ResultSet row = statement.executeQuery(OWNER)) {
       return row.next()
-          ? "the tables belong to %s, and %s cannot make their partitions: connect as %s, or GRANT %s TO %s"
-              .formatted(
-                  row.getString("owner"),
-                  row.getString("who"),
-                  row.getString("owner"),
-                  row.getString("owner"),
-                  row.getString("who"))
+          ? "the tables belong to %1$s, and %2$s cannot make their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
+              .formatted(row.getString("owner"), row.getString("who"))
           : null;
     }
   }

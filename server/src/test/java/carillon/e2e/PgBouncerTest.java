@@ -23,7 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A node whose 22 connections share four sessions through the real PgBouncer. */
+/** A node whose connections share four sessions through the real PgBouncer. */
 class PgBouncerTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);

@@ -36,8 +36,8 @@ class DatabaseCheckTest {
 
     assertThat(DatabaseCheck.refusal(guest))
         .contains(
-            "the tables belong to %s, and %s cannot make their partitions: connect as %s, or GRANT %s TO %s"
-                .formatted(owner, GUEST, owner, owner, GUEST));
+            "the tables belong to %1$s, and %2$s cannot make their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
+                .formatted(owner, GUEST));
 
     world.sqlAsSuperuser("GRANT " + owner + " TO " + GUEST);
     assertThat(DatabaseCheck.refusal(guest)).isEmpty();
