@@ -43,7 +43,7 @@ public enum ErrorCode {
   NOT_FOUND(404, "Not found", "There is no such thing in this tenant."),
   METHOD_NOT_ALLOWED(
       405, "Method not allowed", "The path exists; the Allow header lists its methods."),
-  REQUEST_TIMEOUT(408, "Request timeout", "The body did not arrive in time."),
+  REQUEST_TIMEOUT(408, "Request timeout", "The request did not arrive in time, or too slowly."),
   ALREADY_TERMINAL(409, "Already terminal", "The task has ended otherwise."),
   WRONG_STATE(
       409, "Wrong state", "The task, redrive or backfill is not in a state that allows this."),
@@ -131,7 +131,8 @@ public enum ErrorCode {
       "Unavailable",
       "The database cannot be reached or is busy; try again after Retry-After."),
   OVERLOADED(503, "Overloaded", "Too many requests at once; try again after Retry-After."),
-  HTTP_VERSION_NOT_SUPPORTED(505, "HTTP version not supported", "HTTP/1.1 is spoken here.");
+  HTTP_VERSION_NOT_SUPPORTED(
+      505, "HTTP version not supported", "HTTP/1.1 is spoken here, and HTTP/1.0 except for streams.");
 
   private final int status;
   private final String title;
