@@ -127,6 +127,9 @@ public final class Slots {
 
   /** More slots would have to be created than may be. */
   public static final class TooManyRestored extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
     private TooManyRestored(int days, long left) {
       super(
           "these tasks are of %d days that are not kept any more, and %d such days can be restored"

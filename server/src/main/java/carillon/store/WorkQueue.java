@@ -521,7 +521,7 @@ public final class WorkQueue {
       FROM (
           SELECT slot
           FROM carillon.task
-          WHERE slot = ANY ('{%s}'::date[])
+          WHERE slot = ANY ('{{days}}'::date[])
             AND expires_at <= (SELECT clock_timestamp())
             AND ready_at IS NOT NULL
             AND attempt = 0
@@ -560,7 +560,9 @@ public final class WorkQueue {
     tx.update(BY_EXPIRY);
     String days = slots.stream().map(slot -> slot.day().toString()).collect(joining(","));
     return tx.query(
-        LATE_SLOTS.formatted(days), row -> new Slot(row.getObject("slot", LocalDate.class)), limit);
+        LATE_SLOTS.replace("{days}", days),
+        row -> new Slot(row.getObject("slot", LocalDate.class)),
+        limit);
   }
 
   private static int expire(Tx tx, Slot slot, int limit) {

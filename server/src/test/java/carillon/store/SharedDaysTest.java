@@ -3,6 +3,7 @@ package carillon.store;
 import static java.util.Comparator.comparing;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.ClaimedTask;
 import carillon.model.DayRange;
 import carillon.model.NewTask;
 import carillon.model.OverlapRule;
@@ -251,6 +252,20 @@ class SharedDaysTest {
     assertThat(world.agenda.takeDue(inDays(1), _ -> true))
         .extracting(Agenda.Entry::slot)
         .containsExactly(id.slot());
+  }
+
+  @Test
+  void a_task_that_was_created_long_ago_starts_when_it_is_due() {
+    world.node("node");
+    TaskId id = createdLongAgo(world.clock.instant().plusMillis(700));
+    world.queue.sweep(world.clock.instant());
+    assertThat(world.agenda.earliest(_ -> true)).isNotNull();
+
+    ClaimedTask claimed = world.claimOne("node");
+
+    assertThat(claimed.id()).isEqualTo(id);
+    assertThat(world.find(id).startedAt())
+        .isBetween(claimed.dueAt(), claimed.dueAt().plusSeconds(2));
   }
 
   @Test
