@@ -88,17 +88,18 @@ final class TaskJson {
     return node;
   }
 
+  /** Newest first, as in the lists that go on where these end. */
   static ObjectNode of(TaskStory story) {
     TaskView task = story.task();
     ObjectNode node = of(task);
     waitingFor(node, task);
     ArrayNode attempts = node.putArray("attempts");
-    story.attempts().forEach(attempt -> attempts.add(of(task.id(), attempt)));
+    story.attempts().reversed().forEach(attempt -> attempts.add(of(task.id(), attempt)));
     ArrayNode transitions = node.putArray("transitions");
+    story.transitions().reversed().forEach(transition -> transitions.add(of(transition)));
     if (story.olderTransitions() == null) {
       transitions.add(creation(task));
     }
-    story.transitions().forEach(transition -> transitions.add(of(transition)));
     return node;
   }
 

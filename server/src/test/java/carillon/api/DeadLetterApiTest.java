@@ -136,9 +136,9 @@ class DeadLetterApiTest {
                     + ": "
                     + each.get("reason").asString())
         .containsExactly(
-            ">PENDING by : created",
+            "PENDING>DEAD by admin: redrive " + id + " undone",
             "DEAD>PENDING by admin: redrive " + id,
-            "PENDING>DEAD by admin: redrive " + id + " undone");
+            ">PENDING by : created");
   }
 
   @Test

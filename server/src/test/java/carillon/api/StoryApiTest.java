@@ -90,14 +90,36 @@ class StoryApiTest {
     JsonNode task = api.get("/v1/tasks/" + old).send().expect(200).json();
 
     assertThat(task.get("attempts").size()).isEqualTo(100);
-    assertThat(task.get("attempts").get(99).get("fence").asInt()).isEqualTo(ATTEMPTS);
-    assertThat(task.get("transitions").get(99).get("cause").asString()).isEqualTo("not_reached");
+    assertThat(task.get("attempts").get(0).get("fence").asInt()).isEqualTo(ATTEMPTS);
+    assertThat(task.get("transitions").get(0).get("cause").asString()).isEqualTo("not_reached");
     assertThat(walk("/v1/tasks/" + old + "/attempts", 100, task.get("attemptsCursor").asString()))
         .isEqualTo(down(ATTEMPTS - 100, 1));
     assertThat(
             walk(
                 "/v1/tasks/" + old + "/transitions", 100, task.get("transitionsCursor").asString()))
         .isEqualTo(down(ATTEMPTS - 100, 0));
+  }
+
+  @Test
+  void a_task_shows_its_attempts_and_transitions_in_the_order_of_their_lists() {
+    String id = api.task("{\"type\": \"retried\", \"target\": {\"discard\": {}}}");
+    var failure = Failure.of(FailureKind.TIMEOUT, "too slow");
+    for (Outcome outcome :
+        List.of(
+            new Outcome.RetryAt(Instant.now().minusSeconds(1), failure),
+            new Outcome.Dead(failure, false))) {
+      var attempted = new Attempted(api.world.claimOne("node"), outcome);
+      api.world.endings.finish(List.of(attempted), Set.of(), "node");
+    }
+
+    JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
+
+    for (String list : List.of("attempts", "transitions")) {
+      String path = "/v1/tasks/" + id + "/" + list;
+      JsonNode listed = api.get(path).send().expect(200).json().get("items");
+      assertThat(task.get(list)).as(list).isEqualTo(listed);
+      assertThat(listed.size()).as(list).isGreaterThan(1);
+    }
   }
 
   @Test
@@ -127,8 +149,8 @@ class StoryApiTest {
     assertThat(attempt.get("request").toString())
         .isEqualTo("{\"method\":\"POST\",\"headers\":{\"traceparent\":\"%s\"}}".formatted(trace));
     assertThat(attempt.get("output").asString()).isEqualTo("<b>\u001b[1m");
-    assertThat(task.get("transitions").get(2).get("reason").asString()).isEqualTo("STATUS");
-    assertThat(task.get("transitions").get(2).get("cause").asString()).isEqualTo("target_failed");
+    assertThat(task.get("transitions").get(0).get("reason").asString()).isEqualTo("STATUS");
+    assertThat(task.get("transitions").get(0).get("cause").asString()).isEqualTo("target_failed");
     assertThat(api.get("/v1/tasks/" + id).send().body()).doesNotContain("\u001b");
   }
 

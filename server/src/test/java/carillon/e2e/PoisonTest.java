@@ -162,7 +162,7 @@ class PoisonTest {
       List<String> failures = new ArrayList<>();
       task.path("attempts")
           .forEach(attempt -> failures.add(attempt.path("error").path("kind").asString()));
-      assertThat(failures).containsExactly("crashed", "crashed", "poison");
+      assertThat(failures).containsExactly("poison", "crashed", "crashed");
       assertThat(task.path("error").path("cause").asString()).isEqualTo("crashed");
       assertThat(task.path("crashes").asInt()).isEqualTo(CRASHES);
       assertThat(task.path("attempt").asInt()).isEqualTo(CRASHES);
