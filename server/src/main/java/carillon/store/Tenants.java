@@ -5,6 +5,7 @@ import carillon.model.Grants;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
 
 /** The tenants of the installation. */
 public final class Tenants {
@@ -28,6 +29,15 @@ public final class Tenants {
   public List<Tenant> list() {
     return catalog.tenants();
   }
+
+  private static final String LOCK =
+      """
+      /* Tenants.lock */
+      SELECT id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
+      FROM carillon.tenant
+      WHERE name = ?
+      FOR NO KEY UPDATE
+      """;
 
   private static final String PUT =
       """
@@ -70,6 +80,7 @@ public final class Tenants {
     Catalog.Written written =
         db.inTransaction(
             tx -> {
+              Optional<Tenant> before = tx.queryOne(LOCK, CatalogRows::tenant, name);
               Tenant tenant =
                   tx.query(
                           PUT,
@@ -85,7 +96,12 @@ public final class Tenants {
                           settings.limits().schedules(),
                           settings.limits().keys())
                       .getFirst();
-              Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
+              ObjectNode now = AuditDetail.of(tenant);
+              String detail =
+                  before
+                      .map(old -> AuditDetail.changed(AuditDetail.of(old), now))
+                      .orElseGet(() -> AuditDetail.created(now));
+              Audit.record(tx, tenant.id(), who, "tenant.put", name, detail);
               return catalog.written(tx, tenant);
             });
     catalog.put(written);
