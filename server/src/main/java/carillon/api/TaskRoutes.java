@@ -208,7 +208,12 @@ final class TaskRoutes {
                               patch.priority() == null ? "/target" : "/priority",
                               () ->
                                   tasks.patch(
-                                      tx, call.tenant(), id, patch, caller.who(), ifMatch.version()));
+                                      tx,
+                                      call.tenant(),
+                                      id,
+                                      patch,
+                                      caller.who(),
+                                      ifMatch.version()));
                       if (patch.payload() != null
                           && made instanceof ChangeResult.Changed(var task)) {
                         schemas.mustFit(call.tenant(), task); // what throws here is not committed

@@ -104,7 +104,7 @@ final class Wiring {
 
   /**
    * For some 22 loops; one more for each broker. Never more than 7 wanted one at once under load,
-   * and that only while a node starts: see docs/decisions/0034.
+   * and that only while a node starts: see docs/decisions/0035.
    */
   private static final int ENGINE_CONNECTIONS = 8;
 

@@ -76,7 +76,8 @@ public final class ApiKeys {
                 expiresAt)
             .getFirst();
     TenantLimits.refuseIfOver(tx, tenant, TenantLimit.KEYS);
-    Audit.record(tx, tenant, who, "key.create", id, null);
+    String detail = AuditDetail.created(AuditDetail.ofKey(name, role, types, expiresAt));
+    Audit.record(tx, tenant, who, "key.create", id, detail);
     return key;
   }
 
@@ -206,22 +207,27 @@ public final class ApiKeys {
       WHERE tenant = ?
         AND id = ?
         AND role = ANY (?)
-      """;
+      RETURNING %s
+      """
+          .formatted(COLUMNS);
 
   /** False if this tenant has no such key of one of these roles. */
   public boolean revoke(TenantId tenant, String id, List<String> roles, String who) {
-    boolean found =
+    Optional<ApiKey> found =
         db.inTransaction(
             tx -> {
-              boolean isThere =
-                  tx.update(REVOKE, tenant, id, Column.texts(roles, role -> role)) == 1;
-              if (isThere) {
-                Audit.record(tx, tenant, who, "key.revoke", id, null);
-              }
-              return isThere;
+              Optional<ApiKey> key =
+                  tx.queryOne(REVOKE, this::key, tenant, id, Column.texts(roles, role -> role));
+              key.ifPresent(old -> Audit.record(tx, tenant, who, "key.revoke", id, detail(old)));
+              return key;
             });
     remembered.remove(id);
-    return found;
+    return found.isPresent();
+  }
+
+  private static String detail(ApiKey key) {
+    return AuditDetail.deleted(
+        AuditDetail.ofKey(key.name(), key.role(), key.types(), key.expiresAt()));
   }
 
   private ApiKey key(ResultSet row) throws SQLException {

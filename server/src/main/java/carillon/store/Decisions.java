@@ -306,7 +306,8 @@ final class Decisions {
 
   private static void pause(Tx tx, Instant now, StoredSchedule schedule, String reason) {
     tx.update(PAUSE, reason, WHO, now, now, schedule.id());
-    Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), null);
+    String detail = Json.of(Map.of("reason", reason)).toString();
+    Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), detail);
     String why = "its schedule was paused: " + reason;
     Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
     Withdrawals.cancelLate(

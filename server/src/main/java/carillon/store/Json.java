@@ -154,14 +154,6 @@ public final class Json {
     return TIME.format(time);
   }
 
-  /** For the audit: names only, because values may be secrets. */
-  static String ofFields(List<String> names) {
-    ObjectNode node = NODES.objectNode();
-    ArrayNode fields = node.putArray("fields");
-    names.forEach(fields::add);
-    return node.toString();
-  }
-
   static AlertSetting alert(@Nullable String json) {
     if (json == null) {
       return new AlertSetting.AsInstallation();

@@ -12,6 +12,8 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * All tasks that match a filter: how many they are, and all of them cancelled or made due at once.
@@ -326,7 +328,9 @@ final class MatchingTasks {
     Search search = search(tx, tenant, filter, clock.instant());
     WaitingWalk.Walked walked =
         change(tx, search, from, (slot, tasks) -> run(tx, tenant, slot, tasks));
-    Audit.record(tx, tenant, who, "task.run", "matching", "{\"run\": " + walked.changed() + "}");
+    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
+    detail.set("filter", AuditDetail.of(filter));
+    Audit.record(tx, tenant, who, "task.run", "matching", AuditDetail.bounded(detail));
     return result(walked, 0);
   }
 
@@ -410,8 +414,13 @@ final class MatchingTasks {
             ? change(tx, search, from, (slot, tasks) -> cancel(tx, tenant, slot, tasks, who))
             : new WaitingWalk.Walked(0, null);
     requested += wantsRunning ? requestCancel(tx, search) : 0;
-    String detail = "{\"cancelled\": " + walked.changed() + ", \"requested\": " + requested + "}";
-    Audit.record(tx, tenant, who, "task.cancel", "matching", detail);
+    ObjectNode detail =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("cancelled", walked.changed())
+            .put("requested", requested);
+    detail.set("filter", AuditDetail.of(filter));
+    Audit.record(tx, tenant, who, "task.cancel", "matching", AuditDetail.bounded(detail));
     return result(walked, requested);
   }
 

@@ -207,7 +207,9 @@ public final class Schedules {
       if (Definitions.add(tx, tenant, wanted, who, now)) {
         TenantLimits.refuseIfOver(tx, tenant, TenantLimit.SCHEDULES);
         prepare(tenant, schedule, now);
-        Audit.record(tx, tenant, who, "schedule.put", schedule.name(), null);
+        boolean isPaused = wanted.paused() != null && wanted.paused();
+        String detail = AuditDetail.created(AuditDetail.of(schedule, isPaused));
+        Audit.record(tx, tenant, who, "schedule.put", schedule.name(), detail);
         return saved(tx, tenant, schedule.name(), true);
       }
       // Somebody else has just made it: then it is there to be replaced.
@@ -260,7 +262,10 @@ public final class Schedules {
       cancelLate(tx, before, now, who, "paused");
     }
     tx.update(COUNT_VERSION, now, decided(before, isOther, now), now, before.id());
-    Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), null);
+    String detail =
+        AuditDetail.changed(
+            AuditDetail.of(before.schedule(), before.isPaused()), AuditDetail.of(schedule, paused));
+    Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), detail);
     return saved(tx, before.tenant(), schedule.name(), false);
   }
 
@@ -392,7 +397,8 @@ public final class Schedules {
     withdraw(tx, before, now, who, "deleted");
     cancelLate(tx, before, now, who, "deleted");
     tx.update(DELETE, before.id());
-    Audit.record(tx, before.tenant(), who, "schedule.delete", before.schedule().name(), null);
+    String detail = AuditDetail.deleted(AuditDetail.of(before.schedule(), before.isPaused()));
+    Audit.record(tx, before.tenant(), who, "schedule.delete", before.schedule().name(), detail);
     return new Result.Deleted();
   }
 

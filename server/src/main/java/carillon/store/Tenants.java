@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
 
 /** The tenants of the installation. */
 public final class Tenants {
@@ -32,6 +33,15 @@ public final class Tenants {
   public List<Tenant> list() {
     return catalog.tenants();
   }
+
+  private static final String LOCK =
+      """
+      /* Tenants.lock */
+      SELECT id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
+      FROM carillon.tenant
+      WHERE name = ?
+      FOR NO KEY UPDATE
+      """;
 
   private static final String PUT =
       """
@@ -69,27 +79,18 @@ public final class Tenants {
     }
   }
 
-  private static final String LOCK =
-      """
-      /* Tenants.lock */
-      SELECT id, name, strict, paused, weight, alert, publish
-      FROM carillon.tenant
-      WHERE name = ?
-      FOR UPDATE
-      """;
-
   /**
    * With the secrets of the tenant's own alert, where these settings have hidden ones.
    *
    * @throws HiddenValues.Unknown if it has none
    */
-  private static Settings keeping(Tx tx, String name, Settings asked) {
+  private static Settings keeping(Optional<Tenant> before, Settings asked) {
     if (!(asked.alert() instanceof AlertSetting.Own(var rule))
         || !HiddenValues.areIn(rule.target())) {
       return asked;
     }
     Target had =
-        tx.queryOne(LOCK, CatalogRows::tenant, name)
+        before
             .map(tenant -> tenant.alert() instanceof AlertSetting.Own own ? own : null)
             .map(own -> own.rule().target())
             .orElse(null);
@@ -100,7 +101,8 @@ public final class Tenants {
         asked.weight(),
         new AlertSetting.Own(
             new AlertRule(Objects.requireNonNull(kept), rule.deaths(), rule.within())),
-        asked.publish());
+        asked.publish(),
+        asked.limits());
   }
 
   /** Creates or changes. */
@@ -108,7 +110,8 @@ public final class Tenants {
     Catalog.Written written =
         db.inTransaction(
             tx -> {
-              Settings settings = keeping(tx, name, asked);
+              Optional<Tenant> before = tx.queryOne(LOCK, CatalogRows::tenant, name);
+              Settings settings = keeping(before, asked);
               Tenant tenant =
                   tx.query(
                           PUT,
@@ -124,7 +127,12 @@ public final class Tenants {
                           settings.limits().schedules(),
                           settings.limits().keys())
                       .getFirst();
-              Audit.record(tx, tenant.id(), who, "tenant.put", name, null);
+              ObjectNode now = AuditDetail.of(tenant);
+              String detail =
+                  before
+                      .map(old -> AuditDetail.changed(AuditDetail.of(old), now))
+                      .orElseGet(() -> AuditDetail.created(now));
+              Audit.record(tx, tenant.id(), who, "tenant.put", name, detail);
               return catalog.written(tx, tenant);
             });
     catalog.put(written);

@@ -12,6 +12,7 @@ import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -199,8 +200,13 @@ public final class Types {
               if (before.isEmpty() && !TaskType.isOwn(name)) {
                 TenantLimits.refuseIfOver(tx, tenant, TenantLimit.TYPES);
               }
-              Audit.record(tx, tenant, who, "type.put", name, null);
-              return new Result.Saved(find(tx, tenant, name).orElseThrow(), before.isEmpty());
+              TaskType now = find(tx, tenant, name).orElseThrow();
+              String detail =
+                  before
+                      .map(old -> AuditDetail.changed(old, now))
+                      .orElseGet(() -> AuditDetail.created(AuditDetail.of(now)));
+              Audit.record(tx, tenant, who, "type.put", name, detail);
+              return new Result.Saved(now, before.isEmpty());
             });
     catalog.refresh();
     return result;
@@ -311,7 +317,8 @@ public final class Types {
       return new Result.NamedBySchedule(schedule.get());
     }
     tx.update(DELETE, tenant, name);
-    Audit.record(tx, tenant, who, "type.delete", name, null);
+    String detail = AuditDetail.deleted(AuditDetail.of(type.get()));
+    Audit.record(tx, tenant, who, "type.delete", name, detail);
     return new Result.Deleted();
   }
 
@@ -341,6 +348,7 @@ public final class Types {
   /** Pauses a type for a reason that no person gave. */
   static void pauseBecause(Tx tx, TenantId tenant, String name, String reason) {
     tx.update(SET_PAUSED, true, reason, tenant, name);
-    Audit.record(tx, tenant, "carillon", "type.pause", name, null);
+    String detail = Json.of(Map.of("reason", reason)).toString();
+    Audit.record(tx, tenant, "carillon", "type.pause", name, detail);
   }
 }

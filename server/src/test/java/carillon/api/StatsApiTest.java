@@ -115,6 +115,7 @@ class StatsApiTest {
             "due",
             "last",
             "now",
+            "limits",
             "types",
             "moreTypes");
     assertThat(stats.get("status")).hasToString("{\"PENDING\":4,\"RUNNING\":0,\"DEAD\":0}");

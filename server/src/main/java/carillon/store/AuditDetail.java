@@ -1,0 +1,306 @@
+package carillon.store;
+
+import carillon.model.AlertSetting;
+import carillon.model.Grants;
+import carillon.model.HiddenValues;
+import carillon.model.KeyText;
+import carillon.model.RetryPolicy;
+import carillon.model.Schedule;
+import carillon.model.SigningSecret;
+import carillon.model.Target;
+import carillon.model.TaskType;
+import carillon.model.TenantLimit;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * What a record of the audit says beyond who, what and when: the old and the new values of what was
+ * changed. Without secrets, and without payloads, which may have to be forgotten earlier than the
+ * audit. Never longer than {@link #MAX_CHARS}.
+ */
+final class AuditDetail {
+
+  static final int MAX_CHARS = 8_192;
+
+  /** Of one text in it, such as a schema. */
+  private static final int MAX_TEXT = 1_000;
+
+  private static final int HASH_BYTES = 8;
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  private AuditDetail() {}
+
+  /** What was created. */
+  static String created(ObjectNode now) {
+    return bounded(NODES.objectNode().set("new", withoutNulls(now)));
+  }
+
+  /** What was deleted. */
+  static String deleted(ObjectNode before) {
+    return bounded(NODES.objectNode().set("old", withoutNulls(before)));
+  }
+
+  /** What is different. */
+  static String changed(ObjectNode before, ObjectNode now) {
+    ObjectNode detail = NODES.objectNode();
+    ObjectNode old = detail.putObject("old");
+    ObjectNode changed = detail.putObject("new");
+    TreeSet<String> names = new TreeSet<>(before.propertyNames());
+    names.addAll(now.propertyNames());
+    for (String name : names) {
+      JsonNode was = orNull(before.get(name));
+      JsonNode is = orNull(now.get(name));
+      if (!was.equals(is)) {
+        old.set(name, was);
+        changed.set(name, is);
+      }
+    }
+    return bounded(detail);
+  }
+
+  private static JsonNode orNull(@Nullable JsonNode node) {
+    return node == null ? NODES.nullNode() : node;
+  }
+
+  private static ObjectNode withoutNulls(ObjectNode node) {
+    node.properties().removeIf(field -> field.getValue().isNull());
+    return node;
+  }
+
+  /** The detail as JSON; where that is too long, only the names of what would be in it. */
+  static String bounded(JsonNode detail) {
+    String json = detail.toString();
+    if (json.length() <= MAX_CHARS) {
+      return json;
+    }
+    ObjectNode names = NODES.objectNode().put("tooLong", true);
+    detail
+        .properties()
+        .forEach(
+            part -> {
+              var list = names.putArray(part.getKey());
+              part.getValue().propertyNames().forEach(list::add);
+            });
+    return names.toString();
+  }
+
+  static ObjectNode of(TaskType type) {
+    ObjectNode node = NODES.objectNode();
+    set(node, "target", target(type.target()));
+    set(node, "retry", retry(type.retry()));
+    node.put("timeout", type.timeout().toString());
+    node.put("leaseTimeout", type.leaseTimeout().toString());
+    node.put("priority", type.priority());
+    node.put("slices", type.slices());
+    node.put("paused", type.paused());
+    set(node, "onComplete", target(type.callbacks().onComplete()));
+    set(node, "onDead", target(type.callbacks().onDead()));
+    Json.of(type.statuses()).properties().forEach(rule -> node.set(rule.getKey(), rule.getValue()));
+    node.put("schema", shortened(type.schema()));
+    node.put("signingSecret", type.signingSecrets().isEmpty() ? null : HiddenValues.TEXT);
+    return node;
+  }
+
+  /** What is different between two versions of a type, also a secret of which nothing is shown. */
+  static String changed(TaskType before, TaskType now) {
+    ObjectNode old = of(before);
+    ObjectNode changed = of(now);
+    if (!Arrays.equals(newest(before), newest(now)) && !before.signingSecrets().isEmpty()) {
+      old.put("signingSecret", HiddenValues.TEXT + ", another");
+    }
+    return changed(old, changed);
+  }
+
+  private static byte[] newest(TaskType type) {
+    List<SigningSecret> secrets = type.signingSecrets();
+    return secrets.isEmpty() ? new byte[0] : secrets.getFirst().bytes();
+  }
+
+  static ObjectNode of(Tenant tenant) {
+    ObjectNode node = NODES.objectNode();
+    node.put("strict", tenant.strict());
+    node.put("paused", tenant.paused());
+    node.put("weight", tenant.weight());
+    switch (tenant.alert()) {
+      case AlertSetting.AsInstallation() -> node.put("alert", "installation");
+      case AlertSetting.Off() -> node.put("alert", "off");
+      case AlertSetting.Own(var rule) -> {
+        ObjectNode alert = Json.of(rule);
+        set(alert, "target", target(rule.target()));
+        node.set("alert", alert);
+      }
+    }
+    Grants publish = tenant.publish();
+    if (publish != null && publish.all() != null) {
+      var list = node.putArray("publish");
+      publish.all().forEach(grant -> list.add(grant.text()));
+    }
+    for (TenantLimit limit : TenantLimit.values()) {
+      node.put(
+          "max"
+              + limit.label().substring(0, 1).toUpperCase(Locale.ROOT)
+              + limit.label().substring(1),
+          tenant.limits().of(limit));
+    }
+    return node;
+  }
+
+  static ObjectNode of(Schedule schedule, boolean isPaused) {
+    ObjectNode node = NODES.objectNode();
+    node.put("cron", schedule.cron());
+    node.put("every", text(schedule.every()));
+    node.put("timezone", schedule.zone().getId());
+    node.put("dst", lower(schedule.dst().gap()) + ", " + lower(schedule.dst().overlap()));
+    node.put("overlap", schedule.overlap().label());
+    node.put("catchUp", lower(schedule.catchUp().rule()));
+    node.put("catchUpLimit", schedule.catchUp().limit());
+    node.put("catchUpWindow", schedule.catchUp().window().toString());
+    node.put("jitter", schedule.jitter().toString());
+    node.put("startAt", text(schedule.startAt()));
+    node.put("endAt", text(schedule.endAt()));
+    node.put("maxRuns", schedule.maxRuns());
+    node.put("pauseAfterFailures", schedule.pauseAfterFailures());
+    node.put("paused", isPaused);
+    Schedule.Made task = schedule.task();
+    node.put("type", task.type());
+    node.put("key", task.key());
+    node.put("priority", task.priority());
+    node.put("payload", payload(task.payload()));
+    set(node, "target", target(task.target()));
+    set(node, "retry", retry(task.retry()));
+    return node;
+  }
+
+  /** What a key may do; nothing from which it could be made. */
+  static ObjectNode ofKey(
+      String name, String role, List<String> types, @Nullable Instant expiresAt) {
+    ObjectNode node = NODES.objectNode().put("name", name).put("role", role);
+    if (!types.isEmpty()) {
+      var list = node.putArray("types");
+      types.forEach(list::add);
+    }
+    node.put("expiresAt", text(expiresAt));
+    return node;
+  }
+
+  /** An edit of a task: the names of the fields, and what they were and are. */
+  static String of(TaskView before, TaskPatch patch) {
+    ObjectNode old = NODES.objectNode();
+    ObjectNode changed = NODES.objectNode();
+    if (patch.dueAt() != null) {
+      old.put("dueAt", text(before.dueAt()));
+      changed.put("dueAt", text(patch.dueAt()));
+    }
+    if (patch.priority() != null) {
+      old.put("priority", before.priority());
+      changed.put("priority", patch.priority());
+    }
+    if (patch.payload() != null) {
+      old.put("payload", payload(before.payload()));
+      changed.put("payload", payload(patch.payload()));
+    }
+    if (patch.retry() != null) {
+      set(old, "retry", retry(before.retry()));
+      set(changed, "retry", retry(patch.retry()));
+    }
+    if (patch.key() != null) {
+      old.put("key", before.key());
+      changed.put("key", patch.key());
+    }
+    if (patch.target() != null) {
+      set(old, "target", target(before.target()));
+      set(changed, "target", target(patch.target()));
+    }
+    ObjectNode detail = NODES.objectNode();
+    var fields = detail.putArray("fields");
+    patch.fields().forEach(fields::add);
+    detail.set("old", old);
+    detail.set("new", changed);
+    return bounded(detail);
+  }
+
+  /** Which tasks a bulk change meant. */
+  static ObjectNode of(TaskFilter filter) {
+    ObjectNode node = NODES.objectNode();
+    node.put("type", filter.type());
+    node.put("status", filter.state() == null ? null : filter.state().name());
+    node.put("key", filter.key());
+    node.put("schedule", filter.schedule());
+    node.put("dueAfter", text(filter.dueAfter()));
+    node.put("dueBefore", text(filter.dueBefore()));
+    node.put("error", filter.error());
+    if (!filter.metadata().isEmpty()) {
+      node.set("metadata", Json.of(filter.metadata()));
+    }
+    return withoutNulls(node);
+  }
+
+  private static @Nullable ObjectNode target(@Nullable Target target) {
+    if (target == null) {
+      return null;
+    }
+    Target shown = HiddenValues.in(target);
+    ObjectNode node = Json.of(shown);
+    if (shown instanceof Target.Http http && node.get("http") instanceof ObjectNode inner) {
+      inner.put("url", shortened(http.url()));
+      if (!http.headers().isEmpty()) {
+        ObjectNode headers = inner.putObject("headers");
+        for (Map.Entry<String, String> header : new TreeMap<>(http.headers()).entrySet()) {
+          headers.put(header.getKey(), shortened(header.getValue()));
+        }
+      }
+      if (http.body() != null) {
+        inner.put("body", payload(http.body()));
+      }
+    }
+    return node;
+  }
+
+  private static @Nullable ObjectNode retry(@Nullable RetryPolicy retry) {
+    return retry == null ? null : Json.of(retry);
+  }
+
+  private static void set(ObjectNode node, String name, @Nullable ObjectNode value) {
+    node.set(name, Objects.requireNonNullElse(value, NODES.nullNode()));
+  }
+
+  /** Its length and a part of its hash: enough to tell whether it is another. */
+  private static @Nullable String payload(@Nullable String payload) {
+    if (payload == null) {
+      return null;
+    }
+    byte[] hash = KeyText.sha256().digest(payload.getBytes(StandardCharsets.UTF_8));
+    return payload.length()
+        + " characters, sha256 "
+        + HexFormat.of().formatHex(hash, 0, HASH_BYTES);
+  }
+
+  private static @Nullable String shortened(@Nullable String text) {
+    return text == null || text.length() <= MAX_TEXT ? text : payload(text);
+  }
+
+  private static @Nullable String text(@Nullable Instant time) {
+    return time == null ? null : Json.of(time);
+  }
+
+  private static @Nullable String text(@Nullable Duration duration) {
+    return duration == null ? null : duration.toString();
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+}
