@@ -124,7 +124,9 @@ public enum ErrorCode {
       "The database cannot be reached or is busy; try again after Retry-After."),
   OVERLOADED(503, "Overloaded", "Too many requests at once; try again after Retry-After."),
   HTTP_VERSION_NOT_SUPPORTED(
-      505, "HTTP version not supported", "HTTP/1.1 is spoken here, and HTTP/1.0 except for streams.");
+      505,
+      "HTTP version not supported",
+      "HTTP/1.1 is spoken here, and HTTP/1.0 except for streams.");
 
   private final int status;
   private final String title;

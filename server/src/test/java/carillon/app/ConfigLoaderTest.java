@@ -45,6 +45,7 @@ class ConfigLoaderTest {
         .containsExactly(
             "port = 8080",
             "bind = 127.0.0.1",
+            "max-connections-per-address = 1024",
             "database-url = null",
             "pooler = none",
             "data-dir = ./data",
