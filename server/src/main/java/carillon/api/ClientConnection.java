@@ -259,37 +259,25 @@ final class ClientConnection {
    */
   @Nullable Drop sweep(long now, Duration patience) {
     long since = waitingSince;
-    if (since == NEVER || cut != null) {
+    if (since == NEVER) {
       return null;
     }
     boolean isLate = now - since > patience.toNanos();
-    switch (wait) {
-      case NEXT_REQUEST -> {
-        return isLate ? dropped(Drop.IDLE) : null;
+    return switch (wait) {
+      case NEXT_REQUEST -> isLate ? dropped(Drop.IDLE) : null;
+      case HEAD -> isLate ? cutOff(Drop.SLOW_HEAD) : null;
+      case BODY -> {
+        Drop reason = isLate ? Drop.STALLED_BODY : slowBody(now, since, patience);
+        yield reason == null ? null : cutOff(reason);
       }
-      case HEAD -> {
-        return isLate ? cutOff(Drop.SLOW_HEAD) : null;
-      }
-      case ANSWER -> {
-        return isLate ? dropped(Drop.SLOW_READER) : null;
-      }
+      case ANSWER -> isLate ? dropped(Drop.SLOW_READER) : null;
       case LINGER -> {
         if (now - since > patience.toNanos() / 4) {
           drop(); // it has its answer
         }
-        return null;
+        yield null;
       }
-      default -> {
-        if (isLate) {
-          return cutOff(Drop.STALLED_BODY);
-        }
-        long deadline = bodyDeadline;
-        if (deadline != NEVER && now - deadline > 0) {
-          return cutOff(Drop.BODY_DEADLINE);
-        }
-        return isBelowRate(now - since, patience) ? cutOff(Drop.SLOW_BODY) : null;
-      }
-    }
+    };
   }
 
   private Drop dropped(Drop reason) {
@@ -297,9 +285,20 @@ final class ClientConnection {
     return reason;
   }
 
-  private Drop cutOff(Drop reason) {
+  private @Nullable Drop cutOff(Drop reason) {
+    if (cut != null) {
+      return null;
+    }
     cut(reason);
     return reason;
+  }
+
+  private @Nullable Drop slowBody(long now, long since, Duration patience) {
+    long deadline = bodyDeadline;
+    if (deadline != NEVER && now - deadline > 0) {
+      return Drop.BODY_DEADLINE;
+    }
+    return isBelowRate(now - since, patience) ? Drop.SLOW_BODY : null;
   }
 
   /** Counts only the time that we waited for the client, not the time it waited for us. */

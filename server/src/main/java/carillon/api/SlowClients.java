@@ -242,11 +242,19 @@ final class SlowClients implements SocketOptions, AutoCloseable {
     try {
       while (true) {
         Thread.sleep(PERIOD);
-        long now = System.nanoTime();
-        connections.values().forEach(each -> sweepOne(each, now));
+        sweepOnce();
       }
     } catch (InterruptedException e) {
       LOG.debug("stopped");
+    }
+  }
+
+  private void sweepOnce() {
+    try {
+      long now = System.nanoTime();
+      connections.values().forEach(each -> sweepOne(each, now));
+    } catch (RuntimeException e) {
+      LOG.error("sweep of connections failed", e); // without it nobody would ever be dropped
     }
   }
 

@@ -45,9 +45,9 @@ class EarlyRefusalTest {
   }
 
   /** A request that is refused whatever its body is. */
-  private record Refusal(String name, int status, String line, String headers) {}
+  record Refusal(String name, int status, String line, String headers) {}
 
-  private static List<Refusal> refusals() {
+  static List<Refusal> refusals() {
     String admin = auth(TestApi.ADMIN_KEY);
     return List.of(
         new Refusal("no key", 401, "POST /v1/tasks", JSON),
