@@ -29,13 +29,16 @@ final class Call {
   private final RequestBody body;
   private final @Nullable Caller caller;
   private final Supplier<Caller> callerNow;
+  private final BodyMemory.@Nullable Share share;
 
   Call(
       Request request,
       Map<String, String> parameters,
       Query query,
       @Nullable Caller caller,
-      Supplier<Caller> callerNow) {
+      Supplier<Caller> callerNow,
+      BodyMemory.@Nullable Share share) {
+    this.share = share;
     this.method = request.method();
     this.path = request.path();
     this.headers = request.headers();
@@ -82,6 +85,11 @@ final class Call {
    */
   Caller callerNow() {
     return callerNow.get();
+  }
+
+  /** The memory that this request holds; only for endpoints that need a key. */
+  BodyMemory.Share share() {
+    return Objects.requireNonNull(share, "this endpoint needs no key, so nobody is charged");
   }
 
   TenantId tenant() {

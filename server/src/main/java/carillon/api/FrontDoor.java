@@ -94,6 +94,13 @@ final class FrontDoor implements Handler, DirectHandler {
     private String route = "none";
     private boolean closes;
     private boolean drains;
+    private BodyMemory.@Nullable Share share;
+
+    void giveBackMemory() {
+      if (share != null) {
+        share.close();
+      }
+    }
   }
 
   @Override
@@ -102,6 +109,9 @@ final class FrontDoor implements Handler, DirectHandler {
     SlowClients.Connection connection = slowClients.of(request.remotePeer().address());
     try {
       Answer answer = answer(request, progress);
+      if (progress.share != null) {
+        progress.share.keepFor(answer.body().length());
+      }
       connection.waits();
       if (answer.live() != null) {
         count(request, progress, answer.status()); // how long somebody watches is nobody's delay
@@ -119,6 +129,7 @@ final class FrontDoor implements Handler, DirectHandler {
         connection.drop();
       }
     } finally {
+      progress.giveBackMemory();
       connection.waits();
     }
   }
@@ -176,14 +187,14 @@ final class FrontDoor implements Handler, DirectHandler {
     Call.Request wire =
         new Call.Request(
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
-    Call call = new Call(wire, match.parameters(), query, caller, callerNow);
-    if (caller == null || !body.isPresent()) {
-      return endpoint.handler().answer(call); // takes no share, so it never waits for one
-    }
-    try (BodyMemory.Share share = memory.share(caller.tenantId())) {
+    BodyMemory.Share share = caller == null ? null : memory.share(caller.tenantId());
+    progress.share = share;
+    if (share != null) {
       body.chargeTo(share);
-      return endpoint.handler().answer(call);
     }
+    return endpoint
+        .handler()
+        .answer(new Call(wire, match.parameters(), query, caller, callerNow, share));
   }
 
   /** Where two readers could disagree on where a request ends, nothing after it can be trusted. */
