@@ -22,15 +22,17 @@ import org.jspecify.annotations.Nullable;
  * that a tenant's small requests go through while others send their largest. There is no queue: a
  * request that needs more than is free never stands in front of one that needs less.
  *
+ * <p>Large answers are counted as well, from when their parts are read until they are sent.
+ *
  * <p>Nothing can wait for ever. A request may wait while it holds something, because what it waits
- * for is steps of at most 64 KiB, and it gives up after a second with 503; then everything that it
- * holds is free again. What can do without memory never waits: the rows of batches go to a
- * temporary file as soon as half of it is taken.
+ * for is small steps, and it gives up after a second, or five if much of it has arrived, with 503;
+ * then everything that it holds is free again. What can do without memory never waits: the rows of
+ * batches go to a temporary file as soon as an eighth of the tenant's part is taken.
  */
 final class BodyMemory {
 
   /** Of the heap. The rest is for what else a node holds, answers and engine included. */
-  private static final int HEAP_PARTS = 5;
+  private static final int HEAP_PARTS = 4;
 
   private static final long LEAST = 32L << 20;
   private static final int TENANTS_PART = 4;
@@ -40,13 +42,24 @@ final class BodyMemory {
 
   private static final long LITTLE = 64L << 10;
 
-  /** What can be in a file is held in memory only up to this part of what is allowed. */
-  private static final int OPTIONAL_PART = 2;
+  /**
+   * What can be in a file is held in memory only up to this part of what a tenant may hold, so that
+   * four of the largest batches at once find room for what they must hold.
+   */
+  private static final int OPTIONAL_PART = 8;
+
+  /** An answer is in memory as text and as bytes while it is sent. */
+  private static final int ANSWER_COPIES = 2;
 
   /** Of temporary files, for all tenants and for one. */
   private static final long DISK = 2L << 30;
 
   private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /** A request of which so much has arrived waits longer: sending it again would cost more. */
+  private static final long MUCH = 1 << 20;
+
+  private static final Duration PATIENCE_WITH_MUCH = Duration.ofSeconds(5);
 
   /** A notification may be missed by who just begins to wait. */
   private static final long LOOK_AGAIN_MILLIS = 50;
@@ -131,7 +144,7 @@ final class BodyMemory {
       return Full.TENANT;
     }
     long most = tenant.used.get() <= LITTLE ? all : all - all / RESERVED_PART;
-    if (!add(used, bytes, most / part)) {
+    if (!add(used, bytes, part == 1 ? most : most / 2)) {
       tenant.used.addAndGet(-bytes);
       return Full.NODE;
     }
@@ -150,18 +163,18 @@ final class BodyMemory {
     }
   }
 
-  private void take(Tenant tenant, long bytes) {
+  private void take(Tenant tenant, long bytes, Duration patience) {
     Full full = tryTake(tenant, bytes, 1);
     if (full != null) {
-      full = await(tenant, bytes);
+      full = await(tenant, bytes, patience);
     }
     if (full != null) {
       throw refuse(full);
     }
   }
 
-  private synchronized @Nullable Full await(Tenant tenant, long bytes) {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
+  private synchronized @Nullable Full await(Tenant tenant, long bytes, Duration patience) {
+    long deadline = System.nanoTime() + patience.toNanos();
     waiting.incrementAndGet();
     try {
       while (true) {
@@ -231,7 +244,7 @@ final class BodyMemory {
     }
 
     private void hold(long bytes) {
-      take(tenant, bytes);
+      take(tenant, bytes, taken < MUCH ? PATIENCE : PATIENCE_WITH_MUCH);
       taken += bytes;
     }
 
@@ -255,6 +268,22 @@ final class BodyMemory {
     /** One thing of the request that grows and shrinks. */
     Held held() {
       return new Held(this);
+    }
+
+    /**
+     * Gives back what the body took, and holds what the answer takes until it is sent. Work that is
+     * done is answered in any case: a large answer counts even where there is no room for it, so
+     * that who comes next waits.
+     */
+    void keepFor(int answerChars) {
+      long wanted = answerChars <= LITTLE ? 0 : (long) ANSWER_COPIES * answerChars;
+      if (taken > wanted) {
+        release(taken - wanted);
+      } else if (taken < wanted) {
+        tenant.used.addAndGet(wanted - taken);
+        used.addAndGet(wanted - taken);
+        taken = wanted;
+      }
     }
 
     @Override

@@ -29,13 +29,16 @@ final class Call {
   private final RequestBody body;
   private final @Nullable Caller caller;
   private final Supplier<Caller> callerNow;
+  private final BodyMemory.@Nullable Share share;
 
   Call(
       Request request,
       Map<String, String> parameters,
       Query query,
       @Nullable Caller caller,
-      Supplier<Caller> callerNow) {
+      Supplier<Caller> callerNow,
+      BodyMemory.@Nullable Share share) {
+    this.share = share;
     this.method = request.method();
     this.path = request.path();
     this.headers = request.headers();
@@ -87,6 +90,11 @@ final class Call {
   /** All values of a header. */
   List<String> headers(String name) {
     return headers.apply(name);
+  }
+
+  /** The memory that this request holds; only for endpoints that need a key. */
+  BodyMemory.Share share() {
+    return Objects.requireNonNull(share, "this endpoint needs no key, so nobody is charged");
   }
 
   TenantId tenant() {

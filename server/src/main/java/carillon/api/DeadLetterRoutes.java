@@ -71,7 +71,14 @@ final class DeadLetterRoutes {
     boolean full = query.viewFull();
     DeadLetters.Position before = lists.start(call, DeadLetterRoutes::position);
     Page<DeadLetters.Letter, DeadLetters.Position> page =
-        database.use(() -> deadLetters.list(call.tenant(), filter, limit, before, full));
+        LargePages.read(
+            call,
+            limit,
+            full,
+            before,
+            (some, from) ->
+                database.use(() -> deadLetters.list(call.tenant(), filter, some, from, full)),
+            letter -> LargePages.bytes(letter.task()));
     DeadLetters.Position next = page.next();
     return lists.answer(
         call,

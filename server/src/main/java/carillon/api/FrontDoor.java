@@ -91,6 +91,7 @@ final class FrontDoor implements Handler, DirectHandler {
     private final BodyStream body;
     private String route = "none";
     private boolean closes;
+    private BodyMemory.@Nullable Share share;
 
     private Progress(ServerRequest request) {
       this.peer = ClientConnection.Peer.of(request);
@@ -109,6 +110,12 @@ final class FrontDoor implements Handler, DirectHandler {
     private boolean closes() {
       return closes || !body.isAtEnd();
     }
+
+    private void giveBackMemory() {
+      if (share != null) {
+        share.close();
+      }
+    }
   }
 
   @Override
@@ -119,6 +126,9 @@ final class FrontDoor implements Handler, DirectHandler {
     try {
       Answer answer = answer(request, progress);
       closes = progress.closes() || answer.live() != null;
+      if (progress.share != null) {
+        progress.share.keepFor(answer.body().length());
+      }
       if (answer.live() != null) {
         count(request, progress, answer.status()); // how long somebody watches is nobody's delay
         try (Answer.Live _ = answer.live()) {
@@ -129,6 +139,7 @@ final class FrontDoor implements Handler, DirectHandler {
       send(request, answer, progress, response);
       count(request, progress, answer.status());
     } finally {
+      progress.giveBackMemory();
       progress.peer.framing().answered(closes);
     }
   }
@@ -192,14 +203,14 @@ final class FrontDoor implements Handler, DirectHandler {
     Call.Request wire =
         new Call.Request(
             endpoint.method(), path, name -> all(headers, HeaderNames.create(name)), body);
-    Call call = new Call(wire, match.parameters(), query, caller, callerNow);
-    if (caller == null || !body.isPresent()) {
-      return endpoint.handler().answer(call); // takes no share, so it never waits for one
-    }
-    try (BodyMemory.Share share = memory.share(caller.tenantId())) {
+    BodyMemory.Share share = caller == null ? null : memory.share(caller.tenantId());
+    progress.share = share;
+    if (share != null) {
       body.chargeTo(share);
-      return endpoint.handler().answer(call);
     }
+    return endpoint
+        .handler()
+        .answer(new Call(wire, match.parameters(), query, caller, callerNow, share));
   }
 
   /** What must be answered however busy the node is. */

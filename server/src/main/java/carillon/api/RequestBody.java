@@ -226,6 +226,7 @@ final class RequestBody {
     private final int maxBytes;
     private final long deadline;
     private long count;
+    private long nextTurn = CHUNK;
 
     Bounded(InputStream in, int maxBytes, long deadline) {
       this.in = in;
@@ -254,7 +255,20 @@ final class RequestBody {
       if (System.nanoTime() - deadline > 0) {
         throw tooSlow();
       }
+      if (count >= nextTurn) {
+        nextTurn = count + CHUNK;
+        letOthers();
+      }
       return read;
+    }
+
+    /**
+     * A virtual thread keeps its core until it waits, and who parses a batch that has arrived never
+     * does: a few batches would keep health checks waiting for seconds.
+     */
+    @SuppressWarnings("ThreadPriorityCheck")
+    private void letOthers() {
+      Thread.yield();
     }
 
     private int readWire(byte[] buffer, int offset, int length) throws IOException {

@@ -87,10 +87,13 @@ final class TaskListRoutes {
     int limit = call.query().limit();
     boolean full = call.query().viewFull();
     Page<TaskView, TaskId> page =
-        database.use(
-            () ->
-                tasks.list(
-                    call.tenant(), filter, limit, start == null ? null : start.task(), full));
+        LargePages.read(
+            call,
+            limit,
+            full,
+            start == null ? null : start.task(),
+            (some, from) -> database.use(() -> tasks.list(call.tenant(), filter, some, from, full)),
+            LargePages::bytes);
     return lists.answer(
         call, json(page.items(), full), page.next() == null ? null : page.next().toString());
   }
@@ -100,14 +103,33 @@ final class TaskListRoutes {
     int limit = call.query().limit();
     boolean full = call.query().viewFull();
     RecordedFire.Moment before = start == null ? null : start.fire();
-    return database
-        .use(() -> tasks.listOfSchedule(call.tenant(), filter, limit, before, full))
-        .map(
-            page -> {
-              RecordedFire.Moment next = page.next();
-              return lists.answer(
-                  call, json(page.items(), full), next == null ? null : FirePlace.text(next));
-            });
+    try {
+      Page<TaskView, RecordedFire.Moment> page =
+          LargePages.read(
+              call,
+              limit,
+              full,
+              before,
+              (some, from) ->
+                  database
+                      .use(() -> tasks.listOfSchedule(call.tenant(), filter, some, from, full))
+                      .orElseThrow(NoSchedule::new),
+              LargePages::bytes);
+      RecordedFire.Moment next = page.next();
+      return Optional.of(
+          lists.answer(call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
+    } catch (NoSchedule e) {
+      return Optional.empty();
+    }
+  }
+
+  /** Ends reading, whichever part of the page was read. */
+  private static final class NoSchedule extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    NoSchedule() {
+      super(null, null, false, false);
+    }
   }
 
   private static List<ObjectNode> json(List<TaskView> tasks, boolean full) {

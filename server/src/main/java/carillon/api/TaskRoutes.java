@@ -141,7 +141,13 @@ final class TaskRoutes {
     String path = attemptsOf(task.id());
     Integer before = lists.start(call, path, Integer::valueOf);
     Page<TaskStory.Attempt, Integer> page =
-        database.use(() -> tasks.attempts(call.tenant(), task, limit, before));
+        LargePages.read(
+            call,
+            limit,
+            true,
+            before,
+            (some, from) -> database.use(() -> tasks.attempts(call.tenant(), task, some, from)),
+            LargePages::bytes);
     List<ObjectNode> items =
         page.items().stream().map(attempt -> TaskJson.of(task.id(), attempt)).toList();
     return lists.answer(call, path, items, text(page.next()));

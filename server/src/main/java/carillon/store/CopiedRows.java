@@ -96,9 +96,11 @@ final class CopiedRows {
     return chunk;
   }
 
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread keeps its core until it waits
   private void send() throws SQLException {
     copy.writeToCopy(chunk.array(), 0, chunk.position());
     chunk.clear();
+    Thread.yield();
   }
 
   /** Says how many there were. */

@@ -35,13 +35,14 @@ final class PackedRows {
   // Of each task.
   private final long[] idHigh;
   private final long[] idLow;
-  private final long[] dueMicros;
-  private final short[] places;
 
   /** Which tasks are in which slot, in their order. */
   private final Map<Slot, int[]> bySlot = new TreeMap<>();
 
   private final Set<DayRange> days = new HashSet<>();
+
+  /** When the first task of each lane is ready. */
+  private final Map<Slot, Map<Integer, Instant>> earliest = new TreeMap<>();
 
   /**
    * @param lanes of each task
@@ -54,8 +55,6 @@ final class PackedRows {
     this.now = now;
     this.idHigh = new long[size];
     this.idLow = new long[size];
-    this.dueMicros = new long[size];
-    this.places = new short[size];
     settle(bursts);
   }
 
@@ -88,9 +87,10 @@ final class PackedRows {
       int i = task.index();
       idHigh[i] = id.value().getMostSignificantBits();
       idLow[i] = id.value().getLeastSignificantBits();
-      dueMicros[i] = Binary.micros(dueAt);
-      places[i] = (short) place;
       gathered.computeIfAbsent(id.slot(), _ -> new Indexes()).add(i);
+      earliest
+          .computeIfAbsent(id.slot(), _ -> new TreeMap<>())
+          .merge(lanes[i], readyAt(i, dueAt), (a, b) -> a.isBefore(b) ? a : b);
     }
     gathered.forEach((slot, indexes) -> bySlot.put(slot, indexes.all()));
   }
@@ -98,6 +98,11 @@ final class PackedRows {
   /** For which there must be slots before the rows are written. */
   Set<DayRange> days() {
     return days;
+  }
+
+  /** By its place it is claimed later than it is due, in microseconds; the id has it too. */
+  private Instant readyAt(int index, Instant dueAt) {
+    return dueAt.plus(TaskId.placeOf(idHigh[index]), ChronoUnit.MICROS);
   }
 
   Map<Slot, int[]> bySlot() {
@@ -147,16 +152,9 @@ final class PackedRows {
 
   private Row row(PackedTasks.Cursor task, ByteBuffer columns) {
     int i = task.index();
-    Instant dueAt = Binary.instant(dueMicros[i]);
+    Instant dueAt = task.dueAt(now);
     return new Row(
-        tenant,
-        id(i),
-        lanes[i],
-        dueAt.plus(places[i], ChronoUnit.MICROS),
-        dueAt,
-        now,
-        task.expiresAt(dueAt),
-        columns);
+        tenant, id(i), lanes[i], readyAt(i, dueAt), dueAt, now, task.expiresAt(dueAt), columns);
   }
 
   private TaskId id(int index) {
@@ -227,14 +225,8 @@ final class PackedRows {
     };
   }
 
-  /** When the first task of each lane is ready, of these tasks. */
-  Map<Integer, Instant> earliest(int[] indexes) {
-    Map<Integer, Long> earliest = new TreeMap<>();
-    for (int index : indexes) {
-      earliest.merge(lanes[index], dueMicros[index] + places[index], Math::min);
-    }
-    Map<Integer, Instant> instants = new TreeMap<>();
-    earliest.forEach((lane, micros) -> instants.put(lane, Binary.instant(micros)));
-    return instants;
+  /** When the first task of each lane is ready, in each slot. */
+  Map<Slot, Map<Integer, Instant>> earliest() {
+    return earliest;
   }
 }

@@ -26,9 +26,6 @@ public final class SpillBuffer implements AutoCloseable {
   private static final int SEGMENT = 64 << 10;
   private static final int FIRST_SEGMENT = 8 << 10;
 
-  /** Where a record lies and how long it is. */
-  private static final int BYTES_PER_RECORD = Long.BYTES + Integer.BYTES;
-
   private static final int FIRST_RECORDS = 64;
 
   private final Room room;
@@ -41,7 +38,6 @@ public final class SpillBuffer implements AutoCloseable {
   /** The segment in the upper half, the offset in it in the lower. */
   private long[] places = new long[0];
 
-  private int[] lengths = new int[0];
   private int size;
 
   private @Nullable FileChannel file;
@@ -97,9 +93,22 @@ public final class SpillBuffer implements AutoCloseable {
     return size;
   }
 
-  /** The length of one record. */
+  /** The length of one record: up to the next one, or to the end of its segment. */
   public int length(int index) {
-    return lengths[index];
+    int segment = segment(index);
+    if (index + 1 < size && segment(index + 1) == segment) {
+      return offset(index + 1) - offset(index);
+    }
+    int end = segment == segments.size() ? filled : segments.get(segment).length();
+    return end - offset(index);
+  }
+
+  private int segment(int index) {
+    return (int) (places[index] >>> Integer.SIZE);
+  }
+
+  private int offset(int index) {
+    return (int) places[index];
   }
 
   /** Adds a copy of these bytes. */
@@ -117,15 +126,13 @@ public final class SpillBuffer implements AutoCloseable {
       System.arraycopy(bytes, from, filling, filled, length);
       filled += length;
     }
-    lengths[size] = length;
     size++;
   }
 
   private void growIndex() {
     int more = Math.max(FIRST_RECORDS, size);
-    room.mustHold(more * BYTES_PER_RECORD);
+    room.mustHold(more * Long.BYTES);
     places = Arrays.copyOf(places, size + more);
-    lengths = Arrays.copyOf(lengths, size + more);
   }
 
   private void makeRoom(int length) {
@@ -225,11 +232,11 @@ public final class SpillBuffer implements AutoCloseable {
 
     /** Goes to this record. In order is cheapest. */
     public void moveTo(int index) {
-      int segment = (int) (places[index] >>> Integer.SIZE);
-      int offset = (int) places[index];
+      int segment = segment(index);
+      int offset = offset(index);
       boolean isInOrder = index == lastIndex + 1;
       lastIndex = index;
-      length = lengths[index];
+      length = SpillBuffer.this.length(index);
       from = offset;
       if (segment == segments.size()) {
         bytes = filling;

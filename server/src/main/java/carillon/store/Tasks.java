@@ -197,10 +197,8 @@ public final class Tasks {
     tx.afterCommit(
         () -> {
           created.add(rows.ids().size());
-          rows.bySlot()
-              .forEach(
-                  (slot, indexes) ->
-                      rows.earliest(indexes).forEach((lane, at) -> note(slot, lane, at)));
+          rows.earliest()
+              .forEach((slot, lanes) -> lanes.forEach((lane, at) -> note(slot, lane, at)));
         });
     tx.created(rows.created());
   }

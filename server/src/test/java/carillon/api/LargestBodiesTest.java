@@ -249,7 +249,11 @@ class LargestBodiesTest {
       case RestoreRoutes.PATH -> archives();
       default -> {
         assertThat(length).as(path).isEqualTo(Limits.BODY_BYTES);
-        yield shapes(length);
+        Map<String, Body> shapes = shapes(length);
+        if (!path.equals("/v1/tasks")) { // all of these are read by the same lines
+          shapes.keySet().retainAll(Set.of("small objects", "fields", "beyond Latin-1"));
+        }
+        yield shapes;
       }
     };
   }
@@ -258,7 +262,7 @@ class LargestBodiesTest {
   void the_largest_body_of_every_endpoint_is_answered_and_the_node_stays_alive()
       throws InterruptedException {
     List<Sent> sent = all();
-    assertThat(sent).hasSizeGreaterThan(200);
+    assertThat(sent).hasSizeGreaterThan(80);
     ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();
     try (var threads = Executors.newFixedThreadPool(AT_ONCE)) {
       for (Sent each : sent) {
