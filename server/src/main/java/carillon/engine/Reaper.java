@@ -119,7 +119,7 @@ final class Reaper {
     int poisoned = 0;
     for (Map.Entry<TaskId, TaskState> each : states.entrySet()) {
       Claims.Held held = died.get(each.getKey());
-      if (held != null && each.getValue() == TaskState.PENDING) {
+      if (held != null && held.isSent() && each.getValue() == TaskState.PENDING) {
         suspects++;
       } else if (held != null && each.getValue() == TaskState.DEAD && verdict.isPoisonNext(held)) {
         poisoned++;

@@ -40,7 +40,12 @@ public final class Claims {
     this.endings = endings;
   }
 
-  /** A task that is RUNNING under a claim. */
+  /**
+   * A task that is RUNNING under a claim.
+   *
+   * @param isSent whether nodes run it, in groups once it is a suspect: what is published, or only
+   *     kept, is never marked
+   */
   public record Held(
       TenantId tenant,
       TaskId id,
@@ -49,7 +54,8 @@ public final class Claims {
       int attempt,
       Instant dueAt,
       RetryPolicy retry,
-      int crashes) {}
+      int crashes,
+      boolean isSent) {}
 
   /**
    * A claim whose holder is silent.
@@ -143,7 +149,8 @@ public final class Claims {
         row.getInt("attempt"),
         Sql.requiredInstant(row, "due_at"),
         retry == null ? catalog.type(lane).retry() : Json.retry(retry),
-        row.getInt("crashes"));
+        row.getInt("crashes"),
+        catalog.isSentNow(lane.id()));
   }
 
   private static final String FIND =
@@ -182,8 +189,8 @@ public final class Claims {
       if (holder == Silence.Holder.SILENT) {
         return Silence.UNEXPLAINED;
       }
-      boolean begun = held.crashes() == 0 || suspects.contains(held.id().value());
-      return new Silence(holder, begun, begun && holder == Silence.Holder.DIED);
+      boolean begun = held.crashes() == 0 || !held.isSent() || suspects.contains(held.id().value());
+      return new Silence(holder, begun, begun && held.isSent() && holder == Silence.Holder.DIED);
     }
   }
 

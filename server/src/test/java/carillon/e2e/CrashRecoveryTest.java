@@ -36,7 +36,8 @@ class CrashRecoveryTest {
   private static final int IN_FLIGHT = Integer.getInteger("carillon.e2e.crash-in-flight", 128);
   private static final String POISONS = System.getProperty("carillon.e2e.crash-poisons", "0");
   private static final int CRASHES = 3;
-  private static final Duration TASK = Duration.ofMillis(100);
+  private static final Duration TASK =
+      Duration.ofMillis(Integer.getInteger("carillon.e2e.crash-task-millis", 100));
   private static final Duration PATIENCE = Duration.ofMinutes(5);
 
   @RegisterExtension final Servers servers = new Servers();

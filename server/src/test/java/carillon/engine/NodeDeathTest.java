@@ -253,6 +253,23 @@ class NodeDeathTest {
   }
 
   @Test
+  void what_is_published_is_never_a_suspect_and_every_crash_costs_it_an_attempt() {
+    Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
+    TaskId id =
+        world.create(
+            new NewTask(
+                "t", null, null, null, null, "{}", kafka, PATIENT, null, null, null, null,
+                Map.of()));
+    for (int crash = 1; crash <= 2; crash++) {
+      claimed("dead-" + crash, 1);
+      dies("dead-" + crash);
+      engineer.reaper.reapOnce();
+    }
+
+    assertThat(fate(id)).isEqualTo("PENDING CRASHED attempt=2 crashes=0");
+  }
+
+  @Test
   void two_reapers_at_once_count_a_crash_once() throws Exception {
     List<TaskId> ids = tasks(20);
     claimed("dead", 20);
