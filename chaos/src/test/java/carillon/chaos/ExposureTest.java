@@ -151,7 +151,7 @@ class ExposureTest {
   void too_little_is_named_and_bounds_are_three_over_n() {
     Exposure exposure = exposure();
 
-    assertThat(exposure.missing()).doesNotContain(Counter.FENCED).hasSize(15);
+    assertThat(exposure.missing()).doesNotContain(Counter.FENCED).hasSize(17);
     assertThat(exposure.bound(Counter.KILLS)).isEqualTo(1);
     assertThat(new Exposure(Map.of(Counter.KILLS, 30L)).bound(Counter.KILLS)).isEqualTo(0.1);
   }

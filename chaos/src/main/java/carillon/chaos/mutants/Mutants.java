@@ -227,7 +227,7 @@ public final class Mutants {
               "M19",
               "addresses of this machine count as public",
               List.of(
-                  new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 2)),
+                  new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 1)),
               List.of(),
               Scenario.NAMES,
               Rule.R22));
