@@ -137,8 +137,13 @@ final class Dispatcher {
     }
   }
 
+  /** Counts it. That this may fail must not cost an outcome, nor a seat. */
   void delivered(DeliveryResult result, Duration took) {
-    events.accept(new EngineEvent.Delivered(result, took));
+    try {
+      events.accept(new EngineEvent.Delivered(result, took));
+    } catch (RuntimeException | Error e) {
+      log.warn("delivery not counted error={}", e.toString());
+    }
   }
 
   /** Interrupts what runs; each attempt ends as released. */

@@ -84,7 +84,7 @@ public final class Tx {
     for (Runnable action : afterCommit) {
       try {
         action.run();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) { // an Error would make what is committed look failed
         log.warn("after a commit: {}", e.toString());
       }
     }

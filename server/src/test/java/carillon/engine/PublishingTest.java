@@ -28,6 +28,7 @@ import carillon.testkit.World;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,6 +49,7 @@ class PublishingTest {
   private final FakePublisher broker = new FakePublisher(MAIN);
   private final FakePublisher other = new FakePublisher(OTHER);
   private final FakeDeliverer deliverer = new FakeDeliverer();
+  private Consumer<EngineEvent> listener = _ -> {};
   private World world;
   private @Nullable Engine engine;
 
@@ -82,7 +84,7 @@ class PublishingTest {
             new Engine.Ways(deliverer, List.of(broker, other)),
             () -> new ClusterView(null, -1L, false),
             new EngineConfig(50, Duration.ZERO, 3, A_MINUTE),
-            _ -> {});
+            event -> listener.accept(event));
   }
 
   private void type(String name, Target target, Duration lease) {
@@ -146,6 +148,23 @@ class PublishingTest {
     assertThat(world.find(id).output()).isEqualTo("{\"offset\":17}");
     nothingInFlight();
     assertThat(claims()).isEqualTo("0");
+  }
+
+  @Test
+  void a_confirm_that_cannot_be_counted_costs_no_seat() {
+    TaskId id = world.create(World.task("t", ON_REPORT));
+    listener =
+        event -> {
+          if (event instanceof EngineEvent.Delivered) {
+            throw new IllegalStateException("cannot count");
+          }
+        };
+    start();
+
+    ClaimedTask sent = publishedAs(1);
+
+    nothingInFlight();
+    assertThat(report(id, sent.lease())).containsExactly(true);
   }
 
   @Test
