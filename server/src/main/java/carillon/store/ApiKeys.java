@@ -217,8 +217,7 @@ public final class ApiKeys {
         db.inTransaction(
             tx -> {
               Optional<ApiKey> key =
-                  tx.queryOne(
-                      REVOKE, this::key, tenant, id, Column.texts(roles, role -> role));
+                  tx.queryOne(REVOKE, this::key, tenant, id, Column.texts(roles, role -> role));
               key.ifPresent(old -> Audit.record(tx, tenant, who, "key.revoke", id, detail(old)));
               return key;
             });

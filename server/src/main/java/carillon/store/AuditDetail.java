@@ -109,9 +109,7 @@ final class AuditDetail {
     node.put("paused", type.paused());
     set(node, "onComplete", target(type.callbacks().onComplete()));
     set(node, "onDead", target(type.callbacks().onDead()));
-    Json.of(type.statuses())
-        .properties()
-        .forEach(rule -> node.set(rule.getKey(), rule.getValue()));
+    Json.of(type.statuses()).properties().forEach(rule -> node.set(rule.getKey(), rule.getValue()));
     node.put("schema", shortened(type.schema()));
     node.put("signingSecret", type.signingSecrets().isEmpty() ? null : HIDDEN);
     return node;
@@ -153,7 +151,8 @@ final class AuditDetail {
     }
     for (TenantLimit limit : TenantLimit.values()) {
       node.put(
-          "max" + limit.label().substring(0, 1).toUpperCase(Locale.ROOT)
+          "max"
+              + limit.label().substring(0, 1).toUpperCase(Locale.ROOT)
               + limit.label().substring(1),
           tenant.limits().of(limit));
     }

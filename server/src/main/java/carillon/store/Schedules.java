@@ -263,8 +263,7 @@ public final class Schedules {
     tx.update(COUNT_VERSION, now, decided(before, isOther, now), now, before.id());
     String detail =
         AuditDetail.changed(
-            AuditDetail.of(before.schedule(), before.isPaused()),
-            AuditDetail.of(schedule, paused));
+            AuditDetail.of(before.schedule(), before.isPaused()), AuditDetail.of(schedule, paused));
     Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), detail);
     return saved(tx, before.tenant(), schedule.name(), false);
   }
