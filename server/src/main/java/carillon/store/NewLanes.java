@@ -126,10 +126,10 @@ final class NewLanes {
             ADD_LANES,
             CatalogRows::lane,
             tenant,
-            texts(distinct, Catalog.LaneName::type),
+            Column.texts(distinct, Catalog.LaneName::type),
             Column.ints(distinct, Catalog.LaneName::priority),
             Column.ints(distinct, Catalog.LaneName::slice),
-            texts(distinct, name -> name.route().text()))
+            Column.texts(distinct, name -> name.route().text()))
         .forEach(lane -> newLanes.add(Catalog.LaneName.of(lane)));
     if (isLimited) {
       refuseIfOver(TenantLimit.LANES, name -> lookUp(places, name), newLanes);
@@ -147,10 +147,10 @@ final class NewLanes {
             tx.query(
                 FREE_LANES,
                 row -> row.getInt("index") - 1,
-                texts(wanted, Catalog.LaneName::type),
+                Column.texts(wanted, Catalog.LaneName::type),
                 Column.ints(wanted, Catalog.LaneName::priority),
                 Column.ints(wanted, Catalog.LaneName::slice),
-                texts(wanted, name -> name.route().text()),
+                Column.texts(wanted, name -> name.route().text()),
                 tenant));
     Map<Catalog.LaneName, Catalog.LaneName> places = new HashMap<>();
     for (int i = 0; i < wanted.size(); i++) {
@@ -165,10 +165,10 @@ final class NewLanes {
     tx.query(
             LANES,
             CatalogRows::lane,
-            texts(names, Catalog.LaneName::type),
+            Column.texts(names, Catalog.LaneName::type),
             Column.ints(names, Catalog.LaneName::priority),
             Column.ints(names, Catalog.LaneName::slice),
-            texts(names, name -> name.route().text()),
+            Column.texts(names, name -> name.route().text()),
             tenant)
         .forEach(lane -> lanes.put(Catalog.LaneName.of(lane), lane));
     return lanes;
@@ -213,10 +213,5 @@ final class NewLanes {
     List<String> list = new ArrayList<>();
     texts.forEach(list::add);
     return Column.texts(list, text -> text);
-  }
-
-  private static Column texts(
-      List<Catalog.LaneName> names, Function<Catalog.LaneName, String> text) {
-    return Column.texts(names, text);
   }
 }

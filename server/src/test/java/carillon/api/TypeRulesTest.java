@@ -274,10 +274,11 @@ class TypeRulesTest {
     assertThat(
             Json.MAPPER.readTree(
                 api.world.value(
-                    "SELECT detail FROM carillon.audit WHERE action = 'task.edit' AND subject = '"
+                    "SELECT detail->'fields' FROM carillon.audit WHERE action = 'task.edit'"
+                        + " AND subject = '"
                         + id
                         + "'")))
-        .isEqualTo(Json.MAPPER.readTree("{\"fields\": [\"payload\", \"retry\", \"target\"]}"));
+        .isEqualTo(Json.MAPPER.readTree("[\"payload\", \"retry\", \"target\"]"));
   }
 
   /** A task that a worker has given up. */
