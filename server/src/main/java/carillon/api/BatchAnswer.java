@@ -33,10 +33,7 @@ final class BatchAnswer {
   }
 
   private int length() {
-    return start().length
-        + ids.size() * ID_CHARS
-        + (ids.size() - 1) * BETWEEN.length
-        + END.length;
+    return start().length + ids.size() * ID_CHARS + (ids.size() - 1) * BETWEEN.length + END.length;
   }
 
   /** All of it, to be kept for repeats. */

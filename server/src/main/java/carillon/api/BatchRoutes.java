@@ -154,9 +154,7 @@ final class BatchRoutes {
     return switch (result) {
       case Tasks.BatchResult.Created(var ids) -> {
         BatchAnswer answer = new BatchAnswer(ids);
-        yield isKept
-            ? Answer.json(202, answer.text())
-            : Answer.json(202, "").written(answer::send);
+        yield isKept ? Answer.json(202, answer.text()) : Answer.json(202, "").written(answer::send);
       }
       case Tasks.BatchResult.UnknownType(var index, var type) ->
           throw Mistakes.one(

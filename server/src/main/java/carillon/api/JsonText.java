@@ -45,17 +45,17 @@ final class JsonText {
 
   private static JsonFactory newFactory() {
     return JsonFactory.builder()
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .streamReadConstraints(
-              StreamReadConstraints.builder()
-                  // One more than we allow ourselves: a batch adds two levels of its own.
-                  .maxNestingDepth(Limits.DEPTH + 3)
-                  // Longer than any text that is taken, but a line of an archive is longer still.
-                  .maxStringLength(Limits.BODY_BYTES)
-                  .maxNumberLength(Integer.MAX_VALUE)
-                  .maxNameLength(Integer.MAX_VALUE)
-                  .build())
-          .build();
+        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+        .streamReadConstraints(
+            StreamReadConstraints.builder()
+                // One more than we allow ourselves: a batch adds two levels of its own.
+                .maxNestingDepth(Limits.DEPTH + 3)
+                // Longer than any text that is taken, but a line of an archive is longer still.
+                .maxStringLength(Limits.BODY_BYTES)
+                .maxNumberLength(Integer.MAX_VALUE)
+                .maxNameLength(Integer.MAX_VALUE)
+                .build())
+        .build();
   }
 
   // About what values take, in bytes, with what refers to them.
@@ -102,8 +102,7 @@ final class JsonText {
   private record Whole(byte[] bytes, int start, Utf8Check check) implements Source {
     @Override
     public String text(long from, long to) {
-      return new String(
-          bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);
+      return new String(bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);
     }
   }
 
@@ -202,11 +201,7 @@ final class JsonText {
    * @param maxItem bytes that an item may have
    */
   static void items(
-      InputStream in,
-      String name,
-      int maxItem,
-      BodyMemory.Share share,
-      Consumer<JsonValue> each) {
+      InputStream in, String name, int maxItem, BodyMemory.Share share, Consumer<JsonValue> each) {
     items(new Window(in, name, maxItem, share.held()), name, share.held(), each);
   }
 
@@ -314,8 +309,7 @@ final class JsonText {
 
     @Override
     public String text(long from, long to) {
-      return new String(
-          bytes, (int) (from - start), (int) (to - from), StandardCharsets.UTF_8);
+      return new String(bytes, (int) (from - start), (int) (to - from), StandardCharsets.UTF_8);
     }
   }
 
@@ -381,8 +375,7 @@ final class JsonText {
     } else if (token == JsonToken.END_OBJECT || token == JsonToken.END_ARRAY) {
       depth--;
     } else if (token == JsonToken.PROPERTY_NAME || token == JsonToken.VALUE_STRING) {
-      hasLongName |=
-          token == JsonToken.PROPERTY_NAME && parser.currentName().length() > LONG_NAME;
+      hasLongName |= token == JsonToken.PROPERTY_NAME && parser.currentName().length() > LONG_NAME;
       if (source.check().mayHoldNul()) {
         refuseNul(parser.getString());
       }

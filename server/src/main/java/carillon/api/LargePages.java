@@ -40,7 +40,12 @@ final class LargePages {
    * @param bytes of the texts of an item
    */
   static <T, C> Page<T, C> read(
-      Call call, int limit, boolean full, @Nullable C start, Step<T, C> step, ToLongFunction<T> bytes) {
+      Call call,
+      int limit,
+      boolean full,
+      @Nullable C start,
+      Step<T, C> step,
+      ToLongFunction<T> bytes) {
     List<T> items = new ArrayList<>();
     C from = start;
     long sum = 0;

@@ -134,8 +134,7 @@ final class RequestBody {
    *
    * @param maxItem bytes that an item may have
    */
-  void items(
-      int maxBytes, String name, int maxItem, Duration atMost, Consumer<JsonValue> each) {
+  void items(int maxBytes, String name, int maxItem, Duration atMost, Consumer<JsonValue> each) {
     try (InputStream in = open(maxBytes, atMost)) {
       JsonText.items(in, name, maxItem, share(), each);
     } catch (IOException e) {
@@ -153,8 +152,7 @@ final class RequestBody {
    *
    * @param held covers the longest line
    */
-  void lines(
-      int maxBytes, int maxLine, Duration atMost, BodyMemory.Held held, LineReader each) {
+  void lines(int maxBytes, int maxLine, Duration atMost, BodyMemory.Held held, LineReader each) {
     try (InputStream in = open(maxBytes, atMost)) {
       byte[] bytes = buffer(held, FIRST_CHUNK);
       int size = 0; // of a line that has begun
@@ -183,8 +181,7 @@ final class RequestBody {
 
   private static void refuseLong(int length, int maxLine) {
     if (length > maxLine) {
-      throw new ApiException(
-              ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
+      throw new ApiException(ErrorCode.BODY_TOO_LARGE, "a line has more than " + maxLine + " bytes")
           .closing();
     }
   }

@@ -92,8 +92,7 @@ final class TaskListRoutes {
             limit,
             full,
             start == null ? null : start.task(),
-            (some, from) ->
-                database.use(() -> tasks.list(call.tenant(), filter, some, from, full)),
+            (some, from) -> database.use(() -> tasks.list(call.tenant(), filter, some, from, full)),
             LargePages::bytes);
     return lists.answer(
         call, json(page.items(), full), page.next() == null ? null : page.next().toString());
@@ -118,8 +117,7 @@ final class TaskListRoutes {
               LargePages::bytes);
       RecordedFire.Moment next = page.next();
       return Optional.of(
-          lists.answer(
-              call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
+          lists.answer(call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
     } catch (NoSchedule e) {
       return Optional.empty();
     }

@@ -142,14 +142,7 @@ final class PackedRows {
     int i = task.index();
     Instant dueAt = task.dueAt(now);
     return new Row(
-        tenant,
-        id(i),
-        lanes[i],
-        readyAt(i, dueAt),
-        dueAt,
-        now,
-        task.expiresAt(dueAt),
-        columns);
+        tenant, id(i), lanes[i], readyAt(i, dueAt), dueAt, now, task.expiresAt(dueAt), columns);
   }
 
   private TaskId id(int index) {

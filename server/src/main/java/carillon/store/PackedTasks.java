@@ -187,8 +187,7 @@ public final class PackedTasks implements AutoCloseable {
       int length = in.getShort();
       int from = in.position();
       isSameLane =
-          index > 0
-              && Arrays.equals(lane, 0, lane.length, in.array(), from, from + length);
+          index > 0 && Arrays.equals(lane, 0, lane.length, in.array(), from, from + length);
       if (!isSameLane) {
         lane = Arrays.copyOfRange(in.array(), from, from + length);
         byte given = in.get();
@@ -199,8 +198,7 @@ public final class PackedTasks implements AutoCloseable {
         int broker = in.position() + typeLength;
         String name =
             new String(in.array(), broker, from + length - broker, StandardCharsets.UTF_8);
-        route =
-            new Route(kind, name.isEmpty() ? null : BrokerName.parse(name).orElseThrow());
+        route = new Route(kind, name.isEmpty() ? null : BrokerName.parse(name).orElseThrow());
       }
       in.position(from + length);
     }
@@ -255,8 +253,7 @@ public final class PackedTasks implements AutoCloseable {
 
     /** All columns of one row as COPY wants them; shares its bytes with this cursor. */
     ByteBuffer columns() {
-      return ByteBuffer.wrap(
-          reader.bytes(), columns, reader.from() + reader.length() - columns);
+      return ByteBuffer.wrap(reader.bytes(), columns, reader.from() + reader.length() - columns);
     }
 
     private @Nullable String column(int wanted) {

@@ -42,8 +42,7 @@ public final class Restores {
    *
    * @param bytes about how long its text is
    */
-  public record Place(
-      TaskId id, String type, int priority, int slice, Route route, int bytes) {
+  public record Place(TaskId id, String type, int priority, int slice, Route route, int bytes) {
 
     public static Place of(ArchivedTask task, int bytes) {
       Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
@@ -122,9 +121,7 @@ public final class Restores {
   }
 
   private int lane(TenantId tenant, Place task) {
-    return catalog
-        .laneFor(tenant, task.type(), task.priority(), task.slice(), task.route())
-        .id();
+    return catalog.laneFor(tenant, task.type(), task.priority(), task.slice(), task.route()).id();
   }
 
   private static final String TASKS =

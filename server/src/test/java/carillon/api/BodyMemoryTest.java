@@ -27,8 +27,7 @@ class BodyMemoryTest {
         BodyMemory.Share other = memory.share(OTHER)) {
       one.mustHold(8 * MIB);
 
-      ApiException refused =
-          catchThrowableOfType(ApiException.class, () -> more.mustHold(1024));
+      ApiException refused = catchThrowableOfType(ApiException.class, () -> more.mustHold(1024));
 
       assertThat(refused.code()).isEqualTo(ErrorCode.OVERLOADED);
       assertThat(refused.detail()).contains("this tenant's requests", "8 MiB");
@@ -96,9 +95,7 @@ class BodyMemoryTest {
             .map(
                 share ->
                     CompletableFuture.supplyAsync(
-                        () ->
-                            catchThrowableOfType(
-                                ApiException.class, () -> share.mustHold(MIB))))
+                        () -> catchThrowableOfType(ApiException.class, () -> share.mustHold(MIB))))
             .toList();
 
     for (CompletableFuture<ApiException> each : both) {

@@ -144,7 +144,10 @@ class JsonTextTest {
             "{}".getBytes(StandardCharsets.UTF_16LE),
             "\ufeff{}".getBytes(StandardCharsets.UTF_8));
     for (byte[] bytes : wrong) {
-      ApiException e = catchThrowableOfType(ApiException.class, () -> JsonText.object(bytes, bytes.length, BodyMemory.Held.unbounded()));
+      ApiException e =
+          catchThrowableOfType(
+              ApiException.class,
+              () -> JsonText.object(bytes, bytes.length, BodyMemory.Held.unbounded()));
 
       assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ENCODING);
     }

@@ -141,7 +141,8 @@ class LargestBodiesTest {
     shapes.put("tiny items", Body.of(length, "{\"a\":[", "0,", "0]}"));
     shapes.put("nested", Body.of(length, "{\"a\":[", "[".repeat(60) + "]".repeat(60) + ",", "0]}"));
     shapes.put("fields", Body.of(length, "{", "\"######\":0,", "\"a\":0}"));
-    shapes.put("names in a payload", Body.of(length, "{\"payload\":{", "\"######\":0,", "\"a\":0}}"));
+    shapes.put(
+        "names in a payload", Body.of(length, "{\"payload\":{", "\"######\":0,", "\"a\":0}}"));
     shapes.put("beyond Latin-1", Body.of(length, "{\"name\":\"\u20ac", "x".repeat(100), "\"}"));
     shapes.put("digits", Body.of(length, "{\"priority\":1", "1".repeat(100), "}"));
     shapes.put("escapes", Body.of(length, "{\"key\":\"", "\\u20ac".repeat(20), "\"}"));
@@ -231,7 +232,8 @@ class LargestBodiesTest {
                 (name, _) -> {
                   String method = name.toUpperCase(Locale.ROOT);
                   Endpoint endpoint =
-                      new Endpoint(method, path, Permission.NONE, Set.of(), _ -> Answer.noContent());
+                      new Endpoint(
+                          method, path, Permission.NONE, Set.of(), _ -> Answer.noContent());
                   if (endpoint.takesBody()) {
                     bodies(path, endpoint.maxBody())
                         .forEach((shape, body) -> all.add(new Sent(method, path, shape, body)));
@@ -288,8 +290,7 @@ class LargestBodiesTest {
   @Test
   void names_that_are_long_are_not_kept() throws IOException {
     for (int i = 0; i < 400; i++) {
-      Body body =
-          new Body(RequestBody.JSON, "{\"n" + i, "x".repeat(10_000), 100, "\":1}");
+      Body body = new Body(RequestBody.JSON, "{\"n" + i, "x".repeat(10_000), 100, "\":1}");
 
       assertThat(send(new Sent("POST", "/v1/tasks", "long names", body))).isEqualTo(400);
     }
@@ -309,8 +310,7 @@ class LargestBodiesTest {
     return send(sent.method(), path, sent.body().type(), sent.body().publisher());
   }
 
-  private static int send(
-      String method, String path, String type, HttpRequest.BodyPublisher body)
+  private static int send(String method, String path, String type, HttpRequest.BodyPublisher body)
       throws IOException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(server.url() + path))

@@ -68,15 +68,12 @@ class UploadsTest {
 
   private String key(String tenant, String role) throws Exception {
     String admin = server.adminKey();
-    send(
-        request(admin, "/v1/tenants/" + tenant)
-            .PUT(HttpRequest.BodyPublishers.ofString("{}")));
+    send(request(admin, "/v1/tenants/" + tenant).PUT(HttpRequest.BodyPublishers.ofString("{}")));
     String body = "{\"name\": \"test\", \"role\": \"" + role + "\"}";
     String answer =
-        send(
-                request(admin, "/v1/keys")
-                    .header("Carillon-Tenant", tenant)
-                    .POST(HttpRequest.BodyPublishers.ofString(body)))
+        send(request(admin, "/v1/keys")
+                .header("Carillon-Tenant", tenant)
+                .POST(HttpRequest.BodyPublishers.ofString(body)))
             .body();
     return answer.replaceFirst("(?s).*\"key\":\"([^\"]+)\".*", "$1");
   }
@@ -108,7 +105,10 @@ class UploadsTest {
 
   /** Asks until the test is over; what was not as it should be is noted. */
   private void probe(
-      Callable<Integer> call, String what, AtomicLong slowest, ConcurrentLinkedQueue<String> wrong) {
+      Callable<Integer> call,
+      String what,
+      AtomicLong slowest,
+      ConcurrentLinkedQueue<String> wrong) {
     try {
       do {
         long start = System.nanoTime();

@@ -50,7 +50,8 @@ class RestoresTest {
   @Test
   void a_slot_that_was_dropped_meanwhile_is_made_again() {
     assertThat(dropSlots(world)).isPositive();
-    Restores.Prepared prepared = world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+    Restores.Prepared prepared =
+        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       assertThat(dropSlots(other)).isPositive();
     }
@@ -63,7 +64,8 @@ class RestoresTest {
   @Test
   void a_slot_is_not_dropped_while_something_is_restored_to_it() {
     dropSlots(world);
-    Restores.Prepared prepared = world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+    Restores.Prepared prepared =
+        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       world.db.inTransaction(
           tx -> {

@@ -49,7 +49,8 @@ public final class ServerProcess {
     this.errors = errors;
   }
 
-  private static final Pattern SHIPPED_FLAGS = Pattern.compile("server \\]; then\\s+flags=\"(.+)\"");
+  private static final Pattern SHIPPED_FLAGS =
+      Pattern.compile("server \\]; then\\s+flags=\"(.+)\"");
 
   /**
    * The memory that the {@code carillon} script gives to a server, and what it says about running

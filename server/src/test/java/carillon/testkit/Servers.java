@@ -69,8 +69,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
   public ServerProcess startAsShipped(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
-    ServerProcess server =
-        ServerProcess.launch(ServerProcess.shippedFlags(), newDataDir(), all);
+    ServerProcess server = ServerProcess.launch(ServerProcess.shippedFlags(), newDataDir(), all);
     servers.add(server);
     return server.awaitReady();
   }
