@@ -62,7 +62,6 @@ final class PoisonTarget implements AutoCloseable {
   /** What is in flight counts a crash, the poison among it. */
   void killFirst(String poison) throws IOException, InterruptedException {
     kill(poison, node.lives());
-    firstKill.countDown();
   }
 
   private void accept() {
@@ -85,9 +84,8 @@ final class PoisonTarget implements AutoCloseable {
       int life = node.lives();
       String task = request.header("carillon-task-id");
       seen.add(task);
-      boolean isLater = firstKill.getCount() == 0;
       firstKill.await();
-      if (isLater && request.path().equals(POISON)) {
+      if (request.path().equals(POISON) && request.number("carillon-attempt") > 1) {
         kill(task, life);
       }
       Thread.sleep(TASK_MILLIS);
@@ -109,6 +107,7 @@ final class PoisonTarget implements AutoCloseable {
     cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
     kills++;
     node.kill9();
+    firstKill.countDown(); // before the next attempts come
     node.start();
     cluster.awaitReady(node);
     cluster.recorder().event("fault-end", fault);

@@ -108,8 +108,7 @@ public final class WorkQueue {
           SELECT t.crashes
           FROM carillon.task_{slot} t
           WHERE t.lane = line.lane
-            AND t.ready_at >= line.from_at
-            AND t.ready_at <= (SELECT clock_timestamp())
+            AND t.ready_at BETWEEN line.from_at AND (SELECT clock_timestamp())
           ORDER BY t.ready_at
           LIMIT ? -- what else waits in the lane has no end
       ) t

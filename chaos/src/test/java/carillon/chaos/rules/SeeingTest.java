@@ -169,7 +169,7 @@ class SeeingTest {
     String id = story.submit(n, "http");
     story.claim(id);
     story.end(id, "DEAD");
-    story.alter(Table.TASK, row -> row.need("id").equals(id), "failure", "POISON");
+    story.alterTask(id, "failure", "POISON");
     return id;
   }
 
