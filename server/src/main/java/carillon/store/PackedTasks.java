@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +31,7 @@ public final class PackedTasks implements AutoCloseable {
 
   private static final byte NO_PRIORITY = -1;
   private static final byte JSONB_VERSION = 1;
-  private static final Route.Kind[] KINDS = Route.Kind.values();
+  private static final List<Route.Kind> KINDS = List.of(Route.Kind.values());
   private static final int SCRATCH = 4 << 10;
 
   private final SpillBuffer records;
@@ -73,7 +74,7 @@ public final class PackedTasks implements AutoCloseable {
     room(4 * Byte.BYTES + 3 * Short.BYTES + Integer.BYTES + type.length + broker.length);
     scratch.putShort((short) (2 * Byte.BYTES + Short.BYTES + type.length + broker.length));
     scratch.put(task.priority() == null ? NO_PRIORITY : task.priority().byteValue());
-    scratch.put((byte) route.kind().ordinal());
+    scratch.put((byte) KINDS.indexOf(route.kind()));
     scratch.putShort((short) type.length).put(type).put(broker);
     scratch.put((byte) (task.key() == null ? 0 : 1));
     scratch.putInt(task.key() == null ? 0 : task.key().hashCode());
@@ -184,20 +185,19 @@ public final class PackedTasks implements AutoCloseable {
 
     /** Most tasks of a batch are of one lane, whose name need not be read again. */
     private void readLane(ByteBuffer in) {
+      byte[] bytes = reader.bytes(); // of which the buffer is a part
       int length = in.getShort();
       int from = in.position();
-      isSameLane =
-          index > 0 && Arrays.equals(lane, 0, lane.length, in.array(), from, from + length);
+      isSameLane = index > 0 && Arrays.equals(lane, 0, lane.length, bytes, from, from + length);
       if (!isSameLane) {
-        lane = Arrays.copyOfRange(in.array(), from, from + length);
+        lane = Arrays.copyOfRange(bytes, from, from + length);
         byte given = in.get();
         priority = given == NO_PRIORITY ? null : (int) given;
-        Route.Kind kind = KINDS[in.get()];
+        Route.Kind kind = KINDS.get(in.get());
         int typeLength = in.getShort();
-        type = new String(in.array(), in.position(), typeLength, StandardCharsets.UTF_8);
+        type = new String(bytes, in.position(), typeLength, StandardCharsets.UTF_8);
         int broker = in.position() + typeLength;
-        String name =
-            new String(in.array(), broker, from + length - broker, StandardCharsets.UTF_8);
+        String name = new String(bytes, broker, from + length - broker, StandardCharsets.UTF_8);
         route = new Route(kind, name.isEmpty() ? null : BrokerName.parse(name).orElseThrow());
       }
       in.position(from + length);

@@ -73,12 +73,18 @@ public final class SpillBuffer implements AutoCloseable {
     }
   }
 
-  /**
-   * A run of records.
-   *
-   * @param bytes null if it is in the file
-   */
-  private record Segment(byte @Nullable [] bytes, int length, long inFile) {}
+  /** A run of records. Not a record itself: it has an array, and no use for equality. */
+  private static final class Segment {
+    private final byte @Nullable [] bytes; // null if they are in the file
+    private final int length;
+    private final long inFile;
+
+    Segment(byte @Nullable [] bytes, int length, long inFile) {
+      this.bytes = bytes;
+      this.length = length;
+      this.inFile = inFile;
+    }
+  }
 
   public SpillBuffer(Room room) {
     this(room, Path.of(System.getProperty("java.io.tmpdir")));
@@ -99,7 +105,7 @@ public final class SpillBuffer implements AutoCloseable {
     if (index + 1 < size && segment(index + 1) == segment) {
       return offset(index + 1) - offset(index);
     }
-    int end = segment == segments.size() ? filled : segments.get(segment).length();
+    int end = segment == segments.size() ? filled : segments.get(segment).length;
     return end - offset(index);
   }
 
@@ -243,15 +249,15 @@ public final class SpillBuffer implements AutoCloseable {
         return;
       }
       Segment lies = segments.get(segment);
-      if (lies.bytes() != null) {
-        bytes = lies.bytes();
+      if (lies.bytes != null) {
+        bytes = lies.bytes;
       } else if (segment == loadedSegment) {
         bytes = loaded;
       } else if (isInOrder) {
-        load(lies.inFile(), lies.length());
+        load(lies.inFile, lies.length);
         loadedSegment = segment;
       } else { // likely the only one that is wanted of its segment
-        load(lies.inFile() + offset, length);
+        load(lies.inFile + offset, length);
         loadedSegment = -1;
         from = 0;
       }
