@@ -86,11 +86,8 @@ public final class StorageReader {
   private static Storage storage(ResultSet row, List<SlotPart> slots, List<TablePart> tables)
       throws SQLException {
     long micros = row.getLong("oldest_us");
-    return new Storage(
-        Sql.requiredInstant(row, "at"),
-        row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS),
-        slots,
-        tables);
+    Duration oldest = row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS);
+    return new Storage(Sql.requiredInstant(row, "at"), oldest, slots, tables);
   }
 
   private static final String SLOTS =
