@@ -14,15 +14,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class LargePages {
 
-  private static final long MAX_BYTES = 4 << 20;
+  private static final long MAX_BYTES = 2 << 20;
 
   /** An item of a list without payloads still has an output and an error. */
   private static final int STEP = 100;
 
-  private static final int FULL_STEP = 20;
+  private static final int FULL_STEP = 8;
 
-  /** An item is in memory as it was read, as it is rendered, as text and as bytes. */
-  private static final int COPIES = 4;
+  /** An item is in memory as it was read, as text and as bytes. */
+  private static final int COPIES = 3;
 
   private static final int BYTES_PER_ITEM = 1 << 10;
 

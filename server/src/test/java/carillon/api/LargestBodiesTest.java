@@ -16,13 +16,16 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -295,6 +298,32 @@ class LargestBodiesTest {
       assertThat(send(new Sent("POST", "/v1/tasks", "long names", body))).isEqualTo(400);
     }
     assertThat(alive()).isEqualTo(200);
+  }
+
+  @Test
+  void a_list_of_large_tasks_ends_early_and_goes_on() throws Exception {
+    String task =
+        "{\"type\":\"large\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(262_000) + "\"}\n";
+    Body batch = new Body(RequestBody.NDJSON, "", task, 250, "");
+    assertThat(send(new Sent("POST", BatchRoutes.PATH, "large tasks", batch))).isEqualTo(202);
+    String list = "/v1/tasks?type=large&view=full&limit=1000";
+
+    try (var threads = Executors.newFixedThreadPool(AT_ONCE)) {
+      List<Callable<Integer>> calls =
+          Collections.nCopies(8, () -> send("GET", list, "", HttpRequest.BodyPublishers.noBody()));
+      for (Future<Integer> status : threads.invokeAll(calls)) {
+        assertThat(status.get()).isIn(200, 503);
+      }
+    }
+
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(server.url() + list))
+            .header("Authorization", "Bearer " + server.adminKey())
+            .build();
+    JsonNode page =
+        Json.MAPPER.readTree(client.send(request, HttpResponse.BodyHandlers.ofString()).body());
+    assertThat(page.get("items").size()).isBetween(1, 50);
+    assertThat(page.get("nextCursor").isNull()).isFalse();
   }
 
   private static int alive() {
