@@ -99,7 +99,24 @@ final class JsonText {
     String text(long from, long to);
   }
 
-  private record Whole(byte[] bytes, int start, Utf8Check check) implements Source {
+  /** A text that is in memory as a whole. */
+  private static final class Whole implements Source {
+
+    private final byte[] bytes;
+    private final int start;
+    private final Utf8Check check;
+
+    Whole(byte[] bytes, int start, Utf8Check check) {
+      this.bytes = bytes;
+      this.start = start;
+      this.check = check;
+    }
+
+    @Override
+    public Utf8Check check() {
+      return check;
+    }
+
     @Override
     public String text(long from, long to) {
       return new String(bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);

@@ -52,14 +52,14 @@ public record EmbeddedRole(
   private void create(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("DROP ROLE IF EXISTS " + RENAMER);
-      if (list(statement, EXISTS.formatted(role)).isEmpty()) {
+      if (list(statement, EXISTS.replace(ROLE, role)).isEmpty()) {
         statement.execute("CREATE ROLE %s LOGIN PASSWORD '%s'".formatted(role, password));
       }
       // The cluster page shows the oldest transaction of anybody.
       statement.execute("GRANT pg_read_all_stats TO " + role);
       statement.execute("ALTER DATABASE %s OWNER TO %s".formatted(connection.getCatalog(), role));
       // One by one: the locks of all tables at once may be more than the lock table holds.
-      for (String change : list(statement, CHANGES_OF_OWNER.formatted(role))) {
+      for (String change : list(statement, CHANGES_OF_OWNER.replace(ROLE, role))) {
         statement.execute(change);
       }
     }
@@ -86,10 +86,12 @@ public record EmbeddedRole(
     return ConnectionSource.of(new Db.Address(url, user, secret), PATIENCE).getConnection();
   }
 
+  private static final String ROLE = "{role}";
+
   private static final String EXISTS =
       """
       /* EmbeddedRole.exists */
-      SELECT rolname FROM pg_roles WHERE rolname = '%s'
+      SELECT rolname FROM pg_roles WHERE rolname = '{role}'
       """;
 
   private static final String CHANGES_OF_OWNER =
@@ -103,11 +105,11 @@ public record EmbeddedRole(
       of_extension AS (
           SELECT objid FROM pg_depend WHERE deptype = 'e'
       )
-      SELECT format('ALTER SCHEMA %%s OWNER TO %1$s', n.oid::regnamespace)
+      SELECT format('ALTER SCHEMA %s OWNER TO {role}', n.oid::regnamespace)
       FROM pg_namespace n
       WHERE n.oid IN (SELECT oid FROM ours) AND n.nspowner = 10 -- the superuser that initdb creates
       UNION ALL
-      SELECT format('ALTER %%s %%s OWNER TO %1$s',
+      SELECT format('ALTER %s %s OWNER TO {role}',
                     CASE c.relkind
                         WHEN 'S' THEN 'SEQUENCE'
                         WHEN 'v' THEN 'VIEW'
@@ -126,13 +128,13 @@ public record EmbeddedRole(
                           AND c.relkind = 'S'
                           AND d.deptype IN ('a', 'i'))
       UNION ALL
-      SELECT format('ALTER ROUTINE %%s OWNER TO %1$s', p.oid::regprocedure)
+      SELECT format('ALTER ROUTINE %s OWNER TO {role}', p.oid::regprocedure)
       FROM pg_proc p
       WHERE p.pronamespace IN (SELECT oid FROM ours)
         AND p.proowner = 10
         AND p.oid NOT IN (SELECT objid FROM of_extension)
       UNION ALL
-      SELECT format('ALTER TYPE %%s OWNER TO %1$s', t.oid::regtype)
+      SELECT format('ALTER TYPE %s OWNER TO {role}', t.oid::regtype)
       FROM pg_type t
       WHERE t.typnamespace IN (SELECT oid FROM ours)
         AND t.typowner = 10
