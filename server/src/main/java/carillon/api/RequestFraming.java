@@ -117,6 +117,11 @@ final class RequestFraming {
     this.ends |= ends || body != Body.NONE;
   }
 
+  /** Whether all of the current request is handed over. */
+  boolean isBodyComplete() {
+    return body == Body.NONE;
+  }
+
   /** Whether the client may still be sending something that nobody is going to read. */
   boolean isUnread() {
     return broken || body != Body.NONE || start < end;
