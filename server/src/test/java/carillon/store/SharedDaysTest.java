@@ -311,6 +311,42 @@ class SharedDaysTest {
     assertThat(slots()).isEqualTo(1);
   }
 
+  @Test
+  void ten_thousand_tasks_over_five_years_cost_claims_and_sweeps_nothing() {
+    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.node("node");
+    double before = pagesOfSweepsAndClaims();
+    List<NewTask> tasks = new ArrayList<>();
+    for (int task = 0; task < 10_000; task++) {
+      tasks.add(due(inDays(33).plus(Duration.ofMinutes(260L * task))));
+    }
+    createAll(tasks);
+    assertThat(slots()).isLessThanOrEqualTo(1 + 13 + 5 + 4);
+
+    assertThat(pagesOfSweepsAndClaims()).isLessThan(before * 1.5 + 50);
+  }
+
+  /** Of 20 sweeps and as many claims of one task each. */
+  private double pagesOfSweepsAndClaims() {
+    world.discard();
+    world.catalog.refresh();
+    world.sql("SELECT pg_stat_statements_reset()");
+    for (int times = 0; times < 20; times++) {
+      world.queue.sweep(world.clock.instant());
+      world.discard();
+      world.claimOne("node");
+    }
+    return Double.parseDouble(
+        world.value(
+            """
+            SELECT sum(shared_blks_hit + shared_blks_read)
+            FROM pg_stat_statements s
+            JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = current_database()
+              AND (strpos(s.query, 'RECURSIVE head') > 0 OR strpos(s.query, 'SKIP LOCKED') > 0)
+            """));
+  }
+
   private static final String LOCKED =
       """
       /* SharedDaysTest.locked */
