@@ -193,19 +193,32 @@ final class PackedRows {
     }
   }
 
-  /** The ids in the order of the tasks; made as they are asked for. */
-  List<TaskId> ids() {
-    return new AbstractList<>() {
-      @Override
-      public TaskId get(int index) {
-        return id(index);
-      }
+  /**
+   * Ids, made as they are asked for; of a batch no more than these is kept until it is answered.
+   */
+  private static final class Ids extends AbstractList<TaskId> {
+    private final long[] high;
+    private final long[] low;
 
-      @Override
-      public int size() {
-        return lanes.length;
-      }
-    };
+    Ids(long[] high, long[] low) {
+      this.high = high;
+      this.low = low;
+    }
+
+    @Override
+    public TaskId get(int index) {
+      return new TaskId(new UUID(high[index], low[index]));
+    }
+
+    @Override
+    public int size() {
+      return high.length;
+    }
+  }
+
+  /** In the order of the tasks. */
+  List<TaskId> ids() {
+    return new Ids(idHigh, idLow);
   }
 
   private record New(TaskId id, int lane) implements Transitions.Created {}
