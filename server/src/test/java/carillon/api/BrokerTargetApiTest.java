@@ -230,18 +230,21 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_repeat_is_answered_as_before_although_the_new_key_has_other_types() {
+  void a_repeat_is_answered_as_before_to_a_key_of_the_same_types_only() {
     String first = api.key("scopes", "producer", "a");
+    String same = api.key("scopes", "producer", "a");
     String next = api.key("scopes", "producer", "b");
     String task = json("{'type': 'a'}");
     String batch = "{\"tasks\": [" + task + "]}";
     TestApi.Reply one = send("/v1/tasks", first, "s-1", task).expect(202);
     TestApi.Reply many = send("/v1/tasks/batch", first, "s-2", batch).expect(202);
 
-    assertThat(send("/v1/tasks", next, "s-1", task).expect(202).text("id"))
+    assertThat(send("/v1/tasks", same, "s-1", task).expect(202).text("id"))
         .isEqualTo(one.text("id"));
-    assertThat(send("/v1/tasks/batch", next, "s-2", batch).expect(202).body())
+    assertThat(send("/v1/tasks/batch", same, "s-2", batch).expect(202).body())
         .isEqualTo(many.body());
+    send("/v1/tasks", next, "s-1", task).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
+    send("/v1/tasks/batch", next, "s-2", batch).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
     send("/v1/tasks", next, "s-3", task).expect(ErrorCode.MISSING_SCOPE);
     send("/v1/tasks/batch", next, "s-4", batch).expect(ErrorCode.MISSING_SCOPE);
   }

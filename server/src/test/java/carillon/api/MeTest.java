@@ -2,6 +2,8 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -58,7 +60,8 @@ class MeTest {
 
   @Test
   void the_tables_are_measured_by_day_and_not_more_often_than_every_ten_seconds() {
-    api.task("{\"type\":\"x\",\"dueAt\":\"2027-03-04T05:06:07Z\"}");
+    String day = LocalDate.now(ZoneOffset.UTC).plusDays(3).toString();
+    api.task("{\"type\":\"x\",\"dueAt\":\"" + day + "T05:06:07Z\"}");
 
     JsonNode storage = api.get("/v1/cluster/storage").send().expect(200).json();
 
@@ -68,7 +71,7 @@ class MeTest {
         storage
             .get("slots")
             .valueStream()
-            .filter(each -> each.get("day").asString().equals("2027-03-04"))
+            .filter(each -> each.get("day").asString().equals(day))
             .findFirst()
             .orElseThrow();
     assertThat(slot.propertyNames())
