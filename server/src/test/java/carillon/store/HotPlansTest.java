@@ -152,7 +152,7 @@ class HotPlansTest {
             "Endings.finish",
             "Tasks.insert",
             "Claims.held",
-            "Claims.nextLeaseEnd");
+            "Claims.stillRunning");
   }
 
   @Test

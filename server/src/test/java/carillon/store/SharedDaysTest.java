@@ -313,7 +313,7 @@ class SharedDaysTest {
 
   @Test
   void ten_thousand_tasks_over_five_years_cost_claims_and_sweeps_nothing() {
-    world.sql("CREATE EXTENSION pg_stat_statements");
+    world.countStatements();
     world.node("node");
     double before = pagesOfSweepsAndClaims();
     List<NewTask> tasks = new ArrayList<>();
