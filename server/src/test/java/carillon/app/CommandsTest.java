@@ -85,10 +85,12 @@ class CommandsTest {
             + " carillon task list --help",
         "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
         "task create t --payload @no | --payload: @no cannot be read: no such file",
-        "task create t --method GET  | --method, --header, --secret-header and --timeout need --http",
+        "task create t --method GET  | --method, --header, --secret-header and --timeout need"
+            + " --http",
         "task edit 1                 | give at least one of --payload, --due, --http, --pull,"
             + " --discard, --key, --priority and --retry",
-        "task edit 1 --timeout 5s    | --method, --header, --secret-header and --timeout need --http",
+        "task edit 1 --timeout 5s    | --method, --header, --secret-header and --timeout need"
+            + " --http",
         "task cancel                 | give either the ID of a task, or --type and --key",
         "type put t [1]              | the settings must be a JSON object",
         "dead-letter purge           | give either --all, or at least one of --type, --failure,",

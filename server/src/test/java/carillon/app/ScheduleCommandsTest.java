@@ -101,7 +101,8 @@ class ScheduleCommandsTest {
         "put n --type t           | Missing required argument (specify one of these)",
         "put n --cron @daily      | Missing required option: '--type=TYPE'",
         "put n --cron @daily --every 1s --type t | mutually exclusive",
-        "put n --every 1s --type t --method GET  | --method, --header, --secret-header and --timeout need --http",
+        "put n --every 1s --type t --method GET  | --method, --header, --secret-header and"
+            + " --timeout need --http",
         "preview                  | give either an expression in quotes, or --every",
         "preview @daily --every 1s | give either an expression in quotes, or --every",
         "preview 0 9 * * *        | unknown argument \"9\"",

@@ -100,8 +100,7 @@ class CancelMatchingTest {
     assertThat(cancel(World.TENANT, all)).isEqualTo(new BulkResult(0, 0, false, null));
 
     assertThat(world.value("SELECT detail FROM carillon.audit ORDER BY id LIMIT 1"))
-        .isEqualTo(
-            "{\"filter\": {\"type\": \"a\"}, \"cancelled\": 1, \"requested\": 1}");
+        .isEqualTo("{\"filter\": {\"type\": \"a\"}, \"cancelled\": 1, \"requested\": 1}");
     assertThat(world.find(id).cancelRequested()).isTrue();
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
   }
