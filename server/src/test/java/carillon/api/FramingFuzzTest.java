@@ -11,6 +11,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,6 +23,7 @@ import org.apache.hc.core5.http.impl.io.ChunkedInputStream;
 import org.apache.hc.core5.http.impl.io.ContentLengthInputStream;
 import org.apache.hc.core5.http.impl.io.DefaultHttpRequestParser;
 import org.apache.hc.core5.http.impl.io.SessionInputBufferImpl;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -121,6 +123,8 @@ class FramingFuzzTest {
     CHUNKED
   }
 
+  private static final List<Style> STYLES = List.of(Style.values());
+
   /** What may be wrong with the head. */
   private static final List<String> BROKEN_HEADS =
       List.of(
@@ -184,7 +188,7 @@ class FramingFuzzTest {
    */
   private record Expected(int status, String name, boolean head, boolean closes) {
 
-    boolean matches(Answer answer) {
+    boolean matches(@Nullable Answer answer) {
       return answer != null
           && (status == 0
               ? List.of(400, 431, 505).contains(answer.status())
@@ -221,7 +225,7 @@ class FramingFuzzTest {
       Kind kind = KINDS.get(random.nextInt(KINDS.size()));
       String name = id + "r" + number;
       boolean http10 = random.nextInt(12) == 0;
-      Style style = Style.values()[random.nextInt(Style.values().length)];
+      Style style = STYLES.get(random.nextInt(STYLES.size()));
       if (kind.reads() && style != Style.CHUNKED) {
         style = Style.LENGTH;
       }
@@ -258,7 +262,7 @@ class FramingFuzzTest {
       }
     }
 
-    private void expect(Expected answer, String target, String body) {
+    private void expect(Expected answer, @Nullable String target, String body) {
       if (isOver) {
         return;
       }
@@ -358,7 +362,7 @@ class FramingFuzzTest {
       for (Expected each : expected) {
         Answer answer = Answer.parse(answers, at, each.head());
         assertThat(answer).as(what).matches(each::matches);
-        at = answer.end();
+        at = Objects.requireNonNull(answer).end();
       }
       assertThat(answers.length()).as(what).isEqualTo(at);
     }
@@ -380,7 +384,6 @@ class FramingFuzzTest {
           to = Math.min(to, all.length);
           socket.getOutputStream().write(all, from, to - from);
           from = to;
-          Thread.yield();
         }
         socket.getOutputStream().write(all, from, all.length - from);
         return socket.getInputStream().readAllBytes();
@@ -413,7 +416,7 @@ class FramingFuzzTest {
    */
   private record Answer(int status, String text, boolean closes, int end) {
 
-    static Answer parse(String all, int from, boolean toHead) {
+    static @Nullable Answer parse(String all, int from, boolean toHead) {
       int start = from;
       String interim = "HTTP/1.1 100 Continue\r\n\r\n";
       if (all.startsWith(interim, start)) {
