@@ -20,7 +20,7 @@ final class PoisonTarget implements AutoCloseable {
   static final int MAX_KILLS = 5;
 
   private static final String POISON = "/poison";
-  private static final long TASK_MILLIS = 50;
+  private static final long TASK_MILLIS = 200;
   private static final byte[] ANSWER =
       "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
           .getBytes(StandardCharsets.US_ASCII);
@@ -97,18 +97,21 @@ final class PoisonTarget implements AutoCloseable {
     }
   }
 
-  private synchronized void kill(String task, int life) throws IOException, InterruptedException {
-    if (node.lives() != life || kills == MAX_KILLS) {
-      return;
+  private void kill(String task, int life) throws IOException, InterruptedException {
+    Fields fault;
+    synchronized (this) {
+      if (node.lives() != life || kills == MAX_KILLS) {
+        return;
+      }
+      fault = Fields.of("fault", "kill9").and("id", "poison-" + kills).and("node", node.label());
+      cluster.recorder().event("fault-start", fault);
+      cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
+      kills++;
+      node.kill9();
+      firstKill.countDown(); // before the next attempts come
+      node.start();
     }
-    Fields fault =
-        Fields.of("fault", "kill9").and("id", "poison-" + kills).and("node", node.label());
-    cluster.recorder().event("fault-start", fault);
-    cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
-    kills++;
-    node.kill9();
-    firstKill.countDown(); // before the next attempts come
-    node.start();
+    // Not under the lock: it runs tasks before it is ready, and is killed while others run there.
     cluster.awaitReady(node);
     cluster.recorder().event("fault-end", fault);
   }
