@@ -273,7 +273,7 @@ final class BodyMemory {
     /**
      * Gives back what the body took, and holds what the answer takes until it is sent. Work that is
      * done is answered in any case: a large answer counts even where there is no room for it, so
-     * that who comes next waits.
+     * that the next caller waits.
      */
     void keepFor(int answerChars) {
       long wanted = answerChars <= LITTLE ? 0 : (long) ANSWER_COPIES * answerChars;

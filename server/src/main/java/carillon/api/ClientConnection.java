@@ -71,7 +71,7 @@ final class ClientConnection {
   private final Object origin;
   private final boolean reserved;
 
-  // Written before waitingSince, and so seen by whoever reads it after that.
+  // Written before waitingSince, and so visible to a thread that reads it afterwards.
   private Wait wait = Wait.NEXT_REQUEST;
   private boolean hasAsked;
   private long bodyWaited;

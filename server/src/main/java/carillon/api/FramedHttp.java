@@ -121,8 +121,8 @@ final class FramedHttp implements ServerConnectionSelector {
     }
 
     /**
-     * Closing while the client still sends makes its system throw away the answer. So it is told
-     * that nothing more comes, and what it sends is thrown away for a while.
+     * Closing while the client still sends makes its system throw away the answer. So the client
+     * learns that nothing more comes, and what it sends is thrown away for a while.
      */
     void linger() {
       if (!framing.isUnread() || client.isCut() || !client.isOpen()) {

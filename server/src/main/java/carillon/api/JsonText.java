@@ -222,7 +222,7 @@ final class JsonText {
     items(new Window(in, name, maxItem, share.held()), name, share.held(), each);
   }
 
-  /** The same of a text. */
+  /** Hands over the items of the array in a text that is in memory. */
   static void items(String text, String name, Consumer<JsonValue> each) {
     InputStream in = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     BodyMemory.Held held = BodyMemory.Held.unbounded();
@@ -410,7 +410,7 @@ final class JsonText {
     held.need(outside + weight);
   }
 
-  /** About what a text of so many bytes takes as a string. */
+  /** About what a text of this many bytes takes as a string. */
   private long weightOf(long length) {
     return TEXT + (source.check().isAscii() ? length : 2 * length);
   }

@@ -79,7 +79,8 @@ final class Once {
     MessageDigest digest = KeyText.sha256();
     String head = call.method() + "\n" + call.path() + "\n" + call.tenant().value() + "\n";
     digest.update(head.getBytes(StandardCharsets.UTF_8));
-    // Whoever gets here has the endpoint's permission, so its list of types is all that one key may
+    // A caller that gets here has the endpoint's permission, so its list of types is all that one
+    // key may
     // do more than another. Without a list nothing is added: answers that were kept by an earlier
     // version, and by a key that was rotated since, are still found.
     call.caller().types().stream()

@@ -180,7 +180,7 @@ final class SlowClients implements SocketOptions, AutoCloseable {
     return true;
   }
 
-  /** Whoever has an IPv6 address has 2^64 of them. */
+  /** A client with an IPv6 address has 2^64 of them. */
   private static Object origin(SocketAddress address) {
     InetAddress ip = address instanceof InetSocketAddress inet ? inet.getAddress() : null;
     if (ip == null) {

@@ -52,7 +52,9 @@ final class TargetFields {
     return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
   }
 
-  /** Who is told how a new task of this type ends: all of it must be there. */
+  /**
+   * The targets that are called when a new task of this type ends: complete, without hidden values.
+   */
   Callbacks newCallbacks(Fields parent, @Nullable String type) {
     Callbacks callbacks = callbacks(parent, type);
     refuseHidden(parent, "onComplete", callbacks.onComplete());

@@ -123,7 +123,7 @@ public record Config(
    * @param concurrency deliveries that may run at once on this node. Default 512.
    * @param drainTimeout how long those may finish on shutdown. Default 10 s.
    * @param retention how long ended tasks are kept. Default 30 d.
-   * @param poisonCrashes a task that so many nodes died of is dead. Default 3.
+   * @param poisonCrashes after this many crashes a task is dead. Default 3.
    */
   public record Engine(
       int concurrency, Duration drainTimeout, Duration retention, int poisonCrashes) {}

@@ -7,7 +7,7 @@ import java.time.Duration;
  *
  * @param concurrency attempts that run at once on this node. Default 512.
  * @param drainTimeout how long running attempts may go on at shutdown. Default 10 s.
- * @param poisonCrashes a task that so many nodes died of is dead. Default 3.
+ * @param poisonCrashes after this many crashes a task is dead. Default 3.
  * @param stuckAfter a pass that gets no further for longer is not slow, it stands still. Default 20
  *     s.
  */

@@ -6,14 +6,14 @@ package carillon.engine;
  * ones, and before the last crash to one task alone.
  *
  * @param seats how many tasks a node may run; all of them are suspects after its first crash
- * @param poisonCrashes a task that so many nodes died of is dead
+ * @param poisonCrashes after this many crashes a task is dead
  */
 record SuspectGroups(int seats, int poisonCrashes) {
 
   /** A task with one crash left must not share the blame, or an innocent one could be dead. */
   static final int ALONE = 1;
 
-  /** The size of the largest group that a task with so many crashes may be in. */
+  /** The size of the largest group that a task with this many crashes may be in. */
   int size(int crashes) {
     int left = poisonCrashes - 1 - Math.max(1, crashes);
     if (left <= 0) {

@@ -38,8 +38,8 @@ final class Suspects implements Claimer.Start {
   private static final Logger log = LoggerFactory.getLogger(Suspects.class);
 
   /**
-   * When the last one started has run for so long without harm, one more may start beyond the size
-   * of the group: long tasks must not keep the others waiting until they end.
+   * When the last one started has run this long without harm, one more may start beyond the size of
+   * the group: long tasks must not keep the others waiting until they end.
    */
   private static final Duration TRIAL = Duration.ofSeconds(1);
 

@@ -165,7 +165,7 @@ public final class Upkeep implements AutoCloseable {
    * Starts them.
    *
    * @param term the one in which this node leads, if it does
-   * @param poisonCrashes a task that so many nodes died of is dead
+   * @param poisonCrashes after this many crashes a task is dead
    */
   public static Upkeep start(
       Store store,

@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
 /**
  * What becomes of a task whose holder has gone silent.
  *
- * @param poisonCrashes a task that so many nodes died of is dead
+ * @param poisonCrashes after this many crashes a task is dead
  */
 record Verdict(InstantSource clock, int poisonCrashes) {
 

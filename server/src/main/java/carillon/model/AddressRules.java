@@ -149,7 +149,7 @@ public final class AddressRules {
 
   /**
    * Whether the operator named this very address, and not only a range that contains it. Written
-   * with a prefix it is a range, be it of one address: so {@code ::1/128}, the default, names none.
+   * with a prefix it is a range, even of one address: so {@code ::1/128}, the default, names none.
    */
   public boolean names(InetAddress address) {
     InetAddress plain = withoutMapping(address);

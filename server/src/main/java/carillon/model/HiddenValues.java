@@ -89,7 +89,7 @@ public final class HiddenValues {
       return wanted;
     }
     Target.Http before = stored instanceof Target.Http known ? known : null;
-    // Otherwise whoever may change a target could send its secrets to a host of their own.
+    // Otherwise a client that may change a target could send its secrets to a host of their own.
     boolean isSamePlace = before != null && origin(http.url()).equals(origin(before.url()));
     Filling filling = new Filling(field + "/http/", isSamePlace ? before : null, before != null);
     Target.Http filled = filling.fill(http);
@@ -127,7 +127,7 @@ public final class HiddenValues {
     private final List<HttpTargetRules.Problem> problems = new ArrayList<>();
 
     /**
-     * @param hasOther whether there is a target, be it for another host
+     * @param hasOther whether there is a target, perhaps for another host
      */
     Filling(String at, Target.@Nullable Http before, boolean hasOther) {
       this.at = at;

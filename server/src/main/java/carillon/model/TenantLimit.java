@@ -2,7 +2,7 @@ package carillon.model;
 
 import java.util.Locale;
 
-/** What a tenant may have only so many of. */
+/** Things of which a tenant may have a limited number. */
 public enum TenantLimit {
   TYPES,
   /** One for each type, priority, slice and route of which there was ever a task. */

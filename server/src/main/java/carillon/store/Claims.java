@@ -127,7 +127,7 @@ public final class Claims {
       WHERE t.state = 'RUNNING'
         AND t.claim = ?
         AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
-      FOR UPDATE OF t SKIP LOCKED -- whoever has one locked is ending or renewing it
+      FOR UPDATE OF t SKIP LOCKED -- the transaction that has it locked ends or renews it
       """;
 
   private static Row row(ResultSet row) throws SQLException {

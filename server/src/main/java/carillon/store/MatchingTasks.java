@@ -155,7 +155,7 @@ final class MatchingTasks {
       return new Looked(row.getLong("looked_at"), row.getLong("matched"));
     }
 
-    /** Looks at one place after the other until so many tasks were looked at. */
+    /** Looks at one place after the other until this many tasks were read. */
     static <P> Looked upTo(long reach, List<P> places, BiFunction<P, Long, Looked> look) {
       Looked all = new Looked(0, 0);
       for (P place : places) {

@@ -223,7 +223,7 @@ final class PackedRows {
 
   private record New(TaskId id, int lane) implements Transitions.Created {}
 
-  /** All tasks, as who listens is told of them; made as they are asked for. */
+  /** All tasks as listeners receive them; created on demand. */
   List<Transitions.Created> created() {
     return new AbstractList<>() {
       @Override

@@ -120,8 +120,8 @@ public final class Slots {
   }
 
   /**
-   * So many slots may exist only because something was restored to them: an archive can have a task
-   * of every day of many years.
+   * This many slots may exist only because something was restored to them: an archive can have a
+   * task of every day of many years.
    */
   static final int MOST_RESTORED = 100;
 
@@ -137,7 +137,7 @@ public final class Slots {
     }
   }
 
-  // As carillon.make_slot: whoever counts and then makes one does so alone.
+  // The lock of carillon.make_slot: only one transaction at a time counts slots and creates one.
   private static final String ALONE =
       """
       /* Slots.alone */

@@ -62,7 +62,7 @@ final class Sql {
   /**
    * Whether the statement can be asked: an id from outside names any day, and for days that never
    * existed no statement is to be kept, here or in the connection. Asks the database only the first
-   * time; who asks about a day that was dropped since finds nothing in it.
+   * time; a query about a day that was dropped since finds nothing in it.
    */
   static boolean isThere(Tx tx, String template, Slot slot) {
     return FOR_SLOT.containsKey(new SlotStatement(template, slot))

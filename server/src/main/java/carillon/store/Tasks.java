@@ -37,7 +37,7 @@ public final class Tasks {
   /** From so many rows on, what COPY saves is more than its two further round trips cost. */
   private static final int COPIED_FROM = 500;
 
-  /** From so many bytes on, however few rows they are: COPY holds one row, INSERT holds all. */
+  /** From this many bytes on, however few rows they are: COPY holds one row, INSERT holds all. */
   private static final int COPIED_FROM_BYTES = 1 << 20;
 
   /** One COPY has this many rows at most, so that it ends before statement_timeout. */
