@@ -103,8 +103,8 @@ final class Wiring {
   private static final Logger log = LoggerFactory.getLogger(Wiring.class);
 
   /**
-   * For some 22 loops; one more for each broker. Never more than 7 wanted one at once under load,
-   * and that only while a node starts: see docs/decisions/0035.
+   * For some 22 loops; one more for each broker. Never more than 8 wanted one at once in the
+   * benchmark's scenarios: see docs/decisions/0035.
    */
   private static final int ENGINE_CONNECTIONS = 8;
 
