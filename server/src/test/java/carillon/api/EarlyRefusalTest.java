@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -221,6 +222,35 @@ class EarlyRefusalTest {
       assertThat(readToEnd(socket).split("HTTP/1.1 ", -1))
           .extracting(each -> each.substring(0, Math.min(3, each.length())))
           .containsExactly("", "100", "422", "100", "422", "200");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "application/json, /v1/tasks, '{\"type\":\"kept\",\"target\":{\"pull\":{}}}'",
+    "application/json, /v1/tasks/batch,"
+        + " '{\"tasks\":[{\"type\":\"kept\",\"target\":{\"pull\":{}}}]}'",
+    "application/x-ndjson, /v1/tasks/batch, '{\"type\":\"kept\",\"target\":{\"pull\":{}}}'"
+  })
+  void a_body_that_was_accepted_keeps_the_connection(String type, String path, String body)
+      throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
+      socket.setSoTimeout(5_000);
+      String head =
+          "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n".formatted(path, type)
+              + auth(TestApi.ADMIN_KEY);
+      String size = Integer.toHexString(body.length());
+      write(
+          socket,
+          head
+              + "Content-Length: %d\r\n\r\n%s".formatted(body.length(), body)
+              + head
+              + "Transfer-Encoding: chunked\r\n\r\n%s\r\n%s\r\n0\r\n\r\n".formatted(size, body)
+              + NEXT.replace("Host", "Connection: close\r\nHost"));
+
+      assertThat(readToEnd(socket).split("HTTP/1.1 ", -1))
+          .extracting(each -> each.substring(0, Math.min(3, each.length())))
+          .containsExactly("", "202", "202", "200");
     }
   }
 }
