@@ -68,8 +68,8 @@ final class Reaper {
         if (claim.node() != null && some.isOfDeadNode()) {
           lost.merge(claim.node(), some, Lost::plus);
         }
-      } catch (StoreException e) {
-        if (e.isStaleTerm()) {
+      } catch (RuntimeException e) {
+        if (e instanceof StoreException store && store.isStaleTerm()) {
           throw e; // it is another's turn
         }
         failed++; // one that cannot be reaped must not keep the others
@@ -85,7 +85,8 @@ final class Reaper {
     if (passes++ % PASSES_PER_FORGETTING == 0) {
       nodes.forgetLapsed(NODE_SHOWN_FOR);
     }
-    return silent.size() >= MAX_CLAIMS && failed == 0 ? Duration.ZERO : INTERVAL;
+    // Nothing reaped: their tasks are locked by others, who need time rather than another look.
+    return silent.size() >= MAX_CLAIMS && failed == 0 && reaped > 0 ? Duration.ZERO : INTERVAL;
   }
 
   /**

@@ -261,6 +261,9 @@ final class Suspects implements Claimer.Start {
     int counted = 0;
     for (Map.Entry<Slot, List<Agenda.Entry>> each : bySlot.entrySet()) {
       Map<Integer, Integer> counts = counts(from, each.getKey(), each.getValue());
+      if (counts == null) {
+        return; // nothing is known, so nothing is forgotten
+      }
       for (Agenda.Entry entry : each.getValue()) {
         int suspects = counts.getOrDefault(entry.lane(), 0);
         counted += isOurs.test(entry.lane()) ? suspects : 0;
@@ -274,14 +277,14 @@ final class Suspects implements Claimer.Start {
     }
   }
 
-  /** A day may be dropped meanwhile: nobody's start must fail for a figure. */
-  private static Map<Integer, Integer> counts(
+  /** Null if the database does not answer: no start must fail for a figure. */
+  private static @Nullable Map<Integer, Integer> counts(
       WorkQueue queue, Slot slot, List<Agenda.Entry> lanes) {
     try {
       return queue.suspects(slot, lanes, MAX_COUNTED);
     } catch (StoreException e) {
       log.debug("cannot count suspects slot={}", slot, e);
-      return Map.of();
+      return e.isGone() ? Map.of() : null; // gone: the day was dropped meanwhile
     }
   }
 

@@ -397,26 +397,29 @@ public final class DeadLetterArchive {
    * @param file where they are now, for the audit trail
    */
   public int drop(List<Letter> letters, String file, String who) {
-    return db.inTransaction(
-        tx -> {
-          Map<Slot, List<Letter>> bySlot = new TreeMap<>();
-          letters.forEach(
-              each -> bySlot.computeIfAbsent(each.slot(), _ -> new ArrayList<>()).add(each));
-          Map<Integer, Integer> dropped = new TreeMap<>();
-          bySlot.forEach(
-              (slot, some) ->
-                  drop(tx, slot, some).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum)));
-          dropped.forEach(
-              (tenant, tasks) ->
-                  Audit.record(
-                      tx,
-                      new TenantId(tenant),
-                      who,
-                      "dead-letter.archive",
-                      file,
-                      "{\"archived\": " + tasks + "}"));
-          return dropped.values().stream().mapToInt(tasks -> tasks).sum();
-        });
+    Map<Slot, List<Letter>> bySlot = new TreeMap<>();
+    letters.forEach(each -> bySlot.computeIfAbsent(each.slot(), _ -> new ArrayList<>()).add(each));
+    int dropped = 0;
+    for (Map.Entry<Slot, List<Letter>> each : bySlot.entrySet()) {
+      // Each day by itself: its tasks are locked before groups, which other transactions do too.
+      dropped += db.inTransaction(tx -> drop(tx, each.getKey(), each.getValue(), file, who));
+    }
+    return dropped;
+  }
+
+  private static int drop(Tx tx, Slot slot, List<Letter> letters, String file, String who) {
+    Map<Integer, Integer> dropped = new TreeMap<>();
+    drop(tx, slot, letters).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
+    dropped.forEach(
+        (tenant, tasks) ->
+            Audit.record(
+                tx,
+                new TenantId(tenant),
+                who,
+                "dead-letter.archive",
+                file,
+                "{\"archived\": " + tasks + "}"));
+    return dropped.values().stream().mapToInt(tasks -> tasks).sum();
   }
 
   /** Says of which tenant each was. */

@@ -7,6 +7,7 @@ import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskType;
 import carillon.model.TenantId;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -177,12 +178,12 @@ public final class Restores {
   /** Writes those that do not exist, each with its story, or none at all. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
     slots.hold(tx, prepared.slots());
-    int restored = 0;
+    List<Letter> letters = new ArrayList<>();
     List<Row> rows = new ArrayList<>();
     long bytes = 0;
     for (Planned each : prepared.planned) {
       if (bytes > 0 && bytes + each.place().bytes() > BYTES_AT_ONCE) {
-        restored += write(tx, prepared.tenant, rows);
+        letters.addAll(write(tx, prepared.tenant, rows));
         rows.clear();
         bytes = 0;
       }
@@ -190,7 +191,12 @@ public final class Restores {
       rows.add(new Row(withSecrets(prepared.tenant, task), each.lane()));
       bytes += each.place().bytes();
     }
-    restored += write(tx, prepared.tenant, rows);
+    letters.addAll(write(tx, prepared.tenant, rows));
+    // All of them at the end: they lock groups, which every task that dies meanwhile waits for.
+    if (!letters.isEmpty()) {
+      addLetters(tx, prepared.tenant, letters);
+    }
+    int restored = letters.size();
     int present = prepared.given() - restored;
     Audit.record(
         tx,
@@ -202,15 +208,23 @@ public final class Restores {
     return new Restored(restored, present);
   }
 
-  private static int write(Tx tx, TenantId tenant, List<Row> rows) {
+  /** What of a task its dead letter has. */
+  private record Letter(
+      TaskId task,
+      String type,
+      @Nullable Instant diedAt,
+      ArchivedTask.Result last,
+      @Nullable String key) {}
+
+  /** Writes all but their dead letters, and returns those. */
+  private static List<Letter> write(Tx tx, TenantId tenant, List<Row> rows) {
     Set<UUID> inserted = new HashSet<>(insert(tx, tenant, rows));
     List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
     if (!restored.isEmpty()) {
-      addLetters(tx, tenant, restored);
       addAttempts(tx, tenant, restored);
       addTransitions(tx, tenant, restored);
     }
-    return restored.size();
+    return restored.stream().map(row -> letter(row.task())).toList();
   }
 
   private static List<UUID> insert(Tx tx, TenantId tenant, List<Row> rows) {
@@ -263,19 +277,22 @@ public final class Restores {
       ON CONFLICT DO NOTHING
       """;
 
-  private static void addLetters(Tx tx, TenantId tenant, List<Row> rows) {
-    List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
+  private static Letter letter(ArchivedTask task) {
+    return new Letter(task.id(), task.type(), task.finishedAt(), task.last(), task.key());
+  }
+
+  private static void addLetters(Tx tx, TenantId tenant, List<Letter> letters) {
     tx.update(
         LETTERS,
         tenant,
-        Column.uuids(rows, Row::id),
-        Column.dates(tasks, task -> task.id().slot().day()),
-        Column.texts(tasks, ArchivedTask::type),
-        Column.instants(tasks, ArchivedTask::finishedAt),
-        Column.texts(tasks, task -> task.last().error()),
-        Column.texts(tasks, task -> failure(task.last())),
-        Column.shorts(tasks, task -> task.last().status()),
-        Column.texts(tasks, ArchivedTask::key));
+        Column.uuids(letters, letter -> letter.task().value()),
+        Column.dates(letters, letter -> letter.task().slot().day()),
+        Column.texts(letters, Letter::type),
+        Column.instants(letters, Letter::diedAt),
+        Column.texts(letters, letter -> letter.last().error()),
+        Column.texts(letters, letter -> failure(letter.last())),
+        Column.shorts(letters, letter -> letter.last().status()),
+        Column.texts(letters, Letter::key));
   }
 
   /** Something of a task's story, and whose it is. */

@@ -67,7 +67,7 @@ public final class StoreException extends RuntimeException {
    * A table that a statement named is not there: as a rule, of a slot that was dropped after
    * somebody had read which slots there are.
    */
-  boolean isGone() {
+  public boolean isGone() {
     return "42P01".equals(sqlState);
   }
 

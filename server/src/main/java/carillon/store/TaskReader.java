@@ -98,7 +98,7 @@ final class TaskReader {
 
   Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
     Column lanes = lanes(tx, tenant, type);
-    return tx.readUnlocking(() -> tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes));
+    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes);
   }
 
   private static final String LANES =

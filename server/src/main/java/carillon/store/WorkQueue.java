@@ -153,7 +153,8 @@ public final class WorkQueue {
   public void sweep(Instant openBy) {
     Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
     Slot today = Slot.of(openBy.plus(BEFORE_ITS_DAY));
-    Set<Slot> shared = DayRange.sharedAt(openBy); // may have tasks of today as well
+    Set<Slot> shared = new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
+    shared.addAll(DayRange.sharedAt(openBy.minus(Duration.ofDays(1))));
     Set<Slot> due = agenda.slotsDueBy(openBy);
     boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
     List<Slot> opened = slots.open(openBy);
