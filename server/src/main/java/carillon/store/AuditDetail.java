@@ -38,6 +38,9 @@ final class AuditDetail {
   /** Of one text in it, such as a schema. */
   private static final int MAX_TEXT = 1_000;
 
+  /** Stands for an old value that is different and must not be shown. */
+  private static final String ANOTHER = HiddenValues.TEXT + ", another";
+
   private static final int HASH_BYTES = 8;
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
@@ -119,9 +122,21 @@ final class AuditDetail {
     ObjectNode old = of(before);
     ObjectNode changed = of(now);
     if (!Arrays.equals(newest(before), newest(now)) && !before.signingSecrets().isEmpty()) {
-      old.put("signingSecret", HiddenValues.TEXT + ", another");
+      old.put("signingSecret", ANOTHER);
     }
+    noteHidden(old, changed, "target", before.target(), now.target());
+    noteHidden(
+        old, changed, "onComplete", before.callbacks().onComplete(), now.callbacks().onComplete());
+    noteHidden(old, changed, "onDead", before.callbacks().onDead(), now.callbacks().onDead());
     return changed(old, changed);
+  }
+
+  /** Where only hidden values differ, both look alike: then the old one says so. */
+  private static void noteHidden(
+      ObjectNode old, ObjectNode changed, String name, @Nullable Target was, @Nullable Target is) {
+    if (!Objects.equals(was, is) && Objects.equals(old.get(name), changed.get(name))) {
+      old.put(name, ANOTHER);
+    }
   }
 
   private static byte[] newest(TaskType type) {

@@ -69,6 +69,21 @@ class AuditDetailTest {
   }
 
   @Test
+  void a_change_of_a_hidden_value_alone_is_seen_and_not_shown() {
+    String type =
+        "{'target':{'http':{'url':'https://a.example/x','headers':{'Authorization':'%s'}}}}";
+    put("/v1/types/h", type.formatted("Bearer s3cret")).expect(201);
+
+    put("/v1/types/h", type.formatted("Bearer n3wer")).expect(200);
+    JsonNode changed = newest("type.put", "h");
+    put("/v1/types/h", type.formatted("(hidden)")).expect(200);
+
+    assertThat(changed.get("old").get("target").asString()).isEqualTo("(hidden), another");
+    assertThat(changed.toString()).doesNotContain("s3cret", "n3wer");
+    assertThat(newest("type.put", "h").get("old")).isEmpty();
+  }
+
+  @Test
   void a_schedule_has_what_was_changed_and_its_payload_only_by_a_hash() {
     put("/v1/schedules/s", "{'every':'1h','type':'t','payload':{'ssn':'078-05-1120'}}").expect(201);
     JsonNode created = newest("schedule.put", "s").get("new");
