@@ -92,7 +92,7 @@ final class TaskJson {
   static ObjectNode of(TaskStory story) {
     TaskView task = story.task();
     ObjectNode node = of(task);
-    waitingFor(node, task);
+    waitingFor(node, task, story.isHeld());
     ArrayNode attempts = node.putArray("attempts");
     story.attempts().reversed().forEach(attempt -> attempts.add(of(task.id(), attempt)));
     ArrayNode transitions = node.putArray("transitions");
@@ -104,12 +104,12 @@ final class TaskJson {
   }
 
   /** Why it has not started, as far as that is not in its other fields. */
-  private static void waitingFor(ObjectNode node, TaskView task) {
-    if (task.state() == TaskState.PENDING && task.crashes() > 0) {
+  private static void waitingFor(ObjectNode node, TaskView task, boolean isHeld) {
+    if (isHeld || (task.state() == TaskState.PENDING && task.crashes() > 0)) {
       node.putArray("waitingFor")
           .addObject()
           .put("reason", "suspect")
-          .put("since", Times.formatOrNull(task.readyAt()))
+          .put("since", Times.formatOrNull(isHeld ? task.startedAt() : task.readyAt()))
           .put(
               "text",
               "%s died while running this task. It starts in a small group of such tasks, so that"

@@ -162,10 +162,11 @@ public final class Engine {
     this.suspects =
         new Suspects(
             store.nodes(),
+            store.queue(),
             dispatcher,
             store.agenda(),
+            lane -> view.get().isOurs(lane),
             new SuspectGroups(config.concurrency(), config.poisonCrashes()));
-    suspects.countIn(store.queue(), lane -> view.get().isOurs(lane));
     this.startingSuspects = loop("suspects", suspects::startOnce, GATHERING);
     suspects.whenChanged(startingSuspects::wake);
     completer.whenWritten(suspects::ended);

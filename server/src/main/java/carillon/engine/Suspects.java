@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,12 +51,12 @@ final class Suspects implements Claimer.Start {
   private static final int MAX_COUNTED = 2_000;
 
   private final Nodes nodes;
+  private final WorkQueue queue;
   private final Dispatcher dispatcher;
   private final Agenda agenda;
+  private final IntPredicate isOurs;
   private final SuspectGroups groups;
   private volatile Runnable whenChanged = () -> {};
-  private volatile @Nullable WorkQueue queue;
-  private volatile IntPredicate isOurs = _ -> true;
 
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
@@ -89,10 +90,22 @@ final class Suspects implements Claimer.Start {
    */
   record Count(int waiting, int running, @Nullable Instant oldest) {}
 
-  Suspects(Nodes nodes, Dispatcher dispatcher, Agenda agenda, SuspectGroups groups) {
+  /**
+   * @param isOurs the lanes that this node owns: the suspects that wait in other lanes are counted
+   *     by their own nodes
+   */
+  Suspects(
+      Nodes nodes,
+      WorkQueue queue,
+      Dispatcher dispatcher,
+      Agenda agenda,
+      IntPredicate isOurs,
+      SuspectGroups groups) {
     this.nodes = nodes;
+    this.queue = queue;
     this.dispatcher = dispatcher;
     this.agenda = agenda;
+    this.isOurs = isOurs;
     this.groups = groups;
   }
 
@@ -148,16 +161,6 @@ final class Suspects implements Claimer.Start {
     return new Count(waiting.size() + left, running.size(), oldest);
   }
 
-  /**
-   * Counts also what waits in the lanes, for people.
-   *
-   * @param isOurs the lanes of this node, so that no other node counts the same tasks
-   */
-  void countIn(WorkQueue queue, IntPredicate isOurs) {
-    this.queue = queue;
-    this.isOurs = isOurs;
-  }
-
   /** One pass: starts as many as may start. */
   Duration startOnce() {
     countLeft();
@@ -170,16 +173,31 @@ final class Suspects implements Claimer.Start {
     // tasks may be running elsewhere.
     String node = group.getFirst().node();
     boolean mayStart = nodes.mark(node, marks(node, group));
+    List<ClaimedTask> tasks = group.stream().map(Suspect::task).toList();
+    // They may have waited here for long, so a cancel that was requested meanwhile is honoured.
+    Set<TaskId> cancelled = mayStart ? queue.cancelRequested(tasks) : Set.of();
     if (!begin(group, mayStart)) {
       return Duration.ZERO;
     }
     if (mayStart) {
-      dispatcher.send(group.stream().map(Suspect::task).toList(), node);
+      send(tasks, cancelled, node);
     } else {
       group.forEach(suspect -> dispatcher.release(suspect.task()));
     }
     askForMore();
     return Duration.ZERO;
+  }
+
+  private void send(List<ClaimedTask> group, Set<TaskId> cancelled, String node) {
+    List<ClaimedTask> wanted = new ArrayList<>(group.size());
+    for (ClaimedTask task : group) {
+      if (cancelled.contains(task.id())) {
+        dispatcher.release(task); // and so it ends CANCELLED
+      } else {
+        wanted.add(task);
+      }
+    }
+    dispatcher.send(wanted, node);
   }
 
   /** Those that may start now, from the head of the queue: nobody is overtaken for ever. */
@@ -245,7 +263,6 @@ final class Suspects implements Claimer.Start {
 
   /** Once a second while there may be some. */
   private void countLeft() {
-    WorkQueue from = queue;
     Map<Slot, List<Agenda.Entry>> bySlot = new HashMap<>();
     synchronized (this) {
       places.forEach(
@@ -254,13 +271,13 @@ final class Suspects implements Claimer.Start {
                   .computeIfAbsent(place.slot(), _ -> new ArrayList<>())
                   .add(new Agenda.Entry(place.slot(), place.lane(), since)));
     }
-    if (from == null || bySlot.isEmpty() || System.nanoTime() - countedAt < TRIAL.toNanos()) {
+    if (bySlot.isEmpty() || System.nanoTime() - countedAt < TRIAL.toNanos()) {
       return;
     }
     countedAt = System.nanoTime();
     int counted = 0;
     for (Map.Entry<Slot, List<Agenda.Entry>> each : bySlot.entrySet()) {
-      Map<Integer, Integer> counts = counts(from, each.getKey(), each.getValue());
+      Map<Integer, Integer> counts = counts(each.getKey(), each.getValue());
       if (counts == null) {
         return; // nothing is known, so nothing is forgotten
       }
@@ -278,8 +295,7 @@ final class Suspects implements Claimer.Start {
   }
 
   /** Null if the database does not answer: no start must fail for a figure. */
-  private static @Nullable Map<Integer, Integer> counts(
-      WorkQueue queue, Slot slot, List<Agenda.Entry> lanes) {
+  private @Nullable Map<Integer, Integer> counts(Slot slot, List<Agenda.Entry> lanes) {
     try {
       return queue.suspects(slot, lanes, MAX_COUNTED);
     } catch (StoreException e) {

@@ -162,8 +162,27 @@ final class TaskReader {
                           attempts.items().reversed(),
                           attempts.next(),
                           transitions.items().reversed(),
-                          transitions.next());
+                          transitions.next(),
+                          isHeld(tx, task));
                     }));
+  }
+
+  // A node marks a suspect before it starts it.
+  private static final String HAS_BEGUN =
+      """
+      /* TaskReader.hasBegun */
+      SELECT ? = ANY (suspects) AS has_begun
+      FROM carillon.node
+      WHERE id = ?
+      """;
+
+  /** Whether a node has claimed this suspect and not started it yet. */
+  private boolean isHeld(Tx tx, TaskView task) {
+    return task.state() == TaskState.RUNNING
+        && task.crashes() > 0
+        && catalog.isSentNow(task.lane())
+        && tx.queryOne(HAS_BEGUN, row -> !row.getBoolean("has_begun"), task.id(), task.leasedBy())
+            .orElse(false);
   }
 
   /** Newest first; {@code before} is the last fence of the page before. */

@@ -10,14 +10,16 @@ import org.jspecify.annotations.Nullable;
  * A task with what happened to it last, oldest first.
  *
  * @param olderAttempts where the list of attempts, newest first, goes on; null if these are all
- * @param olderTransitions the same of the transitions
+ * @param olderTransitions where the list of transitions goes on; null if these are all
+ * @param isHeld a node has claimed the task and holds it back until its group of suspects may start
  */
 public record TaskStory(
     TaskView task,
     List<Attempt> attempts,
     @Nullable Integer olderAttempts,
     List<Transition> transitions,
-    @Nullable Moment olderTransitions) {
+    @Nullable Moment olderTransitions,
+    boolean isHeld) {
 
   /**
    * One try.

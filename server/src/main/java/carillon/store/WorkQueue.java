@@ -24,6 +24,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -130,6 +131,34 @@ public final class WorkQueue {
                 Column.instants(lanes, Agenda.Entry::from),
                 limit));
     return counts;
+  }
+
+  private static final String CANCEL_REQUESTED =
+      """
+      /* WorkQueue.cancelRequested */
+      SELECT t.id
+      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE t.cancel_requested
+      """;
+
+  /** Which of these claimed tasks somebody asked to cancel after they were claimed. */
+  public Set<TaskId> cancelRequested(List<ClaimedTask> tasks) {
+    Map<Slot, List<ClaimedTask>> bySlot = new TreeMap<>();
+    tasks.forEach(
+        task -> bySlot.computeIfAbsent(task.id().slot(), _ -> new ArrayList<>()).add(task));
+    Set<TaskId> requested = new HashSet<>();
+    bySlot.forEach(
+        (slot, held) ->
+            requested.addAll(
+                db.ask(
+                    tx ->
+                        tx.query(
+                            Sql.forSlot(CANCEL_REQUESTED, slot),
+                            row -> new TaskId(Sql.uuid(row, "id")),
+                            Column.ints(held, task -> task.tenant().value()),
+                            Column.uuids(held, task -> task.id().value())))));
+    return requested;
   }
 
   /** Sweeps unless somebody in this process did so within the interval. */

@@ -74,13 +74,16 @@ export const kind = (failure, status) =>
 
 const attempts = (task) => `attempt ${task.attempt} of ${task.maxAttempts}`;
 
+const suspectText = (task) =>
+  (task.waitingFor ?? []).filter((each) => each.reason === 'suspect').map((each) => html` ${visible(each.text)}`);
+
 const pending = (task, type) => {
   const ahead = Date.parse(task.nextAttemptAt) > Date.now() + 1000;
   const before = task.attempt > 0 ? html`${attempts(task)} failed; ` : nothing;
   const paused = type?.paused
     ? html` <strong>Its type is paused, so it does not start.</strong> <a href=${href('types', task.type)}>Go to the type</a>.`
     : nothing;
-  const suspect = (task.waitingFor ?? []).filter((each) => each.reason === 'suspect').map((each) => html` ${visible(each.text)}`);
+  const suspect = suspectText(task);
   if (ahead) {
     return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}
       (${time(task.nextAttemptAt)}).${suspect}${paused}`;
@@ -91,7 +94,11 @@ const pending = (task, type) => {
   return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${suspect}${paused}`;
 };
 
-const running = (task) => html`Runs: ${attempts(task)} began ${ago(task.startedAt)}${task.leasedBy
+const running = (task) => task.waitingFor
+  ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing} and not
+      started yet.${suspectText(task)}
+      ${task.cancelRequested ? html`<strong>A cancel was requested: it ends without an attempt.</strong>` : nothing}`
+  : html`Runs: ${attempts(task)} began ${ago(task.startedAt)}${task.leasedBy
     ? html` on <code>${visible(task.leasedBy)}</code>`
     : nothing}${task.leaseUntil ? html`; its lease ends ${ago(task.leaseUntil)}` : nothing}.
   ${task.cancelRequested ? html`<strong>A cancel was asked for: no further attempt starts.</strong>` : nothing}`;

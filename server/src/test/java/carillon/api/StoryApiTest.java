@@ -187,6 +187,25 @@ class StoryApiTest {
     assertThat(why.get("text").asString()).startsWith("2 nodes died while running this task.");
   }
 
+  @Test
+  void a_suspect_that_a_node_holds_back_says_why_it_waits() {
+    String id =
+        api.task(
+            "{\"type\": \"held\", \"target\": {\"http\": {\"url\": \"https://example.com/\"}}}");
+    api.world.claimOne("node");
+    api.world.sql("UPDATE carillon.task SET crashes = 1 WHERE id = '" + id + "'");
+
+    JsonNode held = api.get("/v1/tasks/" + id).send().expect(200).json();
+    api.world.sql(
+        "UPDATE carillon.node SET suspects = ARRAY['" + id + "'::uuid] WHERE id = 'node'");
+    JsonNode begun = api.get("/v1/tasks/" + id).send().expect(200).json();
+
+    assertThat(held.get("status").asString()).isEqualTo("RUNNING");
+    assertThat(held.get("waitingFor").get(0).get("reason").asString()).isEqualTo("suspect");
+    assertThat(held.get("waitingFor").get(0).get("since")).isEqualTo(held.get("startedAt"));
+    assertThat(begun.has("waitingFor")).isFalse();
+  }
+
   static List<String> otherRequests() {
     return List.of(
         "{\"method\":\"POST\",\"headers\":{\"traceparent\":\"made up by an older version\"}}",

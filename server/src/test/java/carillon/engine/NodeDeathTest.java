@@ -68,7 +68,8 @@ class NodeDeathTest {
       NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
       completer = node.completer;
       dispatcher = node.dispatcher;
-      suspects = new Suspects(world.nodes, dispatcher, world.agenda, GROUPS);
+      suspects =
+          new Suspects(world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS);
       completer.whenWritten(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
       Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
@@ -588,7 +589,6 @@ class NodeDeathTest {
     List<TaskId> ids = tasks(room + 7);
     ids.forEach(id -> suspect(id, 1));
     tasks(5);
-    engineer.suspects.countIn(world.queue, _ -> true);
     engineer.deliverer.hang();
     await()
         .until(
@@ -605,6 +605,28 @@ class NodeDeathTest {
         .extracting(Suspects.Count::waiting, Suspects.Count::running)
         .containsExactly(ids.size() - running, running);
     assertThat(engineer.suspects.count().oldest()).isBeforeOrEqualTo(world.clock.instant());
+  }
+
+  @Test
+  void a_suspect_that_is_cancelled_while_it_waits_for_its_group_is_not_delivered() {
+    TaskId id = task();
+    suspect(id, 1);
+    await()
+        .until(
+            () -> {
+              world.queue.sweep(world.clock.instant());
+              engineer.claimer.claimOnce();
+              return world.state(id) == TaskState.RUNNING;
+            });
+
+    world.cancel(id);
+    engineer.suspects.startOnce();
+    engineer.completer.flushOnce();
+
+    assertThat(world.state(id)).isEqualTo(TaskState.CANCELLED);
+    assertThat(engineer.delivered()).isEmpty();
+    engineer.suspects.startOnce();
+    assertThat(suspectsOf("ours")).isEqualTo("{}");
   }
 
   @Test

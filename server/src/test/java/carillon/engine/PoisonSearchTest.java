@@ -62,7 +62,7 @@ class PoisonSearchTest {
     private final FakeDeliverer deliverer = new FakeDeliverer();
     private final NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
     private final Suspects suspects =
-        new Suspects(world.nodes, node.dispatcher, world.agenda, GROUPS);
+        new Suspects(world.nodes, world.queue, node.dispatcher, world.agenda, _ -> true, GROUPS);
     private final Claimer claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
     private final Reaper reaper =
         new Reaper(
