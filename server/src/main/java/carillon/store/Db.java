@@ -290,10 +290,21 @@ public final class Db implements AutoCloseable {
       return;
     }
     Optional<Term> term = leading.get();
-    if (term.isEmpty() || !Leadership.isHeld(tx, term.get())) {
+    if (term.isEmpty() || !isHeld(tx, term.get())) {
       staleTerms.increment();
       throw StoreException.staleTerm(term);
     }
+  }
+
+  private static final String IS_HELD =
+      """
+      /* Db.isHeld */
+      SELECT carillon.leads(?, ?) AS leads
+      """;
+
+  /** Whether the term goes on; if so, it does until this transaction ends. */
+  static boolean isHeld(Tx tx, Term term) {
+    return tx.query(IS_HELD, row -> row.getBoolean("leads"), term.number(), term.node()).getFirst();
   }
 
   private static void rollBack(Connection connection, Throwable cause) {

@@ -124,17 +124,6 @@ public final class Leadership {
     db.inTransaction(tx -> tx.update(RESIGN, term.number(), term.node()));
   }
 
-  private static final String IS_HELD =
-      """
-      /* Leadership.isHeld */
-      SELECT carillon.leads(?, ?) AS leads
-      """;
-
-  /** Whether the term goes on; if so, it does until this transaction ends. */
-  static boolean isHeld(Tx tx, Term term) {
-    return tx.query(IS_HELD, row -> row.getBoolean("leads"), term.number(), term.node()).getFirst();
-  }
-
   private static Term term(ResultSet row) throws SQLException {
     return new Term(row.getLong("term"), row.getString("node"));
   }

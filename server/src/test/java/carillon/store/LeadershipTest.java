@@ -177,7 +177,7 @@ class LeadershipTest {
     Optional<Term> second =
         overlapping.runWaiting(
             tx -> {
-              assertThat(Leadership.isHeld(tx, first)).isTrue();
+              assertThat(Db.isHeld(tx, first)).isTrue();
               lapse();
               tx.update(WRITE, first.number());
             },
