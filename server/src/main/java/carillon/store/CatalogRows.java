@@ -82,6 +82,28 @@ final class CatalogRows {
     }
   }
 
+  private static final String LANES =
+      """
+      /* CatalogRows.lanes */
+      SELECT id
+      FROM carillon.lane
+      WHERE tenant = ?
+        AND (?::text IS NULL OR type = ?::text)
+      """;
+
+  /**
+   * The lanes of a type, or of all types; asked each time, because another node may just have made
+   * one.
+   */
+  static Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
+    return Column.ints(laneIds(tx, tenant, type), lane -> lane);
+  }
+
+  /** The same, in ascending order. */
+  static List<Integer> laneIds(Tx tx, TenantId tenant, @Nullable String type) {
+    return tx.query(LANES, row -> row.getInt("id"), tenant, type, type).stream().sorted().toList();
+  }
+
   static Lane lane(ResultSet row) throws SQLException {
     return new Lane(
         row.getInt("id"),

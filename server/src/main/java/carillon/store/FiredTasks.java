@@ -96,7 +96,7 @@ final class FiredTasks {
       RecordedFire.@Nullable Moment before,
       boolean withPayload) {
     RecordedFire.Moment position = before == null ? RecordedFire.Moment.END : before;
-    Column lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
+    Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
     List<TaskView> items = new ArrayList<>();
     for (int reached = 0; reached < FireHistory.PAGE_REACH; reached += CHUNK) {
       List<Fire> fires =

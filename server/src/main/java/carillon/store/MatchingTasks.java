@@ -23,17 +23,15 @@ final class MatchingTasks {
   /** A count looks at no more rows than this, so that no filter makes it long. */
   private static final int COUNT_REACH = 100_000;
 
-  private final TaskReader reader;
   private final DbClock clock;
   private final Agenda agenda;
   private final WaitingWalk.Bounds bounds;
 
-  MatchingTasks(TaskReader reader, DbClock clock, Agenda agenda) {
-    this(reader, clock, agenda, WaitingWalk.Bounds.USUAL);
+  MatchingTasks(DbClock clock, Agenda agenda) {
+    this(clock, agenda, WaitingWalk.Bounds.USUAL);
   }
 
-  MatchingTasks(TaskReader reader, DbClock clock, Agenda agenda, WaitingWalk.Bounds bounds) {
-    this.reader = reader;
+  MatchingTasks(DbClock clock, Agenda agenda, WaitingWalk.Bounds bounds) {
     this.clock = clock;
     this.agenda = agenda;
     this.bounds = bounds;
@@ -130,7 +128,7 @@ final class MatchingTasks {
   }
 
   private Search search(Tx tx, TenantId tenant, TaskFilter filter, Instant after) {
-    return new Search(tenant, reader.lanes(tx, tenant, filter.type()), filter, after);
+    return new Search(tenant, CatalogRows.lanes(tx, tenant, filter.type()), filter, after);
   }
 
   /** How many a cancel would meet now: those that wait, and those that run and were not asked. */
@@ -267,7 +265,7 @@ final class MatchingTasks {
         ? changeByKey(tx, search, change)
         : new WaitingWalk(
                 tx,
-                reader.laneIds(tx, search.tenant(), filter.type()),
+                CatalogRows.laneIds(tx, search.tenant(), filter.type()),
                 filter,
                 search.after(),
                 bounds,

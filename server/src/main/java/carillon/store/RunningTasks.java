@@ -84,7 +84,7 @@ final class RunningTasks {
       int limit,
       @Nullable TaskId before,
       boolean withPayload) {
-    Column lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
+    Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
     Held last = before == null ? END : new Held(before.value(), before.slot(), NO_CLAIM);
     List<TaskView> items = new ArrayList<>();
     for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {

@@ -59,7 +59,7 @@ final class SlotWalk {
     this.filter = filter;
     this.withPayload = withPayload;
     this.nanos = nanos;
-    this.lanes = filter.type() == null ? null : reader.lanes(tx, tenant, filter.type());
+    this.lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
   }
 
   // Nothing in a slot was ever due before it opens, and nothing was claimed there: whoever wants a

@@ -97,30 +97,8 @@ final class TaskReader {
           .formatted(COLUMNS);
 
   Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
-    Column lanes = lanes(tx, tenant, type);
+    Column lanes = CatalogRows.lanes(tx, tenant, type);
     return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes);
-  }
-
-  private static final String LANES =
-      """
-      /* TaskReader.lanes */
-      SELECT id
-      FROM carillon.lane
-      WHERE tenant = ?
-        AND (?::text IS NULL OR type = ?::text)
-      """;
-
-  /**
-   * The lanes of a type, or of all types; asked each time, because another node may just have made
-   * one.
-   */
-  Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
-    return Column.ints(laneIds(tx, tenant, type), lane -> lane);
-  }
-
-  /** The same, in ascending order. */
-  List<Integer> laneIds(Tx tx, TenantId tenant, @Nullable String type) {
-    return tx.query(LANES, row -> row.getInt("id"), tenant, type, type).stream().sorted().toList();
   }
 
   private static final String ATTEMPTS =
@@ -299,7 +277,7 @@ final class TaskReader {
                 tenant,
                 filter.key(),
                 before == null ? SlotWalk.LAST_ID : before,
-                lanes(tx, tenant, filter.type()),
+                CatalogRows.lanes(tx, tenant, filter.type()),
                 limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)

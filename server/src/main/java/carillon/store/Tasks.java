@@ -67,7 +67,7 @@ public final class Tasks {
     this.fired = new FiredTasks(db, reader);
     this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, agenda);
-    this.matching = new MatchingTasks(reader, clock, agenda);
+    this.matching = new MatchingTasks(clock, agenda);
     this.combiner =
         new Combiner<>(
             INSERT_BATCH,

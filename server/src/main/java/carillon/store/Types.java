@@ -23,12 +23,10 @@ public final class Types {
 
   private final Db db;
   private final Catalog catalog;
-  private final TaskReader reader;
 
   public Types(Db db, Catalog catalog) {
     this.db = db;
     this.catalog = catalog;
-    this.reader = new TaskReader(db, catalog);
   }
 
   /** What PUT sets; what is null gets its default, except the secret, which then stays. */
@@ -308,7 +306,7 @@ public final class Types {
     if (ifVersion != null && ifVersion != type.get().version()) {
       return new Result.StaleVersion(type.get());
     }
-    Column lanes = reader.lanes(tx, tenant, name);
+    Column lanes = CatalogRows.lanes(tx, tenant, name);
     if (hasWaiting(tx, lanes) || hasRunning(tx, tenant, lanes)) {
       return new Result.LiveTasks();
     }

@@ -98,9 +98,7 @@ class RunMatchingRaceTest {
   /** By a clock so far behind that what is due, and may be claimed, seems to lie ahead. */
   private int run(Tx tx) {
     Instant hoursAgo = world.clock.instant().minus(Duration.ofHours(2));
-    MatchingTasks matching =
-        new MatchingTasks(
-            new TaskReader(world.db, world.catalog), new DbClock(() -> hoursAgo), world.agenda);
+    MatchingTasks matching = new MatchingTasks(new DbClock(() -> hoursAgo), world.agenda);
     return matching.run(tx, World.TENANT, ALL_OF_TYPE, null, "test").tasks();
   }
 

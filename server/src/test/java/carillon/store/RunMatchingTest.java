@@ -202,9 +202,7 @@ class RunMatchingTest {
         WHERE t.id = '%s'
         """
             .formatted(atOneInstant));
-    MatchingTasks matching =
-        new MatchingTasks(
-            new TaskReader(world.db, world.catalog), world.clock, world.agenda, bounds);
+    MatchingTasks matching = new MatchingTasks(world.clock, world.agenda, bounds);
     TaskFilter wanted = filter(null, null, Map.of("colour", "blue"));
 
     int run = walk((tx, from) -> matching.run(tx, World.TENANT, wanted, from, "test"));
