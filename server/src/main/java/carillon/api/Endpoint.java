@@ -44,13 +44,6 @@ record Endpoint(
     return !method.equals("GET") && !method.equals("DELETE");
   }
 
-  /** The most bytes that its body may have. */
-  int maxBody() {
-    return path.equals(BatchRoutes.PATH) || path.equals(RestoreRoutes.PATH)
-        ? Limits.BATCH_BYTES
-        : Limits.BODY_BYTES;
-  }
-
   /** Answers a call; what goes wrong is thrown. */
   interface Handler {
     Answer answer(Call call) throws InterruptedException;
