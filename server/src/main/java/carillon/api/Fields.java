@@ -23,6 +23,8 @@ final class Fields {
 
   static final Pattern TYPE_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
 
+  static final String EMPTY = "must not be empty; leave it out if it does not matter";
+
   static final String HALF_A_PAIR = "has half of a surrogate pair";
 
   private final Map<String, JsonValue> values;
@@ -332,7 +334,7 @@ final class Fields {
           case null, default -> false;
         };
     if (isEmpty) {
-      wrong(name, ErrorCode.INVALID_VALUE, Query.EMPTY);
+      wrong(name, ErrorCode.INVALID_VALUE, EMPTY);
     }
   }
 

@@ -25,8 +25,6 @@ final class Query {
           "bearer",
           "admin_key");
 
-  static final String EMPTY = "must not be empty; leave it out if it does not matter";
-
   /** Before the name of a pair; as a parameter, what allows all of them. */
   static final String METADATA = "metadata.";
 
@@ -112,7 +110,7 @@ final class Query {
   @Nullable String someText(String name, int max) {
     String value = text(name, max);
     if (value != null && value.isEmpty()) {
-      throw wrong(name, ErrorCode.INVALID_VALUE, EMPTY);
+      throw wrong(name, ErrorCode.INVALID_VALUE, Fields.EMPTY);
     }
     return value;
   }
