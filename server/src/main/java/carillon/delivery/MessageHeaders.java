@@ -6,11 +6,16 @@ import carillon.model.Target;
 import carillon.model.TraceParent;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** What a message to a broker says beside its payload: the names of HTTP, and CloudEvents. */
 public final class MessageHeaders {
+
+  private static final DateTimeFormatter MILLIS =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
   private static final byte[] NO_BODY = {};
 
@@ -30,7 +35,7 @@ public final class MessageHeaders {
   public static Map<String, String> of(ClaimedTask task, byte[] body, Instant now) {
     Map<String, String> headers = new LinkedHashMap<>();
     String id = task.id().toString();
-    String due = Requests.millis(task.dueAt());
+    String due = millis(task.dueAt());
     headers.put("webhook-id", id);
     headers.put("webhook-timestamp", Long.toString(now.getEpochSecond()));
     if (!task.signingSecrets().isEmpty()) {
@@ -53,6 +58,10 @@ public final class MessageHeaders {
     return headers;
   }
 
+  static String millis(Instant time) {
+    return MILLIS.format(time);
+  }
+
   /** What not every task has. */
   private static void putRest(Map<String, String> headers, ClaimedTask task) {
     if (task.key() != null) {
@@ -62,12 +71,12 @@ public final class MessageHeaders {
       headers.put("Carillon-Schedule", task.scheduleName());
     }
     if (task.fireAt() != null) {
-      headers.put("Carillon-Fire-At", Requests.millis(task.fireAt()));
+      headers.put("Carillon-Fire-At", millis(task.fireAt()));
     }
     if (task.target() instanceof Target.Broker to && to.complete() == Target.Complete.ON_REPORT) {
       headers.put("Carillon-Token", ClaimToken.of(task.lease()));
       if (task.leaseUntil() != null) {
-        headers.put("Carillon-Lease-Until", Requests.millis(task.leaseUntil()));
+        headers.put("Carillon-Lease-Until", millis(task.leaseUntil()));
       }
     }
   }

@@ -8,8 +8,6 @@ import carillon.model.TargetUrl;
 import carillon.model.TraceParent;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.Iterator;
 import java.util.Set;
 import org.apache.hc.core5.http.ClassicHttpRequest;
@@ -19,9 +17,6 @@ import org.apache.hc.core5.http.message.BasicClassicHttpRequest;
 
 /** Writes the request of one attempt. */
 final class Requests {
-
-  private static final DateTimeFormatter MILLIS =
-      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
   /** As we write them; names of targets' own headers cannot be among these. */
   private static final Set<String> IMPLIED =
@@ -105,18 +100,14 @@ final class Requests {
     request.setHeader("Carillon-Task-Type", task.type());
     request.setHeader("Carillon-Attempt", task.attempt());
     request.setHeader("Carillon-Fence", task.lease().fence());
-    request.setHeader("Carillon-Due-At", millis(task.dueAt()));
+    request.setHeader("Carillon-Due-At", MessageHeaders.millis(task.dueAt()));
     if (task.scheduleName() != null) {
       request.setHeader("Carillon-Schedule", task.scheduleName());
     }
     if (task.fireAt() != null) {
-      request.setHeader("Carillon-Fire-At", millis(task.fireAt()));
+      request.setHeader("Carillon-Fire-At", MessageHeaders.millis(task.fireAt()));
     }
     request.setHeader(TraceParent.HEADER, TraceParent.of(task.id(), task.lease().fence()));
     request.setHeader("Accept-Encoding", "identity");
-  }
-
-  static String millis(Instant time) {
-    return MILLIS.format(time);
   }
 }
