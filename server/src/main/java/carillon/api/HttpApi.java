@@ -139,7 +139,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(new UiRoutes().endpoints());
     all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
     all.addAll(new BulkRoutes(stores.tasks(), once, lists).endpoints());
-    all.addAll(new TaskListRoutes(stores.tasks(), database, lists).endpoints());
+    all.addAll(new TaskListRoutes(stores.tasks(), stores.schedules(), database, lists).endpoints());
     all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
     all.addAll(
         new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)

@@ -3,6 +3,7 @@ package carillon.api;
 import carillon.model.TaskId;
 import carillon.store.Page;
 import carillon.store.RecordedFire;
+import carillon.store.Schedules;
 import carillon.store.TaskFilter;
 import carillon.store.TaskView;
 import carillon.store.Tasks;
@@ -31,11 +32,13 @@ final class TaskListRoutes {
           "view");
 
   private final Tasks tasks;
+  private final Schedules schedules;
   private final DatabaseGate database;
   private final Lists lists;
 
-  TaskListRoutes(Tasks tasks, DatabaseGate database, Lists lists) {
+  TaskListRoutes(Tasks tasks, Schedules schedules, DatabaseGate database, Lists lists) {
     this.tasks = tasks;
+    this.schedules = schedules;
     this.database = database;
     this.lists = lists;
   }
@@ -112,7 +115,7 @@ final class TaskListRoutes {
               before,
               (some, from) ->
                   database
-                      .use(() -> tasks.listOfSchedule(call.tenant(), filter, some, from, full))
+                      .use(() -> schedules.tasks(call.tenant(), filter, some, from, full))
                       .orElseThrow(NoSchedule::new),
               LargePages::bytes);
       RecordedFire.Moment next = page.next();

@@ -25,6 +25,7 @@ public final class Schedules {
   private final Tasks tasks;
   private final Triggers triggers;
   private final TaskReader reader;
+  private final FiredTasks fired;
   private final InstantSource clock;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
 
@@ -33,6 +34,7 @@ public final class Schedules {
     this.tasks = tasks;
     this.triggers = new Triggers(tasks);
     this.reader = new TaskReader(db, catalog);
+    this.fired = new FiredTasks(db, reader);
     this.clock = clock;
   }
 
@@ -163,6 +165,19 @@ public final class Schedules {
   public Map<Long, List<RecordedFire>> newestFires(
       TenantId tenant, List<StoredSchedule> schedules, int count) {
     return db.inTransaction(tx -> FireHistory.newest(tx, tenant, schedules, count));
+  }
+
+  /**
+   * The tasks that a schedule made, latest nominal time first; empty if there is no schedule with
+   * that name. {@code before} is where the page before ended.
+   */
+  public Optional<Page<TaskView, RecordedFire.Moment>> tasks(
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      RecordedFire.@Nullable Moment before,
+      boolean withPayload) {
+    return fired.list(tenant, filter, limit, before, withPayload);
   }
 
   private static final String LOCK =

@@ -50,7 +50,6 @@ public final class Tasks {
   private final DbClock clock;
   private final Agenda agenda;
   private final TaskReader reader;
-  private final FiredTasks fired;
   private final RunningTasks running;
   private final TaskChanges changes;
   private final MatchingTasks matching;
@@ -64,7 +63,6 @@ public final class Tasks {
     this.clock = clock;
     this.agenda = agenda;
     this.reader = new TaskReader(db, catalog);
-    this.fired = new FiredTasks(db, reader);
     this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, agenda);
     this.matching = new MatchingTasks(clock, agenda);
@@ -543,19 +541,6 @@ public final class Tasks {
     return filter.state() == TaskState.RUNNING && filter.key() == null
         ? running.list(tenant, filter, limit, before, withPayload)
         : reader.list(tenant, filter, limit, before, withPayload);
-  }
-
-  /**
-   * Those that a schedule made, latest nominal time first; empty if there is no schedule with that
-   * name. {@code before} is where the page before ended.
-   */
-  public Optional<Page<TaskView, RecordedFire.Moment>> listOfSchedule(
-      TenantId tenant,
-      TaskFilter filter,
-      int limit,
-      RecordedFire.@Nullable Moment before,
-      boolean withPayload) {
-    return fired.list(tenant, filter, limit, before, withPayload);
   }
 
   /**

@@ -70,8 +70,8 @@ class BackfillsTest {
   private List<TaskView> tasks(String schedule) {
     TaskFilter filter = new TaskFilter(null, null, null, schedule, null, null, null, Map.of());
     return world
-        .tasks
-        .listOfSchedule(World.TENANT, filter, 1_000, null, true)
+        .schedules
+        .tasks(World.TENANT, filter, 1_000, null, true)
         .orElseThrow()
         .items()
         .reversed();

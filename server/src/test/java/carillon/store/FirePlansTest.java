@@ -97,12 +97,7 @@ class FirePlansTest {
     open.forEach(world.backfillSteps::take);
     TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());
     int listed =
-        world
-            .tasks
-            .listOfSchedule(World.TENANT, filter, 100, null, false)
-            .orElseThrow()
-            .items()
-            .size();
+        world.schedules.tasks(World.TENANT, filter, 100, null, false).orElseThrow().items().size();
     int forgotten = world.oldFires.forgetOld(Duration.ofDays(1), 5_000);
     int deleted = world.oldFires.forgetDeleted(5_000);
 

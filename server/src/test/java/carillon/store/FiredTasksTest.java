@@ -59,7 +59,7 @@ class FiredTasksTest {
 
   private Page<TaskView, RecordedFire.Moment> page(
       TaskFilter filter, int limit, RecordedFire.@Nullable Moment before) {
-    return world.tasks.listOfSchedule(World.TENANT, filter, limit, before, false).orElseThrow();
+    return world.schedules.tasks(World.TENANT, filter, limit, before, false).orElseThrow();
   }
 
   private List<Instant> all(TaskFilter filter, int limit) {
@@ -146,10 +146,9 @@ class FiredTasksTest {
 
   @Test
   void there_is_no_page_of_a_schedule_that_the_tenant_does_not_have() {
-    assertThat(world.tasks.listOfSchedule(new TenantId(99), filter(null, null), 1, null, false))
+    assertThat(world.schedules.tasks(new TenantId(99), filter(null, null), 1, null, false))
         .isEmpty();
     world.sql("DELETE FROM carillon.schedule");
-    assertThat(world.tasks.listOfSchedule(World.TENANT, filter(null, null), 1, null, false))
-        .isEmpty();
+    assertThat(world.schedules.tasks(World.TENANT, filter(null, null), 1, null, false)).isEmpty();
   }
 }
