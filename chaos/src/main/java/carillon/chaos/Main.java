@@ -6,6 +6,7 @@ import carillon.chaos.mutants.Mutants;
 import carillon.chaos.report.Listing;
 import carillon.chaos.report.Report;
 import carillon.chaos.report.Seed;
+import carillon.chaos.report.Trial;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -123,7 +124,7 @@ public final class Main {
     for (long number : options.seeds()) {
       attempt("seed " + Long.toUnsignedString(number), errors, () -> seeds.add(seed(number)));
     }
-    List<Trials.Trial> trials = new ArrayList<>();
+    List<Trial> trials = new ArrayList<>();
     attempt("mutants", errors, () -> trials.addAll(trials()));
     Exposure exposure = Exposure.of(seeds.stream().map(Seed::history).toList());
     Report report = new Report(facts, seeds, exposure, trials, errors, took());
@@ -167,15 +168,15 @@ public final class Main {
         seed, settings, Load.Profile.USUAL, Duration.ofSeconds(options.seconds()), LIVENESS);
   }
 
-  private List<Trials.Trial> trials() throws IOException, InterruptedException {
+  private List<Trial> trials() throws IOException, InterruptedException {
     List<Mutant> mutants = mutants(options);
     if (mutants.isEmpty()) {
       return List.of();
     }
     Path place = Files.createDirectories(directory.resolve("mutants"));
     try (Postgres postgres = Postgres.start(place, BINARIES)) {
-      List<Trials.Trial> trials = new Trials(ROOT, place, BINARIES, postgres, progress).of(mutants);
-      long passed = trials.stream().filter(Trials.Trial::isPassed).count();
+      List<Trial> trials = new Trials(ROOT, place, BINARIES, postgres, progress).of(mutants);
+      long passed = trials.stream().filter(Trial::isPassed).count();
       progress.done(passed + " of " + trials.size() + " as they should be");
       return trials;
     }
@@ -194,7 +195,7 @@ public final class Main {
           .map(Violation::toString)
           .forEach(System.out::println);
     }
-    for (Trials.Trial trial : report.trials()) {
+    for (Trial trial : report.trials()) {
       if (!trial.isPassed()) {
         System.out.println("not as it should be: " + trial.name() + " " + trial.trouble());
       }

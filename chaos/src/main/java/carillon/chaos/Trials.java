@@ -6,7 +6,7 @@ import carillon.chaos.history.History;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
 import carillon.chaos.report.Listing;
-import carillon.chaos.rules.Rule;
+import carillon.chaos.report.Trial;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -41,41 +41,6 @@ public final class Trials {
   private final Postgres postgres;
   private final Progress progress;
   private final Semaphore places = new Semaphore(AT_ONCE);
-
-  /**
-   * What came of one.
-   *
-   * @param mutant null for the program as it is
-   * @param found what rules found; all of it where the program should be right
-   * @param trouble why it was not played, or not enough of it; null if it was
-   * @param listing all that is known of the tasks that broke rules, where it is not as it should be
-   */
-  public record Trial(
-      @Nullable Mutant mutant,
-      Mutant.Scenario scenario,
-      List<Violation> found,
-      @Nullable String trouble,
-      String listing) {
-
-    static Trial notEnded(@Nullable Mutant mutant, Mutant.Scenario scenario) {
-      return new Trial(mutant, scenario, List.of(), "did not end", "");
-    }
-
-    /** Whether it is as it should be. */
-    public boolean isPassed() {
-      return trouble == null
-          && (mutant == null ? found.isEmpty() : found.stream().anyMatch(mutant::isCaughtBy));
-    }
-
-    /** Whether it is known to be not as it should be: the program is wrong, or the mutant lives. */
-    public boolean isFailed() {
-      return mutant == null ? !found.isEmpty() : trouble == null && !isPassed();
-    }
-
-    public String name() {
-      return mutant == null ? "as it is, " + scenario.name() : mutant.name();
-    }
-  }
 
   /**
    * Plays nothing yet.
@@ -384,12 +349,5 @@ public final class Trials {
                     + " ('PENDING', 'RUNNING') AND l.type IN ('poison', 'innocent') LIMIT 1")) {
       return rows.next();
     }
-  }
-
-  /** The rules that broke, for whoever reads the outcome. */
-  public static Set<Rule> rules(Trial trial) {
-    Set<Rule> rules = new LinkedHashSet<>();
-    trial.found().forEach(violation -> rules.add(violation.rule()));
-    return rules;
   }
 }

@@ -2,7 +2,6 @@ package carillon.chaos.report;
 
 import carillon.chaos.Exposure;
 import carillon.chaos.Place;
-import carillon.chaos.Trials;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -32,7 +31,7 @@ public record Report(
     Map<String, String> facts,
     List<Seed> seeds,
     Exposure exposure,
-    List<Trials.Trial> trials,
+    List<Trial> trials,
     List<String> errors,
     Duration took) {
 
@@ -59,7 +58,7 @@ public record Report(
   public Verdict verdict() {
     boolean isBroken =
         seeds.stream().anyMatch(seed -> !seed.verdict().isClean())
-            || trials.stream().anyMatch(Trials.Trial::isFailed);
+            || trials.stream().anyMatch(Trial::isFailed);
     if (isBroken) {
       return Verdict.BROKEN;
     }
@@ -86,7 +85,7 @@ public record Report(
         troubles.add("seed " + seed.name() + ": nothing tried " + rule + ", so it proves nothing");
       }
     }
-    for (Trials.Trial trial : trials) {
+    for (Trial trial : trials) {
       if (trial.trouble() != null) {
         troubles.add(trial.name() + ": " + trial.trouble());
       }
@@ -122,7 +121,7 @@ public record Report(
     seeds.stream().filter(seed -> !seed.verdict().isClean()).map(Listing::of).forEach(all::add);
     trials.stream()
         .filter(trial -> !trial.isPassed())
-        .map(Trials.Trial::listing)
+        .map(Trial::listing)
         .filter(listing -> !listing.isEmpty())
         .forEach(all::add);
     String listings = String.join("\n", all);
@@ -268,10 +267,9 @@ public record Report(
 
   private String mutants() {
     List<List<String>> rows = new ArrayList<>();
-    for (Trials.Trial trial : trials) {
+    for (Trial trial : trials) {
       var mutant = trial.mutant();
-      String broke =
-          Trials.rules(trial).stream().map(Rule::toString).collect(Collectors.joining(" "));
+      String broke = trial.rules().stream().map(Rule::toString).collect(Collectors.joining(" "));
       rows.add(
           List.of(
               mutant == null ? "as it is" : mutant.name(),
@@ -325,14 +323,14 @@ public record Report(
     }
     tree.put("seeds", perSeed);
     Map<String, Object> mutants = new LinkedHashMap<>();
-    for (Trials.Trial trial : trials) {
+    for (Trial trial : trials) {
       mutants.put(
           trial.name(),
           Map.of(
               "asItShouldBe",
               trial.isPassed(),
               "broke",
-              Trials.rules(trial).stream().map(Rule::toString).toList()));
+              trial.rules().stream().map(Rule::toString).toList()));
     }
     tree.put("mutants", mutants);
     return JSON.writeValueAsString(tree) + "\n";

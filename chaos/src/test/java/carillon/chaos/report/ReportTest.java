@@ -3,7 +3,6 @@ package carillon.chaos.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.chaos.Exposure;
-import carillon.chaos.Trials;
 import carillon.chaos.history.Event;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
@@ -64,7 +63,7 @@ class ReportTest {
     return new Event(seq, seq * 1_000_000_000L, seq * 1_000_000, op, kind, what, fields);
   }
 
-  private static Report report(boolean isLost, List<Trials.Trial> trials) {
+  private static Report report(boolean isLost, List<Trial> trials) {
     History history = history(isLost);
     return new Report(
         Map.of("commit", "abc"),
@@ -111,8 +110,7 @@ class ReportTest {
   void a_mutant_that_lives_breaks_the_run() {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation other = new Violation(Rule.R1, null, "x");
-    Trials.Trial lives =
-        new Trials.Trial(mutant, mutant.scenario(), List.of(other), null, "what m1 did");
+    Trial lives = new Trial(mutant, mutant.scenario(), List.of(other), null, "what m1 did");
 
     Report report = report(false, List.of(lives));
 
@@ -126,12 +124,9 @@ class ReportTest {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation own = new Violation(mutant.caughtBy(), null, "x");
 
-    assertThat(new Trials.Trial(mutant, mutant.scenario(), List.of(own), null, "").isPassed())
-        .isTrue();
-    assertThat(new Trials.Trial(null, mutant.scenario(), List.of(own), null, "").isPassed())
-        .isFalse();
-    assertThat(new Trials.Trial(null, mutant.scenario(), List.of(), "no place", "").isPassed())
-        .isFalse();
+    assertThat(new Trial(mutant, mutant.scenario(), List.of(own), null, "").isPassed()).isTrue();
+    assertThat(new Trial(null, mutant.scenario(), List.of(own), null, "").isPassed()).isFalse();
+    assertThat(new Trial(null, mutant.scenario(), List.of(), "no place", "").isPassed()).isFalse();
   }
 
   @Test
@@ -142,7 +137,7 @@ class ReportTest {
   @Test
   void what_was_not_played_is_no_failure_and_no_proof() {
     Mutant mutant = Mutants.named("M1").orElseThrow();
-    Trials.Trial trial = new Trials.Trial(mutant, mutant.scenario(), List.of(), "did not end", "");
+    Trial trial = new Trial(mutant, mutant.scenario(), List.of(), "did not end", "");
 
     assertThat(trial.isFailed()).isFalse();
     assertThat(report(false, List.of(trial)).verdict()).isEqualTo(Report.Verdict.INCONCLUSIVE);
