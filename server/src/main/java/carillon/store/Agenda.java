@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
  * to be stepped over.
  */
-public final class Agenda {
+public final class Agenda implements DueListener {
 
   private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
   private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
@@ -94,6 +94,7 @@ public final class Agenda {
   }
 
   /** Something new waits there from then on: whoever looks after the lane is to know. */
+  @Override
   public void note(Slot slot, int lane, Instant readyAt) {
     Others neighbours = others;
     boolean isTheirs = neighbours.lookAfter(lane);

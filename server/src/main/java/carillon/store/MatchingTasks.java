@@ -24,16 +24,16 @@ final class MatchingTasks {
   private static final int COUNT_REACH = 100_000;
 
   private final DbClock clock;
-  private final Agenda agenda;
+  private final DueListener due;
   private final WaitingWalk.Bounds bounds;
 
-  MatchingTasks(DbClock clock, Agenda agenda) {
-    this(clock, agenda, WaitingWalk.Bounds.USUAL);
+  MatchingTasks(DbClock clock, DueListener due) {
+    this(clock, due, WaitingWalk.Bounds.USUAL);
   }
 
-  MatchingTasks(DbClock clock, Agenda agenda, WaitingWalk.Bounds bounds) {
+  MatchingTasks(DbClock clock, DueListener due, WaitingWalk.Bounds bounds) {
     this.clock = clock;
-    this.agenda = agenda;
+    this.due = due;
     this.bounds = bounds;
   }
 
@@ -347,7 +347,7 @@ final class MatchingTasks {
         .map(Run::first)
         .min(Instant::compareTo)
         .ifPresent(first -> Slots.openEarlier(tx, slot, first));
-    tx.afterCommit(() -> runs.forEach(run -> agenda.note(slot, run.lane(), run.first())));
+    tx.afterCommit(() -> runs.forEach(run -> due.note(slot, run.lane(), run.first())));
     return runs.stream().mapToInt(Run::tasks).sum();
   }
 

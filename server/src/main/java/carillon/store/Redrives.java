@@ -53,11 +53,11 @@ public final class Redrives {
   public static final int MOST_OPEN = 20;
 
   private final Db db;
-  private final Agenda agenda;
+  private final DueListener due;
 
-  public Redrives(Db db, Agenda agenda) {
+  public Redrives(Db db, DueListener due) {
     this.db = db;
-    this.agenda = agenda;
+    this.due = due;
   }
 
   /** Where a redrive stands. */
@@ -503,7 +503,7 @@ public final class Redrives {
     earliest.values().stream()
         .min(Instant::compareTo)
         .ifPresent(first -> Slots.openEarlier(tx, slot, first));
-    tx.afterCommit(() -> earliest.forEach((lane, at) -> agenda.note(slot, lane, at)));
+    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.note(slot, lane, at)));
     tx.moved(woken);
   }
 

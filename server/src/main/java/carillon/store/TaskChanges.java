@@ -22,13 +22,13 @@ final class TaskChanges {
   private final TaskReader reader;
   private final Catalog catalog;
   private final DbClock clock;
-  private final Agenda agenda;
+  private final DueListener due;
 
-  TaskChanges(TaskReader reader, Catalog catalog, DbClock clock, Agenda agenda) {
+  TaskChanges(TaskReader reader, Catalog catalog, DbClock clock, DueListener due) {
     this.reader = reader;
     this.catalog = catalog;
     this.clock = clock;
-    this.agenda = agenda;
+    this.due = due;
   }
 
   private ChangeResult change(
@@ -164,7 +164,7 @@ final class TaskChanges {
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Slots.openEarlier(tx, id.slot(), readyAt);
-      tx.afterCommit(() -> agenda.note(id.slot(), task.lane(), readyAt));
+      tx.afterCommit(() -> due.note(id.slot(), task.lane(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }

@@ -48,7 +48,7 @@ public final class Tasks {
   private final Catalog catalog;
   private final Slots slots;
   private final DbClock clock;
-  private final Agenda agenda;
+  private final DueListener due;
   private final TaskReader reader;
   private final RunningTasks running;
   private final TaskChanges changes;
@@ -57,15 +57,15 @@ public final class Tasks {
   private final Bursts bursts = new Bursts();
   private final LongAdder created = new LongAdder();
 
-  public Tasks(Db db, Catalog catalog, Slots slots, DbClock clock, Agenda agenda) {
+  public Tasks(Db db, Catalog catalog, Slots slots, DbClock clock, DueListener due) {
     this.catalog = catalog;
     this.slots = slots;
     this.clock = clock;
-    this.agenda = agenda;
+    this.due = due;
     this.reader = new TaskReader(db, catalog);
     this.running = new RunningTasks(db, reader);
-    this.changes = new TaskChanges(reader, catalog, clock, agenda);
-    this.matching = new MatchingTasks(clock, agenda);
+    this.changes = new TaskChanges(reader, catalog, clock, due);
+    this.matching = new MatchingTasks(clock, due);
     this.combiner =
         new Combiner<>(
             INSERT_BATCH,
@@ -451,7 +451,7 @@ public final class Tasks {
   /** What is far away is found by the sweep when its time is near. */
   private void note(Slot slot, int lane, Instant readyAt) {
     if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
-      agenda.note(slot, lane, readyAt);
+      due.note(slot, lane, readyAt);
     }
   }
 
