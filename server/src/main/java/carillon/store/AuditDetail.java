@@ -78,7 +78,7 @@ final class AuditDetail {
     return node == null ? NODES.nullNode() : node;
   }
 
-  private static ObjectNode withoutNulls(ObjectNode node) {
+  static ObjectNode withoutNulls(ObjectNode node) {
     node.properties().removeIf(field -> field.getValue().isNull());
     return node;
   }
@@ -211,59 +211,7 @@ final class AuditDetail {
     return node;
   }
 
-  /** An edit of a task: the names of the fields, and what they were and are. */
-  static String of(TaskView before, TaskPatch patch) {
-    ObjectNode old = NODES.objectNode();
-    ObjectNode changed = NODES.objectNode();
-    if (patch.dueAt() != null) {
-      old.put("dueAt", text(before.dueAt()));
-      changed.put("dueAt", text(patch.dueAt()));
-    }
-    if (patch.priority() != null) {
-      old.put("priority", before.priority());
-      changed.put("priority", patch.priority());
-    }
-    if (patch.payload() != null) {
-      old.put("payload", payload(before.payload()));
-      changed.put("payload", payload(patch.payload()));
-    }
-    if (patch.retry() != null) {
-      set(old, "retry", retry(before.retry()));
-      set(changed, "retry", retry(patch.retry()));
-    }
-    if (patch.key() != null) {
-      old.put("key", before.key());
-      changed.put("key", patch.key());
-    }
-    if (patch.target() != null) {
-      set(old, "target", target(before.target()));
-      set(changed, "target", target(patch.target()));
-    }
-    ObjectNode detail = NODES.objectNode();
-    var fields = detail.putArray("fields");
-    patch.fields().forEach(fields::add);
-    detail.set("old", old);
-    detail.set("new", changed);
-    return bounded(detail);
-  }
-
-  /** Which tasks a bulk change meant. */
-  static ObjectNode of(TaskFilter filter) {
-    ObjectNode node = NODES.objectNode();
-    node.put("type", filter.type());
-    node.put("status", filter.state() == null ? null : filter.state().name());
-    node.put("key", filter.key());
-    node.put("schedule", filter.schedule());
-    node.put("dueAfter", text(filter.dueAfter()));
-    node.put("dueBefore", text(filter.dueBefore()));
-    node.put("error", filter.error());
-    if (!filter.metadata().isEmpty()) {
-      node.set("metadata", Json.of(filter.metadata()));
-    }
-    return withoutNulls(node);
-  }
-
-  private static @Nullable ObjectNode target(@Nullable Target target) {
+  static @Nullable ObjectNode target(@Nullable Target target) {
     if (target == null) {
       return null;
     }
@@ -284,16 +232,16 @@ final class AuditDetail {
     return node;
   }
 
-  private static @Nullable ObjectNode retry(@Nullable RetryPolicy retry) {
+  static @Nullable ObjectNode retry(@Nullable RetryPolicy retry) {
     return retry == null ? null : Json.of(retry);
   }
 
-  private static void set(ObjectNode node, String name, @Nullable ObjectNode value) {
+  static void set(ObjectNode node, String name, @Nullable ObjectNode value) {
     node.set(name, Objects.requireNonNullElse(value, NODES.nullNode()));
   }
 
   /** Its length and a part of its hash: enough to tell whether it is another. */
-  private static @Nullable String payload(@Nullable String payload) {
+  static @Nullable String payload(@Nullable String payload) {
     if (payload == null) {
       return null;
     }
@@ -307,7 +255,7 @@ final class AuditDetail {
     return text == null || text.length() <= MAX_TEXT ? text : payload(text);
   }
 
-  private static @Nullable String text(@Nullable Instant time) {
+  static @Nullable String text(@Nullable Instant time) {
     return time == null ? null : Json.of(time);
   }
 

@@ -327,7 +327,7 @@ final class MatchingTasks {
     WaitingWalk.Walked walked =
         change(tx, search, from, (slot, tasks) -> run(tx, tenant, slot, tasks));
     ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
-    detail.set("filter", AuditDetail.of(filter));
+    detail.set("filter", TaskAuditDetail.of(filter));
     Audit.record(tx, tenant, who, "task.run", "matching", AuditDetail.bounded(detail));
     return result(walked, 0);
   }
@@ -417,7 +417,7 @@ final class MatchingTasks {
             .objectNode()
             .put("cancelled", walked.changed())
             .put("requested", requested);
-    detail.set("filter", AuditDetail.of(filter));
+    detail.set("filter", TaskAuditDetail.of(filter));
     Audit.record(tx, tenant, who, "task.cancel", "matching", AuditDetail.bounded(detail));
     return result(walked, requested);
   }

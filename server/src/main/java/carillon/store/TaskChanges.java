@@ -286,7 +286,7 @@ final class TaskChanges {
           if (patch.key() != null && task.state() == TaskState.DEAD) {
             t.update(RENAME_LETTER, patch.key(), tenant, id);
           }
-          Audit.record(t, tenant, who, "task.edit", id.toString(), AuditDetail.of(task, patch));
+          Audit.record(t, tenant, who, "task.edit", id.toString(), TaskAuditDetail.of(task, patch));
           tellTouched(t, task);
           return ready(t, tenant, id);
         });
