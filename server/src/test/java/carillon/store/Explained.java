@@ -2,14 +2,20 @@ package carillon.store;
 
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
+import java.io.IOException;
 import java.lang.reflect.Field;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Plans of statements, made as connections of the program make them. */
 final class Explained {
@@ -24,6 +30,36 @@ final class Explained {
       marks.appendReplacement(numbered, "\\$" + i);
     }
     return explain(world, "EXPLAIN (GENERIC_PLAN) " + marks.appendTail(numbered));
+  }
+
+  /** Every class of the store, whichever of its packages it is in. */
+  static List<Class<?>> classes() {
+    ClassLoader loader = Db.class.getClassLoader();
+    try {
+      Path root = Path.of(Db.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+      try (Stream<Path> files = Files.walk(root.resolve("carillon/store"))) {
+        List<Class<?>> classes = new ArrayList<>();
+        for (Path file : files.map(root::relativize).sorted().toList()) {
+          String name = file.toString().replace('/', '.');
+          if (name.endsWith(".class")
+              && !name.contains("$")
+              && !name.endsWith("package-info.class")) {
+            classes.add(Class.forName(name.substring(0, name.lastIndexOf('.')), false, loader));
+          }
+        }
+        return classes;
+      }
+    } catch (IOException | URISyntaxException | ClassNotFoundException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** The class of the store that has this name. */
+  static Class<?> type(String name) {
+    return classes().stream()
+        .filter(type -> type.getSimpleName().equals(name))
+        .findFirst()
+        .orElseThrow();
   }
 
   /** The statement that a class of the store keeps in this field. */

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.OverlapRule;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
-import java.lang.reflect.Field;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -129,8 +128,6 @@ class FirePlansTest {
   }
 
   private static String text(String type, String statement) throws Exception {
-    Field field = Class.forName("carillon.store." + type).getDeclaredField(statement);
-    field.setAccessible(true);
-    return (String) field.get(null);
+    return Explained.text(Explained.type(type).getDeclaredField(statement));
   }
 }

@@ -33,30 +33,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class HotPlansTest {
 
-  private static final List<Class<?>> STORE =
-      List.of(
-          Backlog.class,
-          Claims.class,
-          CallbackTasks.class,
-          Completions.class,
-          DeadLetters.class,
-          Endings.class,
-          MatchingTasks.class,
-          PullQueue.class,
-          Redrives.class,
-          RedriveUndo.class,
-          Slots.class,
-          SlotWalk.class,
-          StatsReader.class,
-          TaskCancels.class,
-          TaskChanges.class,
-          TaskReader.class,
-          Tasks.class,
-          Types.class,
-          WaitingCounts.class,
-          WaitingWalk.class,
-          WorkQueue.class);
-
   static World world;
   static Slot slot;
 
@@ -88,7 +64,7 @@ class HotPlansTest {
   }
 
   static Stream<String> hotStatements() {
-    return STORE.stream()
+    return Explained.classes().stream()
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
         .map(Explained::text)
@@ -134,7 +110,7 @@ class HotPlansTest {
   })
   void what_is_counted_or_forgotten_is_found_by_its_age(
       String type, String statement, String index, String condition) throws Exception {
-    Field field = Class.forName("carillon.store." + type).getDeclaredField(statement);
+    Field field = Explained.type(type).getDeclaredField(statement);
 
     String plan = Explained.generic(world, Explained.text(field));
 

@@ -241,7 +241,7 @@ class StatsReaderTest {
   })
   void what_is_read_is_read_through_an_index(String type, String field, String table)
       throws Exception {
-    String sql = Explained.text(Class.forName("carillon.store." + type).getDeclaredField(field));
+    String sql = Explained.text(Explained.type(type).getDeclaredField(field));
 
     assertThat(Explained.generic(world, sql))
         .doesNotContain("Seq Scan on " + table)
