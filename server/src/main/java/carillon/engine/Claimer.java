@@ -7,134 +7,53 @@ import carillon.model.Pass;
 import carillon.model.Quotas;
 import carillon.model.Slot;
 import carillon.store.Agenda;
-import carillon.store.Catalog;
-import carillon.store.DbClock;
-import carillon.store.WorkQueue;
+import carillon.store.WorkQueue.Claim;
+import carillon.store.WorkQueue.Quota;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves due tasks from the table into this node, never more than it has room to run.
+ * Moves due tasks from the table into this node, never more than it has seats for.
  *
- * <p>One or two loops run its passes. One of them looks for what is due; as soon as it knows what a
- * small claim took, the other one looks while this one waits for the commit. On a disk that is slow
- * to answer now and then, that wait would be the lateness of whatever comes due meanwhile.
+ * <p>One or two loops run its passes; {@link ClaimPipeline} makes sure that only one of them looks
+ * for due tasks at a time.
  */
 final class Claimer {
 
-  /** How long to wait when nothing is known to be due; whoever finds something wakes us. */
+  static final int MAX_BATCH = 2_000;
+
+  /** How long to wait while nothing is due. New work wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
   /**
-   * What waits for so long in a lane of another node is anybody's. Longer than that node may take
-   * to find it by its sweep.
+   * A task that has been due for this long in another node's lane may be claimed by any node.
+   * Longer than the owner needs to find it by its own sweep.
    */
   static final Duration HELP_AFTER = Duration.ofSeconds(2);
 
-  static final int MAX_BATCH = 2_000;
-
   /**
-   * While most seats are taken, claims keep this distance: each takes what has come free meanwhile,
-   * where one after the other would take a few tasks each for the price of many.
+   * While most seats are taken, claims are at least this far apart, so that each one takes the
+   * seats that have come free meanwhile. A claim for one seat costs about as much as a large one.
    */
-  private static final Duration GATHERING = Duration.ofMillis(3);
-
-  /** A larger claim keeps the database busy by itself, and its commit is a small part of it. */
-  static final int MAX_HANDED_OVER = 64;
-
-  private final WorkQueue queue;
-  private final Catalog catalog;
-  private final Agenda agenda;
-  private final DbClock clock;
-  private final Supplier<NodeLease> node;
-  private final Seats seats;
-  private final Lanes lanes;
-  private final Start start;
-  private final Completer completer;
-  private final Consumer<EngineEvent> events;
-  private volatile Runnable whenMoved = () -> {};
-  private volatile Runnable whenHandedOver = () -> {};
-
-  /** Whoever looks for what is due has it, for a pass or until it hands over. */
-  private final Semaphore looking = new Semaphore(1);
-
-  // Both of whoever is looking.
-  private final LeftAlone leftAlone = new LeftAlone(System::nanoTime);
-  private long claimedAt = System.nanoTime() - GATHERING.toNanos();
-
-  /** Runs what was claimed under this node's id; every task ends at the completer. */
-  interface Start {
-
-    /** Starts all of them. If it throws, the whole claim is given up, with what was started. */
-    void start(List<ClaimedTask> tasks, String node);
-
-    /** Whether tasks only end here, and go nowhere. */
-    default boolean isOnlyToKeep() {
-      return false;
-    }
-
-    /** How many tasks that a node may have died of can be taken at the moment. */
-    default int roomForSuspects() {
-      return Integer.MAX_VALUE;
-    }
-
-    /** Whether anything can be started at the moment; who says no wakes us later. */
-    default boolean isReady() {
-      return true;
-    }
-
-    /** For one pass: what its lanes may release beside what the seats allow. */
-    default Limit limit() {
-      return (_, share) -> share;
-    }
-
-    /** How long each task of a lane is held for somebody who reports; null if by this node. */
-    default @Nullable Duration leaseOf(Lane lane) {
-      return null;
-    }
-
-    /** Who holds what somebody else will report. */
-    default String holder(String node) {
-      return node;
-    }
-  }
-
-  /** How much of its share of the seats a lane may have. */
-  interface Limit {
-    int of(Lane lane, int share);
-  }
+  private static final Duration GATHER_TIME = Duration.ofMillis(3);
 
   /**
-   * What is claimed with one statement.
+   * Which of the lanes with pushed tasks a claimer serves.
    *
-   * @param reported held for somebody who reports, and not by this node
-   */
-  private record Part(Slot slot, boolean reported) implements Comparable<Part> {
-
-    @Override
-    public int compareTo(Part other) {
-      int bySlot = slot.compareTo(other.slot);
-      return bySlot == 0 ? Boolean.compare(reported, other.reported) : bySlot;
-    }
-  }
-
-  /**
-   * Which of the lanes that are pushed a claimer claims from.
-   *
-   * @param own those that this node looks after
-   * @param others those that it helps with
+   * @param own lanes that this node owns
+   * @param others lanes that it helps with
    */
   record Lanes(IntPredicate own, IntPredicate others) {
 
@@ -142,137 +61,203 @@ final class Claimer {
   }
 
   /**
-   * @param seats that nobody else takes
+   * What is claimed, how much at once, and what becomes of it.
+   *
+   * @param seats taken by this claimer alone
    */
+  record Workload(Lanes lanes, Seats seats, TaskStarter starter) {}
+
+  /**
+   * What a claimer calls.
+   *
+   * @param onProgress a part of a long pass is done
+   */
+  record Hooks(Runnable onProgress, Consumer<EngineEvent> events) {}
+
+  private final Engine.Store store;
+  private final Supplier<NodeLease> node;
+  private final Lanes lanes;
+  private final Seats seats;
+  private final TaskStarter starter;
+  private final OpenClaims openClaims;
+  private final ClaimPipeline pipeline;
+  private final Hooks hooks;
+
+  // Used by the thread that has the turn only.
+  private final HelpBackoff helpBackoff = new HelpBackoff(System::nanoTime);
+  private long lastClaimAt = System.nanoTime() - GATHER_TIME.toNanos();
+
   Claimer(
-      WorkQueue queue,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock,
+      Engine.Store store,
       Supplier<NodeLease> node,
-      Seats seats,
-      Lanes lanes,
-      Start start,
-      Completer completer,
-      Consumer<EngineEvent> events) {
-    this.queue = queue;
-    this.catalog = catalog;
-    this.agenda = agenda;
-    this.clock = clock;
+      Workload workload,
+      OpenClaims openClaims,
+      ClaimPipeline pipeline,
+      Hooks hooks) {
+    this.store = store;
     this.node = node;
-    this.seats = seats;
-    this.lanes = lanes;
-    this.start = start;
-    this.completer = completer;
-    this.events = events;
+    this.lanes = workload.lanes();
+    this.seats = workload.seats();
+    this.starter = workload.starter();
+    this.openClaims = openClaims;
+    this.pipeline = pipeline;
+    this.hooks = hooks;
   }
 
-  /** Asks to be told, within a pass, that it gets on. */
-  void whenMoved(Runnable action) {
-    this.whenMoved = action;
-  }
+  /** What every stage of one pass needs. */
+  private static final class Current {
+    private final NodeLease lease;
+    private final ClaimPipeline.Turn turn;
+    private boolean hasClaimed; // the database was asked for tasks and answered
 
-  /** Asks to be told when another loop may look for what is due. */
-  void whenHandedOver(Runnable action) {
-    this.whenHandedOver = action;
-  }
-
-  /** The time in which a pass looks for what is due, and nobody else does. */
-  private final class Turn {
-    private boolean isOver; // these two of the pass's thread only
-    private boolean hasAsked;
-
-    /** Whether the database was asked for tasks, and answered. */
-    boolean hasAsked() {
-      return hasAsked;
-    }
-
-    void asked() {
-      hasAsked = true;
-    }
-
-    boolean isOver() {
-      return isOver;
-    }
-
-    void end() {
-      if (!isOver) {
-        isOver = true;
-        looking.release();
-      }
+    Current(NodeLease lease, ClaimPipeline.Turn turn) {
+      this.lease = lease;
+      this.turn = turn;
     }
   }
 
-  /** One pass; its delay is how long nothing is known to be due. */
+  /** One pass. It waits for as long as nothing is known to be due. */
   Pass claimOnce() {
-    if (!looking.tryAcquire()) {
-      return Pass.skipped(IDLE); // the other loop looks, and wakes us if it hands over
+    ClaimPipeline.Turn turn = pipeline.tryTakeTurn();
+    if (turn == null) {
+      return Pass.skipped(IDLE); // the other thread wakes this one when it passes the turn on
     }
-    Turn turn = new Turn();
     try {
-      Duration wait = claim(turn);
-      return new Pass(wait, turn.hasAsked());
+      return claimInTurn(new Current(node.get(), turn));
     } finally {
-      turn.end();
+      turn.close();
     }
   }
 
-  private Duration claim(Turn turn) {
-    NodeLease lease = node.get();
-    if (room() == 0 || !lease.isTrusted(System.nanoTime()) || !start.isReady()) {
-      // A seat that is given back wakes us. And while our lease may have lapsed, what we claimed
-      // could be taken back at once.
-      return IDLE;
+  private Pass claimInTurn(Current pass) {
+    if (!canClaim(pass.lease)) {
+      return Pass.skipped(IDLE);
     }
-    Duration early = GATHERING.minusNanos(System.nanoTime() - claimedAt);
-    if (!seats.isWorthwhile() && early.isPositive()) {
-      return early;
+    Duration gathering = gatheringTime();
+    if (gathering.isPositive()) {
+      return Pass.skipped(gathering);
     }
-    claim(agenda.takeDue(clock.instant(), this::isOwn), lease, turn);
-    Duration wait = until(agenda.earliest(this::isOwn));
-    return wait.isPositive() && seats.isWorthwhile() && !turn.isOver()
-        ? help(wait, lease, turn)
-        : wait;
+    claimFrom(takeDue(store.clock().instant(), this::isOwn), pass);
+    Duration wait = untilFirstOf(this::isOwn);
+    if (canHelp(wait, pass)) {
+      wait = helpOthers(wait, pass);
+    }
+    return new Pass(wait, pass.hasClaimed);
   }
 
   /**
-   * Takes what others have left waiting, when there is nothing to do and room to do it: so a lane
-   * that is too much for one node gets the seats of all, and a node that is gone costs two seconds.
+   * Without free seats, the next freed seat wakes the loop. Without a trusted lease, other nodes
+   * could reclaim at once what this node claims.
    */
-  private Duration help(Duration wait, NodeLease lease, Turn turn) {
-    claim(agenda.takeDue(clock.instant().minus(HELP_AFTER), this::isOthers), lease, turn);
-    if (turn.isOver()) {
-      return wait; // the other loop knows the rest
-    }
-    Instant left = seats.isWorthwhile() ? agenda.earliest(this::isOthers) : null;
-    Duration untilLate = left == null ? wait : until(left).plus(HELP_AFTER);
-    return untilLate.compareTo(wait) < 0 ? untilLate : wait;
+  private boolean canClaim(NodeLease lease) {
+    return freeSeats() > 0 && lease.isTrusted(System.nanoTime()) && starter.isReady();
   }
 
-  private void claim(List<Agenda.Entry> entries, NodeLease lease, Turn turn) {
+  private int freeSeats() {
+    return Math.min(MAX_BATCH, seats.free());
+  }
+
+  private Duration gatheringTime() {
+    return seats.hasMinBatch()
+        ? Duration.ZERO
+        : GATHER_TIME.minusNanos(System.nanoTime() - lastClaimAt);
+  }
+
+  // ---- Help: other nodes' lanes, when there is nothing to do here and room to do it ----
+
+  private boolean canHelp(Duration wait, Current pass) {
+    return wait.isPositive() && seats.hasMinBatch() && pass.turn.isHeld();
+  }
+
+  /**
+   * Claims overdue tasks of other nodes' lanes. So a lane that is too much for one node gets the
+   * seats of all nodes, and a lost node delays its tasks by two seconds.
+   */
+  private Duration helpOthers(Duration wait, Current pass) {
+    claimFrom(takeDue(store.clock().instant().minus(HELP_AFTER), this::isOthers), pass);
+    Instant first =
+        pass.turn.isHeld() && seats.hasMinBatch()
+            ? store.agenda().earliest(this::isOthers)
+            : null; // the other thread has the turn now, or there is no room to help
+    Duration untilHelp = first == null ? wait : until(first).plus(HELP_AFTER);
+    return untilHelp.compareTo(wait) < 0 ? untilHelp : wait;
+  }
+
+  // ---- Stage 1: due lanes ----
+
+  /** Removes the due lanes from the agenda. Every one that is not claimed from is put back. */
+  private List<Quotas.Line> takeDue(Instant dueBy, IntPredicate which) {
+    List<Quotas.Line> due = new ArrayList<>();
+    for (Agenda.Entry entry : store.agenda().takeDue(dueBy, which)) {
+      due.add(new Quotas.Line(entry.slot(), store.catalog().lane(entry.lane()), entry.from()));
+    }
+    return due;
+  }
+
+  // ---- Stage 2: shares ----
+
+  /** What one claim statement covers: lanes of one partition, held on the same terms. */
+  private record Batch(Terms terms, List<Quota> quotas) {
+    Slot slot() {
+      return terms.slot();
+    }
+  }
+
+  /**
+   * @param forConsumer held by a broker's consumer, which reports the outcome, not by this node
+   */
+  private record Terms(Slot slot, boolean forConsumer) {
+    static final Comparator<Terms> OLDEST_FIRST =
+        Comparator.comparing(Terms::slot).thenComparing(Terms::forConsumer);
+  }
+
+  /** Shares the free seats among the due lanes. Lanes without a share wait for the next pass. */
+  private List<Batch> shareSeats(List<Quotas.Line> due) {
+    Map<Quotas.Line, Integer> shares = Quotas.share(due, freeSeats(), store.clock().instant());
+    TaskStarter.LaneLimit limit = starter.limitForPass();
+    Map<Terms, List<Quota>> quotas = new TreeMap<>(Terms.OLDEST_FIRST);
+    for (Quotas.Line line : due) {
+      Lane lane = line.lane();
+      int tasks = limit.cap(lane, shares.getOrDefault(line, 0));
+      if (tasks > 0) {
+        Duration lease = starter.consumerLease(lane);
+        quotas
+            .computeIfAbsent(new Terms(line.slot(), lease != null), _ -> new ArrayList<>())
+            .add(new Quota(lane, tasks, line.from(), lease));
+      } else {
+        store.agenda().putBack(line.slot(), lane.id(), line.from());
+      }
+    }
+    List<Batch> batches = new ArrayList<>();
+    quotas.forEach((terms, some) -> batches.add(new Batch(terms, some)));
+    return batches;
+  }
+
+  // ---- Stages 3 and 4: claim, then start ----
+
+  private void claimFrom(List<Quotas.Line> due, Current pass) {
+    List<Batch> batches = shareSeats(due);
+    List<Batch> failed = new ArrayList<>();
     Throwable failure = null;
-    Map<Part, List<WorkQueue.Quota>> failed = new TreeMap<>();
-    boolean gotSome = false;
-    Map<Part, List<WorkQueue.Quota>> parts = quotas(entries);
-    int left = parts.size();
-    for (Map.Entry<Part, List<WorkQueue.Quota>> part : parts.entrySet()) {
+    boolean claimedAny = false;
+    int left = batches.size();
+    for (Batch batch : batches) {
       boolean isLast = --left == 0;
-      whenMoved.run();
-      if (!start.isReady()) { // what was claimed before may have been as much as it can hold
-        putBack(part.getKey().slot(), part.getValue());
+      hooks.onProgress().run();
+      if (!starter.isReady()) { // the batches before this one may have filled it
+        putBack(batch);
         continue;
       }
       try {
-        gotSome |= claim(part.getKey(), part.getValue(), lease, isLast ? turn : null);
-        turn.asked();
-      } catch (RuntimeException | Error e) {
-        failure = e; // one slot that cannot be claimed from must not stop the others
-        failed.put(part.getKey(), part.getValue());
+        claimedAny |= claimBatch(batch, isLast, pass);
+        pass.hasClaimed = true;
+      } catch (RuntimeException | Error e) { // a partition that fails must not stop the others
+        failure = e;
+        failed.add(batch);
       }
     }
     if (failure != null) {
-      boolean isToGoOn = gotSome;
-      failed.forEach((part, quotas) -> afterFailure(part.slot(), quotas, isToGoOn));
+      failed.forEach(claimedAny ? this::putBackAndWake : this::putBack);
       throwUnchecked(failure);
     }
   }
@@ -285,189 +270,116 @@ final class Claimer {
     }
   }
 
-  /** A pass that got nothing is a reason to rest; one that got some wakes us to go on at once. */
-  private void afterFailure(Slot slot, List<WorkQueue.Quota> quotas, boolean isToGoOn) {
-    if (isToGoOn) {
-      quotas.forEach(quota -> agenda.found(slot, quota.lane().id(), quota.from()));
-    } else {
-      putBack(slot, quotas);
-    }
-  }
-
-  private int room() {
-    return Math.min(MAX_BATCH, seats.free());
-  }
-
-  /** Shares the seats among all lanes of all slots that have something due. */
-  private Map<Part, List<WorkQueue.Quota>> quotas(List<Agenda.Entry> entries) {
-    Instant now = clock.instant();
-    List<Quotas.Line> due = new ArrayList<>(entries.size());
-    for (Agenda.Entry entry : entries) {
-      due.add(new Quotas.Line(entry.slot(), catalog.lane(entry.lane()), entry.from()));
-    }
-    Map<Quotas.Line, Integer> shares = Quotas.share(due, room(), now);
-    Map<Part, List<WorkQueue.Quota>> quotas = new TreeMap<>();
-    Limit limit = start.limit();
-    for (Quotas.Line line : due) {
-      int share = limit.of(line.lane(), shares.getOrDefault(line, 0));
-      if (share > 0) {
-        Duration held = start.leaseOf(line.lane());
-        quotas
-            .computeIfAbsent(new Part(line.slot(), held != null), _ -> new ArrayList<>())
-            .add(new WorkQueue.Quota(line.lane(), share, line.from(), held));
-      } else {
-        agenda.putBack(line.slot(), line.lane().id(), line.from()); // next time
+  /** Returns whether it claimed anything. */
+  private boolean claimBatch(Batch batch, boolean isLast, Current pass) {
+    lastClaimAt = System.nanoTime();
+    UUID id = UUID.randomUUID();
+    String nodeId = pass.lease.node();
+    openClaims.requested(id);
+    try (Seats.Reservation reservation = seats.newReservation()) {
+      Claim claim =
+          store
+              .queue()
+              .claimDue(
+                  batch.slot(),
+                  batch.quotas(),
+                  starter.claimant(id, nodeId, batch.terms().forConsumer()),
+                  locked -> {
+                    reservation.take(locked.tasks().size());
+                    beforeCommit(locked, batch, isLast ? pass.turn : null);
+                  });
+      if (claim.tasks().isEmpty()) {
+        return false;
       }
+      openClaims.opened(id, claim.tasks().size(), seats);
+      reservation.keep();
+      start(id, claim.tasks(), nodeId);
+      return true;
+    } finally {
+      // If the answer was lost, the claim may be committed all the same. It is unknown here from
+      // now on, so LostClaims finds it and gives its tasks back.
+      openClaims.answered(id);
     }
-    return quotas;
   }
 
   /**
-   * Whether there was anything.
+   * Runs once, after the claim statement and before its commit: nothing but the commit can fail
+   * after it. The thread that looks next must find the seats taken and the cursors noted.
    *
-   * @param turn to be handed over; null if this pass claims more
+   * @param turn to be passed on; null if this pass claims more
    */
-  private boolean claim(
-      Part part, List<WorkQueue.Quota> quotas, NodeLease lease, @Nullable Turn turn) {
-    claimedAt = System.nanoTime();
-    UUID id = UUID.randomUUID();
-    Handover handover = new Handover(part.slot(), quotas, turn);
-    completer.claiming(id);
-    try {
-      WorkQueue.Claim claim = claim(part, quotas, lease.node(), id, handover);
-      handover.goOn(claim);
-      if (!claim.tasks().isEmpty()) {
-        handover.expect(id, claim.tasks().size());
-        begin(id, claim.tasks(), lease.node());
-      }
-      return !claim.tasks().isEmpty();
-    } finally {
-      handover.leave();
-      // If the answer was lost the claim may exist all the same: it is then found that we know
-      // nothing of it.
-      completer.claimed(id);
+  private void beforeCommit(Claim claim, Batch batch, ClaimPipeline.@Nullable Turn turn) {
+    claim.next().forEach((lane, at) -> store.agenda().putBack(batch.slot(), lane, at));
+    updateHelpBackoff(batch, claim);
+    if (turn != null) {
+      turn.passOnIfSafe(claim, batch.quotas());
     }
   }
 
-  private void begin(UUID claim, List<ClaimedTask> tasks, String node) {
+  private void start(UUID claim, List<ClaimedTask> tasks, String nodeId) {
     try {
-      events.accept(new EngineEvent.Claimed(tasks));
-      start.start(tasks, node);
+      hooks.events().accept(new EngineEvent.Claimed(tasks));
+      starter.start(tasks, nodeId);
     } catch (RuntimeException | Error e) {
-      completer.abandon(claim); // it is committed: whatever happens, its tasks must come back
+      openClaims.abandon(claim); // it is committed: whatever happens, its tasks must come back
       throw e;
     }
   }
 
-  /** What a claim leaves to the next one, before its commit or after it. */
-  private final class Handover implements Consumer<WorkQueue.Claim> {
-    private final Slot slot;
-    private final List<WorkQueue.Quota> quotas;
-    private final @Nullable Turn turn;
-    private boolean isDone;
-    private int seated; // that nobody knows of yet
-
-    Handover(Slot slot, List<WorkQueue.Quota> quotas, @Nullable Turn turn) {
-      this.slot = slot;
-      this.quotas = quotas;
-      this.turn = turn;
-    }
-
-    /** Before the commit. Who looks from now on must find the seats taken and the lanes noted. */
-    @Override
-    public void accept(WorkQueue.Claim claim) {
-      if (turn != null && !turn.isOver() && isToBeHandedOver(claim)) {
-        seated = claim.tasks().size();
-        seats.take(seated);
-        goOn(claim);
-        turn.end();
-        whenHandedOver.run();
-      }
-    }
-
-    private boolean isToBeHandedOver(WorkQueue.Claim claim) {
-      int took = claim.tasks().size();
-      return took > 0
-          && took <= MAX_HANDED_OVER
-          // Nobody must take another suspect before it is known that these were taken.
-          && claim.tasks().stream().noneMatch(ClaimedTask::isSuspect)
-          // What had to be left, say for a key, would be looked for in vain until the commit.
-          && quotas.stream().noneMatch(quota -> isToBeginAnew(quota, claim));
-    }
-
-    private boolean isToBeginAnew(WorkQueue.Quota quota, WorkQueue.Claim claim) {
-      return quota.from().equals(claim.next().get(quota.lane().id()));
-    }
-
-    /** Notes where the lanes go on, unless that was done. */
-    void goOn(WorkQueue.Claim claim) {
-      if (!isDone) {
-        isDone = true;
-        claim.next().forEach((lane, at) -> agenda.putBack(slot, lane, at));
-        remember(quotas, claim.tasks());
-      }
-    }
-
-    void expect(UUID id, int tasks) {
-      if (seated > 0) {
-        completer.expectSeated(id, tasks, seats);
-        seated = 0;
-      } else {
-        completer.expect(id, tasks, seats);
-      }
-    }
-
-    /** Gives back the seats of a claim that came to nothing. */
-    void leave() {
-      if (seated > 0) {
-        seats.leave(seated, seated);
-        seated = 0;
-      }
-    }
-  }
-
-  private WorkQueue.Claim claim(
-      Part part, List<WorkQueue.Quota> quotas, String node, UUID id, Handover handover) {
-    if (part.reported()) {
-      return queue.claimToReport(part.slot(), quotas, start.holder(node), id);
-    }
-    return start.isOnlyToKeep()
-        ? queue.claimToKeep(part.slot(), quotas, node, id, handover)
-        : queue.claimForNode(part.slot(), quotas, node, id, start.roomForSuspects(), handover);
-  }
-
-  private void putBack(Slot slot, List<WorkQueue.Quota> quotas) {
-    quotas.forEach(quota -> agenda.putBack(slot, quota.lane().id(), quota.from()));
-  }
-
-  /** In which lanes of others there was nothing to help with. */
-  private void remember(List<WorkQueue.Quota> quotas, List<ClaimedTask> tasks) {
-    List<Integer> asked =
-        quotas.stream().map(quota -> quota.lane().id()).filter(lanes.others()::test).toList();
-    if (asked.isEmpty()) {
+  /** Other nodes' lanes that gave nothing are asked again later and later. */
+  private void updateHelpBackoff(Batch batch, Claim claim) {
+    List<Integer> others =
+        batch.quotas().stream()
+            .map(quota -> quota.lane().id())
+            .filter(lanes.others()::test)
+            .toList();
+    if (others.isEmpty()) {
       return;
     }
-    Set<Integer> gave = new HashSet<>();
-    tasks.forEach(task -> gave.add(task.lane()));
-    for (int lane : asked) {
-      if (gave.contains(lane)) {
-        leftAlone.gave(lane);
+    Set<Integer> claimedFrom = new HashSet<>();
+    claim.tasks().forEach(task -> claimedFrom.add(task.lane()));
+    for (int lane : others) {
+      if (claimedFrom.contains(lane)) {
+        helpBackoff.reset(lane);
       } else {
-        leftAlone.gaveNothing(lane);
+        helpBackoff.extend(lane);
       }
+    }
+  }
+
+  // ---- Agenda ----
+
+  /** Wakes nobody: the loop waits after a failed pass, or has just looked. */
+  private void putBack(Batch batch) {
+    for (Quota quota : batch.quotas()) {
+      store.agenda().putBack(batch.slot(), quota.lane().id(), quota.from());
+    }
+  }
+
+  /** Wakes the claimer: other partitions work, so it must not wait out the delay of a failure. */
+  private void putBackAndWake(Batch batch) {
+    for (Quota quota : batch.quotas()) {
+      store.agenda().found(batch.slot(), quota.lane().id(), quota.from());
     }
   }
 
   private boolean isOwn(int lane) {
-    return lanes.own().test(lane) && catalog.isPushedNow(lane);
+    return lanes.own().test(lane) && store.catalog().isPushedNow(lane);
   }
 
   private boolean isOthers(int lane) {
-    return lanes.others().test(lane) && catalog.isPushedNow(lane) && !leftAlone.isSo(lane);
+    return lanes.others().test(lane)
+        && store.catalog().isPushedNow(lane)
+        && !helpBackoff.isActive(lane);
   }
 
-  private Duration until(@Nullable Instant earliest) {
-    Duration wait = earliest == null ? IDLE : Duration.between(clock.instant(), earliest);
+  private Duration untilFirstOf(IntPredicate which) {
+    Instant first = store.agenda().earliest(which);
+    return first == null ? IDLE : until(first);
+  }
+
+  private Duration until(Instant first) {
+    Duration wait = Duration.between(store.clock().instant(), first);
     return wait.compareTo(IDLE) < 0 ? wait : IDLE;
   }
 }

@@ -74,8 +74,8 @@ final class Dispatcher {
     }
   }
 
-  /** Ends each of these at once: they are only kept, and hold no seat for a delivery. */
-  void keep(List<ClaimedTask> tasks) {
+  /** Completes each of these tasks at once: their target is {@code discard}. */
+  void discard(List<ClaimedTask> tasks) {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
         case Target.Discard() -> kept(task);

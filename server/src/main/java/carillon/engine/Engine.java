@@ -2,11 +2,12 @@ package carillon.engine;
 
 import carillon.delivery.Deliverer;
 import carillon.delivery.Publisher;
+import carillon.model.Attempted;
 import carillon.model.BrokerName;
-import carillon.model.ClaimedTask;
 import carillon.model.ClusterView;
 import carillon.model.NodeLease;
 import carillon.model.Shards;
+import carillon.model.Signal;
 import carillon.store.Agenda;
 import carillon.store.Catalog;
 import carillon.store.Claims;
@@ -30,16 +31,16 @@ import org.jspecify.annotations.Nullable;
 public final class Engine {
 
   /**
-   * One claims what is sent. What is only kept has claimers of its own, each with a part of the
-   * lanes: there the claim itself is the work, and one connection alone cannot do more of it.
+   * Discarded tasks have claimers of their own, each with a part of the lanes: there the claim
+   * itself is the work, and one connection cannot do more of it.
    */
-  private static final int KEEPERS = 2;
+  private static final int DISCARD_CLAIMERS = 2;
 
   /** One that is being claimed, one that is being written or sent, and one between them. */
   private static final int BATCHES = 3;
 
   /** While most of the seats for deliveries are taken, this part of them is worth a claim. */
-  private static final int WORTHWHILE_PART = 4;
+  private static final int MIN_BATCH_PART = 4;
 
   /** Between two flushes, so that outcomes that come one by one are written together. */
   private static final Duration GATHERING = Duration.ofMillis(3);
@@ -60,10 +61,12 @@ public final class Engine {
   private final Consumer<EngineEvent> events;
   private final EngineConfig config;
   private final Dispatcher dispatcher;
+  private final OpenClaims openClaims = new OpenClaims();
+  private final Signal outcomeAdded = new Signal();
   private final Completer completer;
   private final Suspects suspects;
   private final Seats sent;
-  private final List<Seats> kept = new ArrayList<>();
+  private final List<Seats> discarded = new ArrayList<>();
   private final List<Outlet> outlets = new ArrayList<>();
   private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
@@ -157,8 +160,14 @@ public final class Engine {
     this.shards = new AtomicLong(view.get().shards());
     this.events = events;
     this.config = config;
-    this.completer = new Completer(store.endings(), node, events);
+    this.completer =
+        new Completer(
+            store.endings(),
+            openClaims,
+            node,
+            new Completer.Hooks(outcomeAdded::raise, this::saved, this::completerMoved, events));
     this.dispatcher = new Dispatcher(ways.deliverer(), node, completer, store.clock(), events);
+    Signal suspectsChanged = new Signal();
     this.suspects =
         new Suspects(
             store.nodes(),
@@ -166,131 +175,126 @@ public final class Engine {
             dispatcher,
             store.agenda(),
             lane -> view.get().isOurs(lane),
-            new SuspectGroups(config.concurrency(), config.poisonCrashes()));
+            new SuspectGroups(config.concurrency(), config.poisonCrashes()),
+            suspectsChanged);
     this.startingSuspects = loop("suspects", suspects::startOnce, GATHERING);
-    suspects.whenChanged(startingSuspects::wake);
-    completer.whenWritten(suspects::ended);
+    suspectsChanged.add(startingSuspects::wake);
     this.completing = loop("completer", completer::flushOnce, GATHERING);
+    outcomeAdded.add(completing::wake);
     this.sweeping =
         loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, BETWEEN_SWEEPS);
     var lost =
         new LostClaims(
             store.claims(),
             node,
-            completer::isKnown,
+            openClaims::isKnown,
             new Verdict(store.clock(), config.poisonCrashes()),
             events);
-    lost.lookWhile(() -> completer.hasClaimedWithin(CLAIMS_SHOW));
+    lost.lookWhile(() -> openClaims.hasAnswerWithin(CLAIMS_SHOW));
     this.findingLost = Loop.of("lost-claims", lost::findOnce, this::failed);
-    completer.whenAdded(completing::wake);
-    completer.whenMoved(completing::progress);
 
+    Signal seatsFreed = new Signal();
     this.sent =
         new Seats(
             config.concurrency(),
             config.concurrency(),
-            Math.max(1, config.concurrency() / WORTHWHILE_PART));
-    addClaimers();
+            Math.max(1, config.concurrency() / MIN_BATCH_PART),
+            seatsFreed);
+    addClaimers(seatsFreed);
     ways.publishers().forEach(this::addOutlet);
     store.agenda().whenEarlier(this::wakeClaimers);
     store.catalog().whenChanged(this::wakeClaimers);
   }
 
-  private void addClaimers() {
+  private void saved(List<Attempted> attempts) {
+    suspects.ended(attempts);
+  }
+
+  private void completerMoved() {
+    completing.progress();
+  }
+
+  private void addClaimers(Signal seatsFreed) {
     Catalog catalog = store.catalog();
-    var _ =
-        addClaimer(
-            "claimer",
-            true,
-            sent,
-            new Claimer.Lanes(
-                lane -> view.get().isOurs(lane) && catalog.isSentNow(lane),
-                lane -> !view.get().isOurs(lane) && catalog.isSentNow(lane)),
-            suspects);
-    for (int i = 0; i < KEEPERS; i++) {
+    Claimer.Lanes sentLanes =
+        new Claimer.Lanes(
+            lane -> view.get().isOurs(lane) && catalog.isSentNow(lane),
+            lane -> !view.get().isOurs(lane) && catalog.isSentNow(lane));
+    addClaimer(
+        "claimer",
+        new Claimer.Workload(sentLanes, sent, new Sending(dispatcher, suspects)),
+        seatsFreed);
+    for (int i = 0; i < DISCARD_CLAIMERS; i++) {
       int part = i;
-      Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH);
-      kept.add(seats);
-      var _ =
-          addClaimer(
-              "claimer-kept-" + i,
-              true,
-              seats,
-              new Claimer.Lanes(
-                  lane -> isKeptBy(part, lane, view.get()) && catalog.isKeptNow(lane),
-                  lane ->
-                      !view.get().isOurs(lane)
-                          && lane % KEEPERS == part
-                          && catalog.isKeptNow(lane)),
-              new Keeping(dispatcher));
+      Claimer.Lanes lanes =
+          new Claimer.Lanes(
+              lane -> isDiscardedBy(part, lane, view.get()) && catalog.isKeptNow(lane),
+              lane ->
+                  !view.get().isOurs(lane)
+                      && lane % DISCARD_CLAIMERS == part
+                      && catalog.isKeptNow(lane));
+      Signal freed = new Signal();
+      Seats seats = batchSeats(freed);
+      discarded.add(seats);
+      addClaimer(
+          "claimer-discard-" + i,
+          new Claimer.Workload(lanes, seats, new Discarding(dispatcher)),
+          freed);
     }
   }
 
-  /** Ends what is only kept as soon as it is claimed. */
-  private record Keeping(Dispatcher dispatcher) implements Claimer.Start {
-
-    @Override
-    public void start(List<ClaimedTask> tasks, String node) {
-      dispatcher.keep(tasks);
-    }
-
-    @Override
-    public boolean isOnlyToKeep() {
-      return true;
-    }
+  private static Seats batchSeats(Signal freed) {
+    return new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH, freed);
   }
 
   /** They take turns by the shards of this node: those may all be even. */
-  private static boolean isKeptBy(int part, int lane, ClusterView view) {
+  private static boolean isDiscardedBy(int part, int lane, ClusterView view) {
     long before = view.shards() & ((1L << Shards.of(lane)) - 1);
-    return view.isOurs(lane) && Long.bitCount(before) % KEEPERS == part;
+    return view.isOurs(lane) && Long.bitCount(before) % DISCARD_CLAIMERS == part;
   }
 
-  /** A lost broker, or a full queue, is nobody's trouble but that of its own lanes. */
+  /** A broker has seats and a claimer of its own: when it is lost, only its own lanes wait. */
   private void addOutlet(Publisher publisher) {
     BrokerName name = publisher.name();
     var publishing = new Publishing(publisher, store.catalog(), dispatcher, completer);
-    Seats seats = new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH);
-    List<Loop> loops =
-        addClaimer(
-            "claimer-" + name.kind().text() + "-" + name.cluster(),
-            false, // it counts what is published: what is still being claimed must not be left out
-            seats,
-            new Claimer.Lanes(
-                lane -> view.get().isOurs(lane) && publishing.takes(lane),
-                lane -> !view.get().isOurs(lane) && publishing.takes(lane)),
-            publishing);
-    publisher.whenReady(() -> loops.forEach(Loop::wake));
+    Signal ready = new Signal(); // seats were freed, or the broker takes messages again
+    Seats seats = batchSeats(ready);
+    Claimer.Lanes lanes =
+        new Claimer.Lanes(
+            lane -> view.get().isOurs(lane) && publishing.takes(lane),
+            lane -> !view.get().isOurs(lane) && publishing.takes(lane));
+    Claimer claimer =
+        claimer(new Claimer.Workload(lanes, seats, publishing), ClaimPipeline.ofOneThread());
+    addLoop("claimer-" + name.kind().text() + "-" + name.cluster(), claimer, ready);
+    publisher.whenReady(ready::raise);
     outlets.add(new Outlet(publisher, publishing, seats));
   }
 
-  /**
-   * @param isInTurns whether one thread looks for what is due while another one commits
-   */
-  private List<Loop> addClaimer(
-      String name, boolean isInTurns, Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
-    var claimer =
-        new Claimer(
-            store.queue(),
-            store.catalog(),
-            store.agenda(),
-            store.clock(),
-            node,
-            seats,
-            lanes,
-            start,
-            completer,
-            events);
-    List<Loop> loops = new ArrayList<>();
-    loops.add(Loop.of(name, claimer::claimOnce, this::failed));
-    if (isInTurns) {
-      loops.add(Loop.of(name + "-b", claimer::claimOnce, this::failed));
+  /** A claimer of two threads: one looks for due tasks while the other one commits. */
+  private void addClaimer(String name, Claimer.Workload workload, Signal seatsFreed) {
+    Signal turnFree = new Signal();
+    Claimer claimer = claimer(workload, ClaimPipeline.ofTwoThreads(turnFree));
+    for (String thread : List.of(name, name + "-b")) {
+      Loop loop = addLoop(thread, claimer, seatsFreed);
+      turnFree.add(loop::offerTurn);
     }
-    claimer.whenMoved(() -> loops.forEach(Loop::progress));
-    claimer.whenHandedOver(() -> loops.forEach(Loop::offerTurn));
-    seats.whenFreed(() -> loops.forEach(Loop::wake));
-    claiming.addAll(loops);
-    return loops;
+  }
+
+  private Loop addLoop(String name, Claimer claimer, Signal wakeUp) {
+    Loop loop = Loop.of(name, claimer::claimOnce, this::failed);
+    wakeUp.add(loop::wake);
+    claiming.add(loop);
+    return loop;
+  }
+
+  private Claimer claimer(Claimer.Workload workload, ClaimPipeline pipeline) {
+    return new Claimer(
+        store, node, workload, openClaims, pipeline, new Claimer.Hooks(this::claimerMoved, events));
+  }
+
+  /** Each loop takes this for its own only on its own thread. */
+  private void claimerMoved() {
+    claiming.forEach(Loop::progress);
   }
 
   private Loop loop(String name, Supplier<Duration> pass, Duration rest) {
@@ -322,12 +326,12 @@ public final class Engine {
 
   /** Deliveries that were claimed here and have not ended yet. */
   public int inFlight() {
-    return sent.untried() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
+    return sent.running() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
   }
 
   /** Deliveries that have ended and whose outcome is not written yet. */
   public int toBeWritten() {
-    return sent.toBeWritten();
+    return sent.waitingToBeSaved();
   }
 
   /** How many deliveries may run at once. */
@@ -401,7 +405,7 @@ public final class Engine {
     for (Outlet outlet : outlets) {
       boolean _ = outlet.seats().awaitEmpty(WRITING);
     }
-    for (Seats seats : kept) {
+    for (Seats seats : discarded) {
       boolean _ = seats.awaitEmpty(WRITING);
     }
     completing.close();

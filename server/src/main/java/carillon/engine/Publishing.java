@@ -7,16 +7,18 @@ import carillon.model.DeliveryResult;
 import carillon.model.Lane;
 import carillon.model.Target;
 import carillon.store.Catalog;
+import carillon.store.WorkQueue.Claimant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** Hands what was claimed for one broker cluster to its publisher. */
-final class Publishing implements Claimer.Start {
+final class Publishing implements TaskStarter {
 
   private final Publisher publisher;
   private final Catalog catalog;
@@ -49,7 +51,7 @@ final class Publishing implements Claimer.Start {
 
   /** Lanes of one type share the room of its queue. */
   @Override
-  public Claimer.Limit limit() {
+  public LaneLimit limitForPass() {
     Map<Target, Integer> room = new HashMap<>();
     return (lane, share) -> {
       if (!(catalog.targetNow(lane.id()) instanceof Target.Broker to)) {
@@ -64,15 +66,17 @@ final class Publishing implements Claimer.Start {
 
   /** The consumer's time, and before it that of the message on its way there. */
   @Override
-  public @Nullable Duration leaseOf(Lane lane) {
+  public @Nullable Duration consumerLease(Lane lane) {
     return catalog.isReportedNow(lane.id())
         ? catalog.type(lane).leaseTimeout().plus(publisher.patience())
         : null;
   }
 
   @Override
-  public String holder(String node) {
-    return publisher.name().text();
+  public Claimant claimant(UUID claim, String node, boolean forConsumer) {
+    return forConsumer
+        ? Claimant.reporter(claim, publisher.name().text())
+        : Claimant.node(claim, node, Integer.MAX_VALUE);
   }
 
   @Override
@@ -112,7 +116,7 @@ final class Publishing implements Claimer.Start {
     }
     if (confirmed && isReported(task)) {
       dispatcher.delivered(result, took);
-      completer.handedOver(task);
+      completer.handOver(task);
     } else {
       dispatcher.ended(task, Delivery.unsent(result), took);
     }

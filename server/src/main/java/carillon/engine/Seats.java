@@ -1,43 +1,45 @@
 package carillon.engine;
 
+import carillon.model.Signal;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Some of the node's room: a task holds a seat from its claim until it has been tried. Then its
- * outcome waits to be written, for which there may be room beside the seats: where there is none,
- * the seat is held until then.
+ * Capacity for tasks in flight on this node. A task holds a seat from its claim until it has been
+ * tried. Its outcome then waits to be saved: up to {@code saveBacklog} outcomes wait without a
+ * seat, the others hold theirs until they are saved.
+ *
+ * <pre>
+ *   claimed ──► tried ──► saved
+ *   |- running -|
+ *   |------- unsaved -----|
+ * </pre>
  */
 final class Seats {
 
   private final int all;
-  private final int beside;
-  private final int worthwhile;
-  private volatile Runnable whenFreed = () -> {};
+  private final int saveBacklog;
+  private final int minBatch;
+  private final Signal freed;
 
-  // Guarded by this: what is free depends on both, and whoever frees the first must know it.
-  private int unwritten; // claimed, and not written yet
-  private int untried; // of those
+  // Guarded by this: what is free depends on both.
+  private int unsaved; // claimed and not saved yet
+  private int running; // the part of those that has not been tried yet
 
   Seats(int all) {
-    this(all, 0, 1);
+    this(all, 0, 1, new Signal());
   }
 
   /**
-   * @param beside how many outcomes may wait to be written without holding a seat
-   * @param worthwhile with fewer free than that, a claim waits a moment for more
+   * @param saveBacklog how many outcomes may wait to be saved without holding a seat
+   * @param minBatch with fewer free seats than this, a claim waits a moment for more
+   * @param freed raised when there are free seats again, and when there are enough for a good claim
    */
-  Seats(int all, int beside, int worthwhile) {
+  Seats(int all, int saveBacklog, int minBatch, Signal freed) {
     this.all = all;
-    this.beside = beside;
-    this.worthwhile = worthwhile;
-  }
-
-  /**
-   * Asks to be told when there are free seats again, and when there are enough for a good claim.
-   */
-  void whenFreed(Runnable action) {
-    this.whenFreed = action;
+    this.saveBacklog = saveBacklog;
+    this.minBatch = minBatch;
+    this.freed = freed;
   }
 
   int all() {
@@ -49,77 +51,105 @@ final class Seats {
   }
 
   synchronized int free() {
-    return Math.min(all - untried, all + beside - unwritten);
+    return Math.min(all - running, all + saveBacklog - unsaved);
   }
 
-  /** How many have not been tried yet. */
-  synchronized int untried() {
-    return untried;
+  /** How many tasks have not been tried yet. */
+  synchronized int running() {
+    return running;
   }
 
-  /** How many have been tried and wait to be written. */
-  synchronized int toBeWritten() {
-    return unwritten - untried;
+  /** How many tasks have been tried and wait to be saved. */
+  synchronized int waitingToBeSaved() {
+    return unsaved - running;
   }
 
   /** Whether a claim would be large enough not to wait for more seats. */
-  boolean isWorthwhile() {
-    return free() >= worthwhile;
+  boolean hasMinBatch() {
+    return free() >= minBatch;
   }
 
-  /** Only who looks for what is due takes seats, so what it saw free it can have. */
+  /** Only the thread that looks for due tasks takes seats, so it gets what it saw free. */
   synchronized void take(int seats) {
     if (free() < seats) {
       throw new IllegalStateException("more was claimed than there were seats");
     }
-    unwritten += seats;
-    untried += seats;
+    unsaved += seats;
+    running += seats;
+  }
+
+  /** The seats of one claim until it is known to be committed. */
+  Reservation newReservation() {
+    return new Reservation();
+  }
+
+  /** Gives the seats back when it is closed, unless the claim keeps them. */
+  final class Reservation implements AutoCloseable {
+    private int seats;
+
+    void take(int wanted) {
+      Seats.this.take(wanted);
+      seats += wanted;
+    }
+
+    /** The claim is committed and has the seats from now on. */
+    void keep() {
+      seats = 0;
+    }
+
+    @Override
+    public void close() {
+      if (seats > 0) {
+        leave(seats, seats);
+        seats = 0;
+      }
+    }
   }
 
   /**
-   * Gives back the seats of a claim that failed. Wakes nobody: the claimer rests after a failure,
+   * Gives back the seats of a claim that failed. Wakes nobody: the claimer pauses after a failure,
    * and a wake-up would make it try again at once, for as long as the failure lasts.
    *
-   * @param untried how many of them were not tried yet
+   * @param untried how many of its tasks were not tried yet
    */
-  void leave(int untried, int unwritten) {
-    var _ = freed(untried, unwritten);
+  void leave(int untried, int unsaved) {
+    var _ = free(untried, unsaved);
   }
 
-  /** One has been tried, and is to be written. */
+  /** One task has been tried, and its outcome is to be saved. */
   void tried() {
-    tellIf(freed(1, 0));
+    raiseIf(free(1, 0));
   }
 
-  /** So many are written, or are no longer ours to write. */
+  /** The outcomes of this many tasks are saved, or no longer this node's to save. */
   void giveBack(int seats) {
-    tellIf(freed(0, seats));
+    raiseIf(free(0, seats));
   }
 
-  /** Whether that is worth telling. */
-  private synchronized boolean freed(int tried, int written) {
+  /** Returns whether a claimer that waits should know. */
+  private synchronized boolean free(int tried, int saved) {
     int before = free();
-    untried -= tried;
-    unwritten -= written;
+    running -= tried;
+    unsaved -= saved;
     int after = free();
-    if (unwritten == 0) {
+    if (unsaved == 0) {
       notifyAll();
     }
-    return (before == 0 && after > 0) || (before < worthwhile && after >= worthwhile);
+    return (before == 0 && after > 0) || (before < minBatch && after >= minBatch);
   }
 
-  private void tellIf(boolean isWorthIt) {
+  private void raiseIf(boolean isWorthIt) {
     if (isWorthIt) {
-      whenFreed.run();
+      freed.raise();
     }
   }
 
-  /** Waits until everything is written; false if that took too long. */
+  /** Waits until every outcome is saved; false if that took too long. */
   synchronized boolean awaitEmpty(Duration atMost) throws InterruptedException {
     long end = System.nanoTime() + atMost.toNanos();
-    for (long left = atMost.toNanos(); unwritten > 0 && left > 0; left = end - System.nanoTime()) {
+    for (long left = atMost.toNanos(); unsaved > 0 && left > 0; left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
-    return unwritten == 0;
+    return unsaved == 0;
   }
 }

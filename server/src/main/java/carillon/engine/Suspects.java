@@ -2,6 +2,7 @@ package carillon.engine;
 
 import carillon.model.Attempted;
 import carillon.model.ClaimedTask;
+import carillon.model.Signal;
 import carillon.model.Slot;
 import carillon.model.TaskId;
 import carillon.store.Agenda;
@@ -34,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * last crash a task runs while no other suspect does. The sizes of the groups in between decide
  * only how soon everything has been tried.
  */
-final class Suspects implements Claimer.Start {
+final class Suspects {
 
   private static final Logger log = LoggerFactory.getLogger(Suspects.class);
 
@@ -56,7 +57,7 @@ final class Suspects implements Claimer.Start {
   private final Agenda agenda;
   private final IntPredicate isOurs;
   private final SuspectGroups groups;
-  private volatile Runnable whenChanged = () -> {};
+  private final Signal changed;
 
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
@@ -93,6 +94,7 @@ final class Suspects implements Claimer.Start {
   /**
    * @param isOurs the lanes that this node owns: the suspects that wait in other lanes are counted
    *     by their own nodes
+   * @param changed raised when the next group may start
    */
   Suspects(
       Nodes nodes,
@@ -100,34 +102,21 @@ final class Suspects implements Claimer.Start {
       Dispatcher dispatcher,
       Agenda agenda,
       IntPredicate isOurs,
-      SuspectGroups groups) {
+      SuspectGroups groups,
+      Signal changed) {
     this.nodes = nodes;
     this.queue = queue;
     this.dispatcher = dispatcher;
     this.agenda = agenda;
     this.isOurs = isOurs;
     this.groups = groups;
+    this.changed = changed;
   }
 
-  /** Asks to be told when the next group may be started. */
-  void whenChanged(Runnable action) {
-    this.whenChanged = action;
-  }
-
-  @Override
-  public void start(List<ClaimedTask> tasks, String node) {
-    List<ClaimedTask> others = new ArrayList<>(tasks.size());
-    for (ClaimedTask task : tasks) {
-      if (task.isSuspect()) {
-        add(new Suspect(task, node));
-      } else {
-        others.add(task);
-      }
-    }
-    dispatcher.send(others, node);
-    if (others.size() < tasks.size()) {
-      whenChanged.run();
-    }
+  /** These wait here until their group may start. */
+  void add(List<ClaimedTask> tasks, String node) {
+    tasks.forEach(task -> add(new Suspect(task, node)));
+    changed.raise();
   }
 
   private void add(Suspect suspect) {
@@ -147,8 +136,8 @@ final class Suspects implements Claimer.Start {
     }
   }
 
-  @Override
-  public synchronized int roomForSuspects() {
+  /** How many suspects can be claimed at the moment. */
+  synchronized int room() {
     return Math.max(0, groups.maxWaiting() - waiting.size());
   }
 
@@ -351,7 +340,7 @@ final class Suspects implements Claimer.Start {
       }
     }
     if (any) {
-      whenChanged.run();
+      changed.raise();
     }
   }
 

@@ -331,59 +331,34 @@ public final class WorkQueue {
   public record Claim(List<ClaimedTask> tasks, Map<Integer, Instant> next) {}
 
   /**
-   * Claims for a node, whose lease covers what it takes.
+   * In whose name tasks are claimed, and what is read of them.
    *
-   * @param claim names this claim; if the answer is lost, what it took can be found under it
-   * @param suspects how many tasks it may take that a node may have died of; it steps over others
-   * @param beforeCommit told what it has locked, once: nothing of that is anybody's yet, but where
-   *     the lanes go on is known
+   * @param claim names the claim, so that it can be found if the answer is lost
+   * @param node whose lease covers the tasks; null if each task has a lease of its own
+   * @param holder shown as the holder of the tasks
+   * @param maxSuspects how many tasks may be claimed that a node may have died of
+   * @param withPayload whether payloads are read; then they must fit into memory
    */
-  public Claim claimForNode(
-      Slot slot,
-      List<Quota> quotas,
-      String node,
-      UUID claim,
-      int suspects,
-      Consumer<Claim> beforeCommit) {
-    return claimDue(slot, quotas, new Taker(claim, node, node, suspects, true), beforeCommit);
-  }
+  public record Claimant(
+      UUID claim, @Nullable String node, String holder, int maxSuspects, boolean withPayload) {
 
-  /** The same of tasks that will go nowhere: nobody needs to read what is in them. */
-  public Claim claimToKeep(
-      Slot slot, List<Quota> quotas, String node, UUID claim, Consumer<Claim> beforeCommit) {
-    var taker = new Taker(claim, node, node, Integer.MAX_VALUE, false);
-    return claimDue(slot, quotas, taker, beforeCommit);
-  }
+    /** A node that delivers the tasks. */
+    public static Claimant node(UUID claim, String node, int maxSuspects) {
+      return new Claimant(claim, node, node, maxSuspects, true);
+    }
 
-  /**
-   * Claims for whoever will be sent the tasks and report them: each has a lease, as a worker's has,
-   * and no node holds them.
-   *
-   * @param who is said to hold them until then
-   */
-  public Claim claimToReport(Slot slot, List<Quota> quotas, String who, UUID claim) {
-    var taker = new Taker(claim, null, who, Integer.MAX_VALUE, true);
-    return claimDue(slot, quotas, taker, _ -> {});
-  }
+    /** A node that completes the tasks without delivering them. */
+    public static Claimant discard(UUID claim, String node) {
+      return new Claimant(claim, node, node, Integer.MAX_VALUE, false);
+    }
 
-  /** Claims for a worker, which holds a lease for each task. */
-  Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
-    var taker = new Taker(UUID.randomUUID(), null, worker, Integer.MAX_VALUE, true);
-    return claimDue(tx, slot, List.of(quota), taker);
-  }
+    /** A worker or a broker's consumer, which reports under a lease per task. */
+    public static Claimant reporter(UUID claim, String holder) {
+      return new Claimant(claim, null, holder, Integer.MAX_VALUE, true);
+    }
 
-  /**
-   * Who claims, and what they want of a task.
-   *
-   * @param node whose lease covers it; null where each task has one
-   * @param suspects how many tasks there may be that a node may have died of
-   * @param payloads whether they are read; then they must fit into memory
-   */
-  private record Taker(
-      UUID claim, @Nullable String node, String who, int suspects, boolean payloads) {
-
-    long maxBytes() {
-      return payloads ? MAX_BYTES : Long.MAX_VALUE;
+    private long maxBytes() {
+      return withPayload ? MAX_BYTES : Long.MAX_VALUE;
     }
   }
 
@@ -398,16 +373,28 @@ public final class WorkQueue {
     }
   }
 
-  private Claim claimDue(Slot slot, List<Quota> quotas, Taker taker, Consumer<Claim> beforeCommit) {
+  /**
+   * Claims due tasks of one slot.
+   *
+   * @param beforeCommit runs once, when the tasks are locked and nothing is committed: only the
+   *     commit can fail after it, and a failed commit is not retried
+   */
+  public Claim claimDue(
+      Slot slot, List<Quota> quotas, Claimant claimant, Consumer<Claim> beforeCommit) {
     return db.inTransaction(
         tx -> {
-          Claim claim = claimDue(tx, slot, quotas, taker);
+          Claim claim = claimDue(tx, slot, quotas, claimant);
           beforeCommit.accept(claim);
           return claim;
         });
   }
 
-  private Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, Taker taker) {
+  /** Claims for a worker, which holds a lease for each task. */
+  Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
+    return claimDue(tx, slot, List.of(quota), Claimant.reporter(UUID.randomUUID(), worker));
+  }
+
+  private Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, Claimant claimant) {
     Map<Integer, Instant> next = new HashMap<>();
     Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
@@ -421,7 +408,7 @@ public final class WorkQueue {
           switch (kind) {
             case "next" -> putIfKnown(next, lane, Sql.instant(row, "next_at"));
             case "taken" -> {
-              ClaimedTask task = claimed(row, catalog.lane(lane), taker.claim());
+              ClaimedTask task = claimed(row, catalog.lane(lane), claimant.claim());
               tasks.add(task);
               reached.computeIfAbsent(lane, _ -> new Reached()).add(task.readyAt());
             }
@@ -435,18 +422,18 @@ public final class WorkQueue {
         Column.ints(quotas, Quota::tasks),
         Column.instants(quotas, quota -> quota.from()),
         Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
-        taker.suspects(),
-        taker.maxBytes(),
-        taker.suspects(),
-        taker.claim(),
-        taker.who(),
-        taker.maxBytes(),
-        taker.suspects(),
-        taker.payloads(),
-        taker.claim(),
-        taker.node(),
-        taker.maxBytes(),
-        taker.suspects());
+        claimant.maxSuspects(),
+        claimant.maxBytes(),
+        claimant.maxSuspects(),
+        claimant.claim(),
+        claimant.holder(),
+        claimant.maxBytes(),
+        claimant.maxSuspects(),
+        claimant.withPayload(),
+        claimant.claim(),
+        claimant.node(),
+        claimant.maxBytes(),
+        claimant.maxSuspects());
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
       // Changed by somebody between our look and our lock, so not taken; the key must not stay.

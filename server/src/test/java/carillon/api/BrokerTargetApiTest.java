@@ -310,11 +310,11 @@ class BrokerTargetApiTest {
                   claimed.addAll(
                       api.world
                           .queue
-                          .claimToReport(
+                          .claimDue(
                               Slot.of(api.world.clock.instant()),
                               List.of(quota),
-                              "kafka/main",
-                              UUID.randomUUID())
+                              WorkQueue.Claimant.reporter(UUID.randomUUID(), "kafka/main"),
+                              _ -> {})
                           .tasks());
                 }
               }

@@ -59,6 +59,7 @@ class EngineTest {
   private final FakeDeliverer deliverer = new FakeDeliverer();
   private final Seats seats = new Seats(3);
   private World world;
+  private NodeByHand node;
   private Completer completer;
   private Dispatcher dispatcher;
   private Claimer claimer;
@@ -70,13 +71,14 @@ class EngineTest {
   @BeforeEach
   void open() {
     world = World.create();
-    NodeByHand node = new NodeByHand(world, "node", deliverer, events::add);
+    node = new NodeByHand(world, "node", deliverer, events::add);
     completer = node.completer;
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
     Verdict verdict = new Verdict(world.clock, 3);
     reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, events::add);
-    lostClaims = new LostClaims(world.claims, node.lease, completer::isKnown, verdict, events::add);
+    lostClaims =
+        new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, events::add);
     sweeper = new Sweeper(world.queue, world.clock);
     expirer = new Expirer(world.queue, events::add);
   }
@@ -243,7 +245,7 @@ class EngineTest {
     assertThat(world.find(id).failure()).isEqualTo(FailureKind.CRASHED);
     TaskView task = runUntil(id, TaskState.COMPLETED);
     assertThat(task.attempt()).isEqualTo(2);
-    completer.expect(stale.lease().claim(), 1, seats);
+    node.expect(stale.lease().claim(), 1, seats);
     completer.add(
         new Attempted(stale, new Outcome.Dead(Failure.of(FailureKind.STATUS, "x"), false)));
     completer.flushOnce();
@@ -408,7 +410,7 @@ class EngineTest {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
 
-    completer.expect(claimed.lease().claim(), 1, seats);
+    node.expect(claimed.lease().claim(), 1, seats);
     dispatcher.send(List.of(claimed), "the id that this node had before");
     dispatcher.close();
 
@@ -438,7 +440,7 @@ class EngineTest {
     TaskId unlucky = world.create(task(null, HTTP));
     List<ClaimedTask> claimed =
         List.of(world.claimOne("node"), world.claimOne("node"), world.claimOne("node"));
-    claimed.forEach(task -> completer.expect(task.lease().claim(), 1, seats));
+    claimed.forEach(task -> node.expect(task.lease().claim(), 1, seats));
     for (TaskId id : List.of(first, bad, unlucky)) {
       ClaimedTask task =
           claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
@@ -473,7 +475,7 @@ class EngineTest {
     TaskId good = world.create(task(null, HTTP));
     List<ClaimedTask> claimed = world.claim("node", 2);
     UUID claim = claimed.getFirst().lease().claim();
-    completer.expect(claim, 2, seats);
+    node.expect(claim, 2, seats);
     for (TaskId id : List.of(bad, good)) {
       ClaimedTask task =
           claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
@@ -485,7 +487,7 @@ class EngineTest {
 
     assertThat(world.state(good)).isEqualTo(TaskState.COMPLETED);
     assertThat(world.state(bad)).isEqualTo(TaskState.RUNNING);
-    assertThat(completer.isKnown(claim)).isFalse();
+    assertThat(node.openClaims.isKnown(claim)).isFalse();
     assertThat(seats.taken()).isZero();
     lostClaims.findOnce();
     assertThat(world.state(bad)).isEqualTo(TaskState.PENDING);
@@ -495,9 +497,9 @@ class EngineTest {
   void what_is_only_kept_is_not_sent_when_its_target_has_just_changed() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
-    completer.expect(claimed.lease().claim(), 1, seats);
+    node.expect(claimed.lease().claim(), 1, seats);
 
-    dispatcher.keep(List.of(claimed));
+    dispatcher.discard(List.of(claimed));
     completer.flushOnce();
 
     assertThat(deliverer.delivered()).isEmpty();
@@ -520,10 +522,14 @@ class EngineTest {
             .toList();
     UUID claim = UUID.randomUUID();
     List<ClaimedTask> claimed =
-        world.queue.claimToKeep(id.slot(), quotas, world.node("keeper"), claim, _ -> {}).tasks();
-    completer.expect(claim, 2, seats);
+        world
+            .queue
+            .claimDue(
+                id.slot(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")), _ -> {})
+            .tasks();
+    node.expect(claim, 2, seats);
 
-    dispatcher.keep(claimed);
+    dispatcher.discard(claimed);
     completer.flushOnce();
 
     assertThat(claimed).extracting(ClaimedTask::payload).containsExactly(null, null);
@@ -576,14 +582,12 @@ class EngineTest {
     TaskId today = world.create(task(null, HTTP));
     Slot _ = ofYesterday();
     sweeper.sweepOnce();
-    AtomicInteger moves = new AtomicInteger();
-    claimer.whenMoved(moves::incrementAndGet);
     Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
     await().until(() -> world.clock.instant().isAfter(dueBy));
 
     claimer.claimOnce();
 
-    assertThat(moves).hasValue(2);
+    assertThat(node.progress).hasValue(2);
   }
 
   @Test
@@ -597,14 +601,13 @@ class EngineTest {
         CREATE TRIGGER refuse BEFORE UPDATE ON carillon.task
         FOR EACH ROW WHEN (NEW.state = 'COMPLETED') EXECUTE FUNCTION refuse()
         """);
-    AtomicInteger moves = new AtomicInteger();
-    completer.whenMoved(moves::incrementAndGet);
     await()
         .until(
             () -> {
               claimer.claimOnce();
               return deliverer.delivered().size() == 3;
             });
+    node.progress.set(0);
 
     await()
         .until(
@@ -613,7 +616,7 @@ class EngineTest {
               return seats.taken() == 0;
             });
 
-    assertThat(moves).hasValue(3);
+    assertThat(node.progress).hasValue(3);
   }
 
   @Test

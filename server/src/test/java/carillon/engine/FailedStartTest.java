@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
+import carillon.model.Signal;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -31,7 +32,8 @@ class FailedStartTest {
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
   private final FakeDeliverer deliverer = new FakeDeliverer();
-  private final Seats seats = new Seats(4, 4, 1);
+  private final Signal freed = new Signal();
+  private final Seats seats = new Seats(4, 4, 1, freed);
   private final AtomicInteger wakeUps = new AtomicInteger();
   private Consumer<EngineEvent> listener = _ -> {};
   private World world;
@@ -41,7 +43,7 @@ class FailedStartTest {
   void open() {
     world = World.create();
     node = new NodeByHand(world, "node", deliverer, event -> listener.accept(event));
-    seats.whenFreed(wakeUps::incrementAndGet);
+    freed.add(wakeUps::incrementAndGet);
   }
 
   @AfterEach
@@ -71,7 +73,7 @@ class FailedStartTest {
 
   private void assertEverythingComesBack(List<TaskId> ids) {
     assertThat(seats.taken()).as("seats").isZero();
-    assertThat(seats.toBeWritten()).isZero();
+    assertThat(seats.waitingToBeSaved()).isZero();
     assertThat(wakeUps).as("wake-ups, which would cut the loop's delay short").hasValue(0);
     findLostClaims();
     assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
@@ -80,7 +82,11 @@ class FailedStartTest {
 
   private void findLostClaims() {
     new LostClaims(
-            world.claims, node.lease, node.completer::isKnown, new Verdict(world.clock, 3), _ -> {})
+            world.claims,
+            node.lease,
+            node.openClaims::isKnown,
+            new Verdict(world.clock, 3),
+            _ -> {})
         .findOnce();
   }
 
@@ -125,7 +131,7 @@ class FailedStartTest {
             seats,
             Claimer.Lanes.ALL,
             (tasks, name) -> {
-              node.dispatcher.keep(tasks.subList(0, 1)); // ends at the completer at once
+              node.dispatcher.discard(tasks.subList(0, 1)); // ends at the completer at once
               throw new IllegalStateException("after the first of " + name);
             });
 
@@ -185,7 +191,7 @@ class FailedStartTest {
 
     node.claimer(seats).claimOnce();
 
-    await().until(() -> seats.taken() + seats.toBeWritten() == 0);
+    await().until(() -> seats.taken() + seats.waitingToBeSaved() == 0);
     assertThat(deliverer.delivered()).hasSize(1);
     findLostClaims();
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
@@ -209,7 +215,7 @@ class FailedStartTest {
 
     node.claimer(seats).claimOnce();
 
-    await().until(() -> seats.toBeWritten() == 1);
+    await().until(() -> seats.waitingToBeSaved() == 1);
     node.completer.flushOnce();
     assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
     assertThat(seats.taken()).isZero();

@@ -1,47 +1,128 @@
 package carillon.engine;
 
 import carillon.delivery.Deliverer;
+import carillon.model.Attempted;
+import carillon.model.ClaimedTask;
+import carillon.model.Lane;
 import carillon.model.NodeLease;
+import carillon.store.WorkQueue.Claimant;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/** What a node claims, sends and ends tasks with; whoever made it runs the passes. */
+/** What a node claims, sends and saves tasks with. The test runs the passes. */
 final class NodeByHand implements AutoCloseable {
 
   final Supplier<NodeLease> lease;
+  final OpenClaims openClaims = new OpenClaims();
   final Completer completer;
   final Dispatcher dispatcher;
+
+  /** Called with the attempts that need no more saving. */
+  final List<Consumer<List<Attempted>>> onSaved = new CopyOnWriteArrayList<>();
+
+  /** How often a pass of the claimer or the completer reported progress. */
+  final AtomicInteger progress = new AtomicInteger();
+
   private final World world;
   private final Consumer<EngineEvent> events;
 
   NodeByHand(World world, String name, Deliverer deliverer, Consumer<EngineEvent> events) {
+    this(world, aMinute(world, name), deliverer, events);
+  }
+
+  NodeByHand(
+      World world, Supplier<NodeLease> lease, Deliverer deliverer, Consumer<EngineEvent> events) {
     this.world = world;
     this.events = events;
-    world.node(name);
-    this.lease = () -> NodeLease.renewed(name, System.nanoTime(), Duration.ofMinutes(1));
-    this.completer = new Completer(world.endings, lease, events);
+    this.lease = lease;
+    this.completer =
+        new Completer(
+            world.endings,
+            openClaims,
+            lease,
+            new Completer.Hooks(
+                () -> {},
+                attempts -> onSaved.forEach(listener -> listener.accept(attempts)),
+                progress::incrementAndGet,
+                events));
     this.dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, events);
   }
 
-  /** One that claims everything, and sends it. */
+  private static Supplier<NodeLease> aMinute(World world, String name) {
+    world.node(name);
+    return () -> NodeLease.renewed(name, System.nanoTime(), Duration.ofMinutes(1));
+  }
+
+  /** A claimer of all lanes that sends everything. */
   Claimer claimer(Seats seats) {
     return claimer(seats, Claimer.Lanes.ALL, dispatcher::send);
   }
 
-  Claimer claimer(Seats seats, Claimer.Lanes lanes, Claimer.Start start) {
+  /** Starts tasks that this node has claimed. */
+  interface Start {
+    void start(List<ClaimedTask> tasks, String node);
+  }
+
+  Claimer claimer(Seats seats, Claimer.Lanes lanes, Start start) {
+    return claimer(seats, lanes, new Starter(start));
+  }
+
+  Claimer claimer(Seats seats, Claimer.Lanes lanes, TaskStarter starter) {
     return new Claimer(
-        world.queue,
-        world.catalog,
-        world.agenda,
-        world.clock,
+        new Engine.Store(
+            world.queue,
+            world.endings,
+            world.catalog,
+            world.agenda,
+            world.clock,
+            world.nodes,
+            world.claims),
         lease,
-        seats,
-        lanes,
-        start,
-        completer,
-        events);
+        new Claimer.Workload(lanes, seats, starter),
+        openClaims,
+        ClaimPipeline.ofOneThread(),
+        new Claimer.Hooks(progress::incrementAndGet, events));
+  }
+
+  /** These tasks were claimed by other means, and end at this node's completer. */
+  void expect(UUID claim, int tasks, Seats seats) {
+    seats.take(tasks);
+    openClaims.opened(claim, tasks, seats);
+  }
+
+  private record Starter(Start start) implements TaskStarter {
+
+    @Override
+    public boolean isReady() {
+      return true;
+    }
+
+    @Override
+    public LaneLimit limitForPass() {
+      return LaneLimit.NONE;
+    }
+
+    @Override
+    public @Nullable Duration consumerLease(Lane lane) {
+      return null;
+    }
+
+    @Override
+    public Claimant claimant(UUID claim, String node, boolean forConsumer) {
+      return Claimant.node(claim, node, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public void start(List<ClaimedTask> tasks, String node) {
+      start.start(tasks, node);
+    }
   }
 
   @Override

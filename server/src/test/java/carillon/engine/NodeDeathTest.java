@@ -10,6 +10,7 @@ import carillon.model.FailureKind;
 import carillon.model.NewTask;
 import carillon.model.NodeLease;
 import carillon.model.RetryPolicy;
+import carillon.model.Signal;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TaskState;
@@ -69,12 +70,14 @@ class NodeDeathTest {
       completer = node.completer;
       dispatcher = node.dispatcher;
       suspects =
-          new Suspects(world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS);
-      completer.whenWritten(suspects::ended);
-      claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
+          new Suspects(
+              world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
+      node.onSaved.add(suspects::ended);
+      claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
       Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
       reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, _ -> {});
-      lostClaims = new LostClaims(world.claims, node.lease, completer::isKnown, verdict, _ -> {});
+      lostClaims =
+          new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -451,7 +454,7 @@ class NodeDeathTest {
     await()
         .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
     engineer.suspects.startOnce();
-    await().until(() -> engineer.seats.toBeWritten() == size);
+    await().until(() -> engineer.seats.waitingToBeSaved() == size);
 
     engineer.suspects.startOnce();
 

@@ -6,6 +6,7 @@ import carillon.model.ClaimedTask;
 import carillon.model.DeliveryResult;
 import carillon.model.NewTask;
 import carillon.model.RetryPolicy;
+import carillon.model.Signal;
 import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.store.TaskView;
@@ -62,8 +63,16 @@ class PoisonSearchTest {
     private final FakeDeliverer deliverer = new FakeDeliverer();
     private final NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
     private final Suspects suspects =
-        new Suspects(world.nodes, world.queue, node.dispatcher, world.agenda, _ -> true, GROUPS);
-    private final Claimer claimer = node.claimer(seats, Claimer.Lanes.ALL, suspects);
+        new Suspects(
+            world.nodes,
+            world.queue,
+            node.dispatcher,
+            world.agenda,
+            _ -> true,
+            GROUPS,
+            new Signal());
+    private final Claimer claimer =
+        node.claimer(seats, Claimer.Lanes.ALL, new Sending(node.dispatcher, suspects));
     private final Reaper reaper =
         new Reaper(
             world.claims, world.nodes, node.lease, new Verdict(world.clock, CRASHES), _ -> {});
@@ -71,7 +80,7 @@ class PoisonSearchTest {
     private volatile boolean isDead;
 
     private Node() {
-      node.completer.whenWritten(suspects::ended);
+      node.onSaved.add(suspects::ended);
       deliverer.answer(this::run);
     }
 

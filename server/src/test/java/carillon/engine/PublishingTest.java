@@ -449,17 +449,13 @@ class PublishingTest {
   @Test
   void a_target_that_changed_between_the_look_and_the_claim_is_not_published_to() {
     broker.hold();
-    Completer completer =
-        new Completer(
-            world.endings, () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE), _ -> {});
-    var dispatcher =
-        new Dispatcher(
-            deliverer,
+    var node =
+        new NodeByHand(
+            world,
             () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
-            completer,
-            world.clock,
+            deliverer,
             _ -> {});
-    var publishing = new Publishing(broker, world.catalog, dispatcher, completer);
+    var publishing = new Publishing(broker, world.catalog, node.dispatcher, node.completer);
     type("t", ON_PUBLISH, A_MINUTE);
     List<Target> changes =
         List.of(
@@ -471,10 +467,10 @@ class PublishingTest {
       TaskId id = world.create(World.task("t", null));
       type("t", changed, A_MINUTE);
       ClaimedTask claimed = world.claimOne("node"); // as for what is complete when published
-      completer.expect(claimed.lease().claim(), 1, new Seats(1));
+      node.expect(claimed.lease().claim(), 1, new Seats(1));
 
       publishing.start(List.of(claimed), "node");
-      completer.flushOnce();
+      node.completer.flushOnce();
 
       assertThat(world.find(id).state()).as(changed.toString()).isEqualTo(TaskState.PENDING);
       assertThat(world.find(id).attempt()).isZero();
@@ -486,13 +482,13 @@ class PublishingTest {
   @Test
   void what_was_claimed_under_a_lease_that_was_lost_is_not_published() {
     NodeLease now = NodeLease.renewed("another", System.nanoTime(), A_MINUTE);
-    Completer completer = new Completer(world.endings, () -> now, _ -> {});
-    var dispatcher = new Dispatcher(deliverer, () -> now, completer, world.clock, _ -> {});
+    var node = new NodeByHand(world, () -> now, deliverer, _ -> {});
     world.create(World.task("t", ON_PUBLISH));
     ClaimedTask claimed = world.claimOne("node");
-    completer.expect(claimed.lease().claim(), 1, new Seats(1));
+    node.expect(claimed.lease().claim(), 1, new Seats(1));
 
-    new Publishing(broker, world.catalog, dispatcher, completer).start(List.of(claimed), "node");
+    new Publishing(broker, world.catalog, node.dispatcher, node.completer)
+        .start(List.of(claimed), "node");
 
     assertThat(broker.published()).isEmpty();
   }

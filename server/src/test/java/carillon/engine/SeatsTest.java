@@ -3,6 +3,7 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.Signal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -11,10 +12,10 @@ class SeatsTest {
 
   private final AtomicInteger told = new AtomicInteger();
 
-  private Seats seats(int all, int unwritten, int worthwhile) {
-    Seats seats = new Seats(all, unwritten, worthwhile);
-    seats.whenFreed(told::incrementAndGet);
-    return seats;
+  private Seats seats(int all, int saveBacklog, int minBatch) {
+    Signal freed = new Signal();
+    freed.add(told::incrementAndGet);
+    return new Seats(all, saveBacklog, minBatch, freed);
   }
 
   @Test
@@ -27,8 +28,8 @@ class SeatsTest {
 
     assertThat(seats.free()).isEqualTo(1);
     assertThat(told).hasValue(1);
-    assertThat(seats.untried()).isEqualTo(1);
-    assertThat(seats.toBeWritten()).isEqualTo(1);
+    assertThat(seats.running()).isEqualTo(1);
+    assertThat(seats.waitingToBeSaved()).isEqualTo(1);
     assertThat(seats.awaitEmpty(Duration.ofMillis(1))).isFalse();
   }
 
@@ -64,11 +65,11 @@ class SeatsTest {
     assertThat(told).hasValue(1);
     seats.tried();
     assertThat(told).hasValue(1);
-    assertThat(seats.isWorthwhile()).isFalse();
+    assertThat(seats.hasMinBatch()).isFalse();
     seats.tried();
 
     assertThat(told).hasValue(2);
-    assertThat(seats.isWorthwhile()).isTrue();
+    assertThat(seats.hasMinBatch()).isTrue();
   }
 
   @Test

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class SlowCommitTest {
 
   private static final int SEATS = 3;
-  private static final int MANY = Claimer.MAX_HANDED_OVER + 1;
+  private static final int MANY = ClaimPipeline.MAX_EARLY_TASKS + 1;
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 

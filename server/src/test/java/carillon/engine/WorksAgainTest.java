@@ -65,21 +65,8 @@ class WorksAgainTest {
         "CREATE TRIGGER refuse BEFORE INSERT ON carillon.claim"
             + " FOR EACH STATEMENT EXECUTE FUNCTION refuse()");
     world.discard();
-    var completer = new Completer(world.endings, this::lease, _ -> {});
-    var dispatcher =
-        new Dispatcher(new FakeDeliverer(), this::lease, completer, world.clock, _ -> {});
-    var claimer =
-        new Claimer(
-            world.queue,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            this::lease,
-            new Seats(3),
-            Claimer.Lanes.ALL,
-            dispatcher::send,
-            completer,
-            _ -> {});
+    var node = new NodeByHand(world, this::lease, new FakeDeliverer(), _ -> {});
+    Claimer claimer = node.claimer(new Seats(3));
     AtomicInteger failures = new AtomicInteger();
     try (Loop loop = Loop.of("claimer", claimer::claimOnce, _ -> failures.incrementAndGet())) {
       loop.start();
@@ -98,6 +85,6 @@ class WorksAgainTest {
       await().until(() -> worksAgain().size() == 1);
       assertThat(worksAgain()).allMatch(line -> line.contains("loop=claimer"));
     }
-    dispatcher.close();
+    node.close();
   }
 }

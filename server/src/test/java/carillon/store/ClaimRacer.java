@@ -60,11 +60,11 @@ final class ClaimRacer {
         .lanes()
         .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
     UUID claim = UUID.randomUUID();
-    WorkQueue.Claim taken =
+    WorkQueue.Claimant claimant =
         ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
-            ? world.queue.claimToKeep(slot, quotas, node, claim, _ -> {})
-            : world.queue.claimForNode(slot, quotas, node, claim, Integer.MAX_VALUE, _ -> {});
-    return taken.tasks();
+            ? WorkQueue.Claimant.discard(claim, node)
+            : WorkQueue.Claimant.node(claim, node, Integer.MAX_VALUE);
+    return world.queue.claimDue(slot, quotas, claimant, _ -> {}).tasks();
   }
 
   private static void print(ClaimedTask task) {

@@ -69,12 +69,10 @@ class ConcurrencyKeyTest {
               claimed.addAll(
                   world
                       .queue
-                      .claimForNode(
+                      .claimDue(
                           Slot.of(world.clock.instant()),
                           List.of(quota),
-                          "node",
-                          UUID.randomUUID(),
-                          Integer.MAX_VALUE,
+                          WorkQueue.Claimant.node(UUID.randomUUID(), "node", Integer.MAX_VALUE),
                           _ -> {})
                       .tasks());
             });

@@ -202,8 +202,11 @@ public final class World implements AutoCloseable {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
           claimed.addAll(
               queue
-                  .claimForNode(
-                      slot, List.of(quota), node, UUID.randomUUID(), Integer.MAX_VALUE, _ -> {})
+                  .claimDue(
+                      slot,
+                      List.of(quota),
+                      WorkQueue.Claimant.node(UUID.randomUUID(), node, Integer.MAX_VALUE),
+                      _ -> {})
                   .tasks());
         }
       }

@@ -6,16 +6,17 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Lanes of other nodes in which something waits that cannot be taken, say for a key: who looked in
- * vain looks again later and later. Of one thread at a time.
+ * Lanes of other nodes in which something waits that cannot be claimed, for example because its
+ * concurrency key is taken. Each empty claim doubles the time until such a lane is asked again. Not
+ * thread-safe.
  */
-final class LeftAlone {
+final class HelpBackoff {
 
   private static final Duration FIRST = Duration.ofSeconds(2);
-  private static final Duration LONGEST = Duration.ofSeconds(30);
+  private static final Duration MAX = Duration.ofSeconds(30);
 
-  /** Then all are forgotten: each costs a look. */
-  private static final int MOST = 10_000;
+  /** With more lanes than this, all are forgotten: each costs one empty claim. */
+  private static final int MAX_LANES = 10_000;
 
   private final LongSupplier nanoTime;
   private final Map<Integer, Pause> pauses = new HashMap<>();
@@ -23,9 +24,9 @@ final class LeftAlone {
   private record Pause(long until, Duration length) {
 
     Pause next(long now) {
-      boolean isLongAgo = now - until > LONGEST.toNanos();
+      boolean isLongAgo = now - until > MAX.toNanos();
       Duration twice = length.multipliedBy(2);
-      return isLongAgo ? of(now, FIRST) : of(now, twice.compareTo(LONGEST) < 0 ? twice : LONGEST);
+      return isLongAgo ? of(now, FIRST) : of(now, twice.compareTo(MAX) < 0 ? twice : MAX);
     }
 
     static Pause of(long now, Duration length) {
@@ -33,25 +34,25 @@ final class LeftAlone {
     }
   }
 
-  LeftAlone(LongSupplier nanoTime) {
+  HelpBackoff(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
   }
 
-  /** Something was taken from the lane. */
-  void gave(int lane) {
+  /** Something was claimed from the lane. */
+  void reset(int lane) {
     pauses.remove(lane);
   }
 
-  /** Something should have waited in the lane, and there was nothing to take. */
-  void gaveNothing(int lane) {
+  /** Something should have waited in the lane, and the claim was empty. */
+  void extend(int lane) {
     long now = nanoTime.getAsLong();
-    if (pauses.size() >= MOST) {
+    if (pauses.size() >= MAX_LANES) {
       pauses.clear();
     }
     pauses.compute(lane, (_, last) -> last == null ? Pause.of(now, FIRST) : last.next(now));
   }
 
-  boolean isSo(int lane) {
+  boolean isActive(int lane) {
     Pause pause = pauses.get(lane);
     return pause != null && nanoTime.getAsLong() - pause.until() < 0;
   }

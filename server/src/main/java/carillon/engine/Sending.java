@@ -1,0 +1,45 @@
+package carillon.engine;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Lane;
+import carillon.store.WorkQueue.Claimant;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Delivers claimed tasks over HTTP. Suspects wait for their group, the others start at once. */
+record Sending(Dispatcher dispatcher, Suspects suspects) implements TaskStarter {
+
+  @Override
+  public boolean isReady() {
+    return true;
+  }
+
+  @Override
+  public LaneLimit limitForPass() {
+    return LaneLimit.NONE;
+  }
+
+  @Override
+  public @Nullable Duration consumerLease(Lane lane) {
+    return null;
+  }
+
+  @Override
+  public Claimant claimant(UUID claim, String node, boolean forConsumer) {
+    return Claimant.node(claim, node, suspects.room());
+  }
+
+  @Override
+  public void start(List<ClaimedTask> tasks, String node) {
+    List<ClaimedTask> suspected = new ArrayList<>();
+    List<ClaimedTask> others = new ArrayList<>(tasks.size());
+    tasks.forEach(task -> (task.isSuspect() ? suspected : others).add(task));
+    if (!suspected.isEmpty()) {
+      suspects.add(suspected, node);
+    }
+    dispatcher.send(others, node);
+  }
+}

@@ -1,0 +1,43 @@
+package carillon.engine;
+
+import carillon.model.ClaimedTask;
+import carillon.model.Lane;
+import carillon.store.WorkQueue.Claimant;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Starts the tasks of one claimer, and says on what terms they are claimed. */
+interface TaskStarter {
+
+  /** False while nothing can be started. The starter wakes the claimer when that changes. */
+  boolean isReady();
+
+  /** A fresh limit for one pass: lanes that share a broker's queue also share its room. */
+  LaneLimit limitForPass();
+
+  /** Caps a lane's share of the seats. */
+  interface LaneLimit {
+
+    LaneLimit NONE = (_, share) -> share;
+
+    int cap(Lane lane, int share);
+  }
+
+  /** How long a broker's consumer may hold a task of this lane; null if this node holds it. */
+  @Nullable Duration consumerLease(Lane lane);
+
+  /**
+   * In whose name to claim, and what to read of each task.
+   *
+   * @param forConsumer whether a broker's consumer will hold the tasks
+   */
+  Claimant claimant(UUID claim, String node, boolean forConsumer);
+
+  /**
+   * Starts every task. Each one ends at the completer, or is handed over to a consumer. If this
+   * throws, the whole claim is abandoned, with what was started.
+   */
+  void start(List<ClaimedTask> tasks, String node);
+}
