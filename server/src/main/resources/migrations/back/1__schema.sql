@@ -10,6 +10,8 @@ DROP TABLE carillon.event, carillon.watch, carillon.census, carillon.waiting, ca
     carillon.audit, carillon.api_key, carillon.task_type, carillon.tenant_limits, carillon.tenant;
 DROP VIEW carillon.every_transition;
 DROP TABLE carillon.transition, carillon.attempt, carillon.task;
-DROP FUNCTION carillon.leads, carillon.make_slot, carillon.tenant_usage, carillon.making, carillon.catalog_changed,
+DROP FUNCTION carillon.make_slot;
+DROP TABLE carillon.partition_settings;
+DROP FUNCTION carillon.leads, carillon.tenant_usage, carillon.making, carillon.catalog_changed,
     carillon.dead_letters_added, carillon.dead_letters_removed, carillon.fingerprint;
 DROP TYPE carillon.task_state;

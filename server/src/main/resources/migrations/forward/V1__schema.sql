@@ -342,11 +342,30 @@ CREATE TABLE carillon.slot (
     restored boolean NOT NULL DEFAULT false -- created for tasks of an archive: the number of these days is limited
 );
 
+-- One row: the storage settings of new partitions of task. A change of them is an UPDATE, not a new make_slot; existing
+-- partitions keep theirs. The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
+CREATE TABLE carillon.partition_settings (
+    only_row             boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    -- A page has room for the three versions of a row with a small payload: inserted, claimed, finished. While an old
+    -- snapshot is open, no version can take the place of an earlier one, and on another page it would need new index
+    -- entries.
+    table_fillfactor     int NOT NULL DEFAULT 33 CHECK (table_fillfactor BETWEEN 10 AND 100),
+    -- Of the primary key: the claim of a task may add a second entry next to the first.
+    key_fillfactor       int NOT NULL DEFAULT 50 CHECK (key_fillfactor BETWEEN 10 AND 100),
+    -- Autovacuum starts after a number of changes rather than a share of the table.
+    vacuum_threshold     int NOT NULL DEFAULT 20000 CHECK (vacuum_threshold >= 0),
+    vacuum_scale_factor  real NOT NULL DEFAULT 0.02 CHECK (vacuum_scale_factor BETWEEN 0 AND 100),
+    analyze_scale_factor real NOT NULL DEFAULT 0.05 CHECK (analyze_scale_factor BETWEEN 0 AND 100)
+);
+
+INSERT INTO carillon.partition_settings DEFAULT VALUES;
+
 -- Creates the partitions of a day once, however many sessions ask for it at the same time.
 CREATE FUNCTION carillon.make_slot(new_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    suffix text := to_char(new_day, 'YYYYMMDD');
-    parent text;
+    suffix   text := to_char(new_day, 'YYYYMMDD');
+    parent   text;
+    settings record;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('carillon.make_slot'));
     IF EXISTS (SELECT FROM carillon.slot WHERE day = new_day) THEN
@@ -358,14 +377,13 @@ BEGIN
         EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
                        parent, parent || '_' || suffix, new_day, new_day + 1);
     END LOOP;
-    -- A page has room for the three versions of a row with a small payload: inserted, claimed, finished. While an old
-    -- snapshot is open, no version can take the place of an earlier one, and on another page it would need new index
-    -- entries. Autovacuum starts after a number of changes rather than a share of the table.
-    EXECUTE format('ALTER TABLE carillon.%I SET (fillfactor = 33, autovacuum_vacuum_scale_factor = 0.02,'
-                   ' autovacuum_vacuum_threshold = 20000, autovacuum_analyze_scale_factor = 0.05)',
-                   'task_' || suffix);
-    -- The claim of a task adds a second entry next to the first.
-    EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = 50)', 'task_' || suffix || '_pkey');
+    SELECT * INTO STRICT settings FROM carillon.partition_settings;
+    EXECUTE format('ALTER TABLE carillon.%I SET (fillfactor = %s, autovacuum_vacuum_scale_factor = %s,'
+                   ' autovacuum_vacuum_threshold = %s, autovacuum_analyze_scale_factor = %s)',
+                   'task_' || suffix, settings.table_fillfactor, settings.vacuum_scale_factor,
+                   settings.vacuum_threshold, settings.analyze_scale_factor);
+    EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = %s)', 'task_' || suffix || '_pkey',
+                   settings.key_fillfactor);
     INSERT INTO carillon.slot (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
 END
 $$;
