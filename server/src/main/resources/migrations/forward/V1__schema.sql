@@ -315,13 +315,6 @@ UNION ALL
 SELECT t.tenant, t.id, t.slot, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
 FROM carillon.task t
 WHERE t.state IN ('RUNNING', 'COMPLETED')
-  AND NOT EXISTS ( -- as written by a node of the version before
-      SELECT FROM carillon.transition w
-      WHERE w.tenant = t.tenant
-        AND w.task = t.id
-        AND w.slot = t.slot
-        AND w.fence = t.fence
-        AND w.to_state = 'RUNNING')
 UNION ALL
 SELECT t.tenant, t.id, t.slot, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
 FROM carillon.task t
