@@ -148,8 +148,8 @@ final class TaskJson {
   }
 
   /**
-   * What was sent, with its trace, which is not kept. Null where that is there already, as older
-   * versions kept it, or has no place: what was restored from a file may be any JSON.
+   * The request with its trace, which is not stored. Null where the trace has no place: a request
+   * that was restored from a file may be any JSON.
    */
   private static @Nullable JsonNode withTrace(String kept, String trace) {
     JsonNode request;
@@ -158,7 +158,7 @@ final class TaskJson {
     } catch (JacksonException e) {
       return null; // JSON all the same, with a number or a name that is too long to be read here
     }
-    if (request.path("headers") instanceof ObjectNode headers && !headers.has(TraceParent.HEADER)) {
+    if (request.path("headers") instanceof ObjectNode headers) {
       headers.put(TraceParent.HEADER, trace);
       return request;
     }

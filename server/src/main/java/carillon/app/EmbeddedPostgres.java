@@ -221,7 +221,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     Files.move(draft, cluster, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Once for each database, also for one from before there was a role beside the superuser. */
+  /** Runs once for each database, and again if it was interrupted: the file is written last. */
   private void createRole() throws IOException {
     Path done = cluster.resolve("carillon-role");
     if (Files.exists(done)) {

@@ -27,12 +27,6 @@ public final class Migrations {
   private static final String FORWARD = "migrations/forward";
   private static final String BACK = "migrations/back";
 
-  /**
-   * Migrations that were edited before the first release, with the checksum that they had before.
-   * Whatever the edit changed, a later migration changes for databases that have the former one.
-   */
-  private static final Map<Integer, Integer> EDITED = Map.of(10, -1164452387);
-
   private final Db.Address address;
 
   private Migrations(Db.Address address) {
@@ -89,7 +83,7 @@ public final class Migrations {
     }
     known().stream()
         .filter(info -> info.isApplied() && !info.isChecksumMatching())
-        .forEach(this::reconcile);
+        .forEach(Migrations::refuse);
     try {
       flyway(to).migrate();
     } catch (FlywayException e) {
@@ -119,34 +113,12 @@ public final class Migrations {
         .orElse("migration failed: " + reason);
   }
 
-  private static final String RECONCILE =
-      """
-      /* Migrations.reconcile */
-      UPDATE carillon.migration SET checksum = ? WHERE version = ? AND checksum = ?
-      """;
-
-  /** What Flyway would say of a migration that differs takes it six lines. */
-  private void reconcile(MigrationInfo info) {
-    Integer former = EDITED.get(number(info));
-    if (former == null || !former.equals(info.getAppliedChecksum())) {
-      throw new StoreException(
-          ("migration %s of this database differs from the program's (checksum %d, here %d):"
-                  + " another build created it. Start that build, or use another database")
-              .formatted(scriptName(info), info.getAppliedChecksum(), info.getResolvedChecksum()));
-    }
-    try (Connection connection = ConnectionSource.of(address, Duration.ZERO).getConnection();
-        PreparedStatement accept = connection.prepareStatement(RECONCILE)) {
-      accept.setInt(1, info.getResolvedChecksum());
-      accept.setString(2, info.getVersion().getVersion());
-      accept.setInt(3, former);
-      accept.executeUpdate();
-    } catch (SQLException e) {
-      throw new StoreException(
-          "cannot record the new checksum of migration %s: %s"
-              .formatted(scriptName(info), reason(e)),
-          e.getSQLState(),
-          e);
-    }
+  /** In one line: Flyway's own message about a migration that differs has six. */
+  private static void refuse(MigrationInfo info) {
+    throw new StoreException(
+        ("migration %s of this database differs from the program's (checksum %d, here %d):"
+                + " another build created it. Start that build, or use another database")
+            .formatted(scriptName(info), info.getAppliedChecksum(), info.getResolvedChecksum()));
   }
 
   /** The version that the database has; 0 if it has none. */

@@ -215,7 +215,7 @@ public final class Nodes {
   /**
    * When a node joined, was last heard of, and is taken for dead.
    *
-   * @param renewedAt null if it has not said so yet, or never does
+   * @param renewedAt null before its first heartbeat
    */
   public record Times(Instant startedAt, @Nullable Instant renewedAt, Instant leaseUntil) {}
 
@@ -223,7 +223,7 @@ public final class Nodes {
       """
       /* Nodes.list */
       SELECT id, label, roles, version, started_at, lease_until, address, clock_offset_us,
-             -- Programs of schema 7 renew their lease only, and never say anything else.
+             -- A node joins with the time of its start here, and sets both columns with its first heartbeat.
              CASE WHEN clock_offset_us IS NOT NULL THEN renewed_at END AS renewed_at,
              in_flight, seats, lag_ms, claimed, ended, suspects_waiting, suspects_running,
              CASE

@@ -208,7 +208,6 @@ class StoryApiTest {
 
   static List<String> otherRequests() {
     return List.of(
-        "{\"method\":\"POST\",\"headers\":{\"traceparent\":\"made up by an older version\"}}",
         "{\"headers\":[]}",
         "{\"a\":1e400,\"b\":1.10}",
         "[" + "7".repeat(1_001) + "]"); // more digits than are read

@@ -166,89 +166,45 @@ class EmbeddedPostgresTest {
         .isEqualTo("rw-------");
   }
 
-  /** As directories were before there was a plain role: the superuser is called carillon. */
-  private void makeFormerDirectory() throws Exception {
-    String secret = Files.readString(directory.resolve("postgres-superuser-password")).strip();
-    String password = Files.readString(directory.resolve("postgres-password")).strip();
-    try (EmbeddedPostgres postgres = start()) {
-      try (Connection superuser =
-              DriverManager.getConnection(postgres.jdbcUrl(), "postgres", secret);
-          Statement statement = superuser.createStatement()) {
-        statement.execute("ALTER DATABASE postgres OWNER TO postgres");
-        statement.execute("DROP OWNED BY carillon");
-        statement.execute("DROP ROLE carillon");
-        statement.execute("CREATE ROLE renamer SUPERUSER LOGIN PASSWORD 'r'");
-      }
-      try (Connection renamer = DriverManager.getConnection(postgres.jdbcUrl(), "renamer", "r");
-          Statement statement = renamer.createStatement()) {
-        statement.execute("ALTER ROLE postgres RENAME TO carillon");
-        statement.execute("ALTER ROLE carillon PASSWORD '" + password + "'");
-      }
-      ask(postgres, "DROP ROLE renamer");
-      Migrations.open(postgres.jdbcUrl(), postgres.user(), password).apply(OptionalInt.empty());
-      ask(postgres, "SELECT carillon.make_slot('2030-01-01')");
-      ask(postgres, "CREATE TABLE mine (id serial, n int)");
-      ask(postgres, "INSERT INTO mine (n) VALUES (42)");
-    }
-    Files.delete(directory.resolve("postgres-superuser-password"));
-    Files.delete(directory.resolve("postgres/carillon-role"));
-  }
-
-  private static final String NOT_OWNED =
-      """
-      SELECT string_agg(name, ' ') FROM (
-          SELECT relname AS name, relnamespace AS schema, relowner AS owner FROM pg_class
-          UNION ALL SELECT proname, pronamespace, proowner FROM pg_proc
-          UNION ALL SELECT typname, typnamespace, typowner FROM pg_type
-          UNION ALL SELECT nspname, oid, nspowner FROM pg_namespace WHERE nspname = 'carillon') o
-      WHERE schema IN ('carillon'::regnamespace, 'public'::regnamespace)
-        AND owner <> 'carillon'::regrole
-      """;
-
-  @Test
-  void a_directory_from_before_the_plain_role_goes_on_and_belongs_to_it() throws Exception {
-    makeFormerDirectory();
-
-    for (int start = 1; start <= 2; start++) {
-      try (EmbeddedPostgres postgres = start()) {
-        assertThat(ask(postgres, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"))
-            .isEqualTo("f");
-        assertThat(ask(postgres, NOT_OWNED)).as("owned by another role").isNull();
-        assertThat(ask(postgres, "SELECT n FROM mine")).isEqualTo("42");
-        ask(postgres, "INSERT INTO mine (n) VALUES (43)");
-        ask(postgres, "SELECT carillon.make_slot('2030-01-0" + (start + 1) + "')");
-        assertThat(
-                ask(
-                    postgres,
-                    "SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolname !~ '^pg_'"
-                        + " AND rolsuper"))
-            .isEqualTo("postgres");
-        Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password())
-            .apply(OptionalInt.of(0));
-        Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password())
-            .apply(OptionalInt.empty());
-      }
-    }
-  }
-
   @Test
   void a_role_that_was_only_half_created_is_completed_at_the_next_start() throws Exception {
-    makeFormerDirectory();
     try (EmbeddedPostgres postgres = start()) {
       String secret = Files.readString(directory.resolve("postgres-superuser-password")).strip();
       try (Connection superuser =
               DriverManager.getConnection(postgres.jdbcUrl(), "postgres", secret);
           Statement statement = superuser.createStatement()) {
-        statement.execute("ALTER TABLE carillon.task OWNER TO postgres");
-        statement.execute("CREATE ROLE carillon_setup SUPERUSER LOGIN");
+        statement.execute("ALTER DATABASE postgres OWNER TO postgres");
+        statement.execute("REVOKE pg_read_all_stats FROM carillon");
       }
     }
     Files.delete(directory.resolve("postgres/carillon-role"));
 
+    for (int start = 1; start <= 2; start++) {
+      try (EmbeddedPostgres postgres = start()) {
+        assertThat(
+                ask(
+                    postgres,
+                    "SELECT pg_get_userbyid(datdba) FROM pg_database"
+                        + " WHERE datname = current_database()"))
+            .isEqualTo("carillon");
+        assertThat(ask(postgres, "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"))
+            .isEqualTo("t");
+        assertThat(directory.resolve("postgres/carillon-role")).exists();
+      }
+    }
+  }
+
+  @Test
+  void the_role_can_bring_the_schema_forward_and_back() throws SQLException {
     try (EmbeddedPostgres postgres = start()) {
-      assertThat(ask(postgres, NOT_OWNED)).as("owned by another role").isNull();
-      assertThat(ask(postgres, "SELECT count(*) FROM pg_roles WHERE rolname = 'carillon_setup'"))
-          .isEqualTo("0");
+      Migrations schema = Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password());
+      schema.apply(OptionalInt.empty());
+      ask(postgres, "SELECT carillon.make_slot('2030-01-01')");
+
+      schema.apply(OptionalInt.of(0));
+      schema.apply(OptionalInt.empty());
+
+      assertThat(schema.current()).isEqualTo(schema.latest());
     }
   }
 

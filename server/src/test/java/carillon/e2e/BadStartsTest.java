@@ -86,14 +86,14 @@ class BadStartsTest {
   @Test
   void a_migration_that_fails_is_named_and_the_next_start_continues_it() {
     Db.Address address = Postgres.emptyDatabase();
-    Migrations.open(address).apply(OptionalInt.of(10));
-    new Database(address).execute("CREATE TABLE carillon.activity (n int)");
+    Migrations.open(address).apply(OptionalInt.of(1));
+    new Database(address).execute("CREATE TABLE carillon.cancel_request (n int)");
 
     assertThat(refusal("--database-url", url(address)))
-        .contains("migration 11__activity.sql failed: relation \"activity\" already exists")
-        .contains("the database is at version 10");
+        .contains("migration 2__sql_api.sql failed: relation \"cancel_request\" already exists")
+        .contains("the database is at version 1 ");
 
-    new Database(address).execute("DROP TABLE carillon.activity");
+    new Database(address).execute("DROP TABLE carillon.cancel_request");
     assertThat(servers.startOn(address).stop()).isZero();
   }
 
@@ -101,12 +101,12 @@ class BadStartsTest {
   void a_program_that_is_killed_in_the_middle_of_a_migration_leaves_the_version_before_it()
       throws SQLException {
     Db.Address address = Postgres.emptyDatabase();
-    Migrations.open(address).apply(OptionalInt.of(13));
+    Migrations.open(address).apply(OptionalInt.of(1));
     Database database = new Database(address);
     try (Connection holder = Postgres.connect(address);
         Statement statement = holder.createStatement()) {
       holder.setAutoCommit(false);
-      statement.execute("LOCK TABLE carillon.catalog_change IN ACCESS SHARE MODE");
+      statement.execute("LOCK TABLE carillon.lane IN ROW EXCLUSIVE MODE");
       ServerProcess server = servers.launchOn(address);
       await()
           .pollInterval(Duration.ofMillis(20))
@@ -119,7 +119,7 @@ class BadStartsTest {
 
       server.kill9();
     }
-    assertThat(Migrations.open(address).current()).isEqualTo(13);
+    assertThat(Migrations.open(address).current()).isEqualTo(1);
 
     assertThat(servers.startOn(address).stop()).isZero();
   }

@@ -43,7 +43,7 @@ class MigrationUnderLoadTest {
   }
 
   @Test
-  void back_to_8_and_forth_again_nothing_is_lost_nor_doubled() throws Exception {
+  void going_back_and_forth_loses_no_task_and_doubles_none() throws Exception {
     var migrations =
         Migrations.open(world.address.url(), world.address.user(), world.address.password());
     world.node("a");
@@ -56,7 +56,7 @@ class MigrationUnderLoadTest {
       working.add(threads.submit(() -> finish("a")));
       working.add(threads.submit(() -> finish("b")));
       try {
-        for (int version : List.of(8, 10, 8, 10)) {
+        for (int version : List.of(1, 2, 1, 2)) {
           int before = completed.size();
           Awaitility.await().until(() -> completed.size() > before + 100);
           migrations.apply(OptionalInt.of(version));
@@ -101,7 +101,7 @@ class MigrationUnderLoadTest {
 
   private void finish(String node) {
     while (creators.get() > 0 || completed.size() < created.size()) {
-      List<ClaimedTask> claimed = world.claimKnown(node, 100); // a node's refresh fails meanwhile
+      List<ClaimedTask> claimed = world.claim(node, 100);
       List<Attempted> ended =
           claimed.stream()
               .map(task -> new Attempted(task, new Outcome.Completed(null, null)))

@@ -8,7 +8,6 @@ import carillon.model.ClaimedTask;
 import carillon.model.Failure;
 import carillon.model.FailureKind;
 import carillon.model.Outcome;
-import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.testkit.Postgres;
 import carillon.testkit.SqlUser;
@@ -43,77 +42,6 @@ class MigrationsTest {
     assertThat(objects()).as("left behind the second time").isEqualTo("migration");
   }
 
-  @Test
-  void going_back_from_schema_2_writes_the_transitions_that_stood_on_the_rows() {
-    try (World world = World.create()) {
-      world.node("node");
-      TaskId done = world.discard();
-      TaskId retried = world.discard();
-      world.discard();
-      world.discard();
-      for (ClaimedTask task : world.claim("node", 3)) {
-        Outcome outcome =
-            task.id().equals(retried)
-                ? new Outcome.RetryAt(
-                    world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
-                : new Outcome.Completed(null, null);
-        if (task.id().equals(done) || task.id().equals(retried)) {
-          world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
-        }
-      }
-      String all =
-          """
-          SELECT string_agg(task || ' ' || from_state || ' ' || to_state || ' ' || fence || ' ' || who || ' ' || at,
-                            ', ' ORDER BY task, at)
-          FROM carillon.%s
-          """;
-      String before = world.value(all.formatted("every_transition"));
-
-      Migrations.open(world.address.url(), world.address.user(), world.address.password())
-          .apply(OptionalInt.of(1));
-
-      assertThat(world.value(all.formatted("transition"))).isEqualTo(before);
-      assertThat(before.split(", ")).hasSize(5);
-    }
-  }
-
-  @Test
-  void going_back_from_schema_9_waits_for_what_is_published_and_keeps_what_has_ended() {
-    Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
-    try (World world = World.create()) {
-      world.node("node");
-      Migrations schema =
-          Migrations.open(world.address.url(), world.address.user(), world.address.password());
-      world.sql(
-          "INSERT INTO carillon.task_type (tenant, name, target)"
-              + " VALUES (1, 'typed', '{\"kafka\": {}}')");
-      assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
-          .hasStackTraceContaining("type typed has a broker as its target");
-      schema.apply(OptionalInt.empty()); // the steps back to 9 were made
-      world.sql("DELETE FROM carillon.task_type WHERE name = 'typed'");
-      TaskId id = world.create(World.task("t", kafka));
-      assertThatThrownBy(() -> schema.apply(OptionalInt.of(8)))
-          .hasStackTraceContaining("task " + id + " has a broker as its target");
-      assertThat(schema.current()).isEqualTo(9);
-      schema.apply(OptionalInt.empty());
-
-      ClaimedTask claimed = world.claimOne("node");
-      world.endings.finish(
-          List.of(new Attempted(claimed, new Outcome.Completed(null, null))),
-          Set.of(claimed.lease().claim()),
-          "node");
-      schema.apply(OptionalInt.of(8));
-
-      assertThat(
-              world.value(
-                  "SELECT route || ' ' || target || ' ' || state FROM carillon.task t"
-                      + " JOIN carillon.lane l ON l.id = t.lane"))
-          .isEqualTo("PULL {\"pull\": {}} COMPLETED");
-      schema.apply(OptionalInt.empty());
-      assertThat(world.value("SELECT count(publish) FROM carillon.tenant")).isEqualTo("0");
-    }
-  }
-
   private String objects() throws SQLException {
     try (Connection connection = Postgres.connect(address);
         Statement statement = connection.createStatement();
@@ -133,8 +61,7 @@ class MigrationsTest {
   }
 
   @Test
-  void going_back_from_schema_10_waits_for_cancels_that_were_asked_for_in_sql()
-      throws SQLException {
+  void going_back_waits_for_cancels_that_were_asked_for_in_sql() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -146,13 +73,51 @@ class MigrationsTest {
       Migrations back =
           Migrations.open(world.address.url(), world.address.user(), world.address.password());
 
-      assertThatThrownBy(() -> back.apply(OptionalInt.of(9)))
-          .hasStackTraceContaining("wait a second");
+      assertThatThrownBy(() -> back.apply(OptionalInt.of(1)))
+          .hasMessageStartingWith("taking back migration 2__sql_api.sql failed: ")
+          .hasMessageContaining("wait a second")
+          .hasMessageEndingWith("the database is at version 2: remove the cause and repeat");
 
-      assertThat(back.current()).isEqualTo(10);
+      assertThat(back.current()).isEqualTo(2);
       assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
-      back.apply(OptionalInt.of(9));
-      assertThat(back.current()).isEqualTo(9);
+      back.apply(OptionalInt.of(1));
+      assertThat(back.current()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void going_back_and_forth_keeps_tasks_in_every_state_and_their_history() throws SQLException {
+    try (World world = World.create();
+        SqlUser user = SqlUser.owner(world.address)) {
+      world.node("node");
+      TaskId retried = world.discard();
+      world.discard();
+      world.discard();
+      for (ClaimedTask task : world.claim("node", 2)) {
+        Outcome outcome =
+            task.id().equals(retried)
+                ? new Outcome.RetryAt(
+                    world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
+                : new Outcome.Completed(null, null);
+        world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+      }
+      world.claim("node", 1);
+      user.enqueue("'mail', delay => interval '1 hour'");
+      String all =
+          """
+          SELECT (SELECT string_agg(t::text, ', ' ORDER BY t.id) FROM carillon.task t) || '; ' ||
+                 (SELECT string_agg(w::text, ', ' ORDER BY w.task, w.at, w.to_state) FROM carillon.every_transition w)
+          """;
+      String before = world.value(all);
+      Migrations schema =
+          Migrations.open(world.address.url(), world.address.user(), world.address.password());
+
+      for (int version : List.of(1, 2)) {
+        schema.apply(OptionalInt.of(version));
+        assertThat(world.value(all)).as("at version %d", version).isEqualTo(before);
+      }
+      assertThat(before).contains("PENDING").contains("RUNNING").contains("COMPLETED");
+      user.enqueue("'mail'");
     }
   }
 
@@ -174,44 +139,34 @@ class MigrationsTest {
   @Test
   void a_migration_that_fails_says_where_the_database_stands_and_is_continued_later()
       throws SQLException {
-    migrations.apply(OptionalInt.of(10));
-    execute("CREATE TABLE carillon.activity (n int)");
+    migrations.apply(OptionalInt.of(1));
+    execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates
 
     assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
         .isInstanceOf(StoreException.class)
         .hasMessage(
-            "migration 11__activity.sql failed: relation \"activity\" already exists; the database"
-                + " is at version 10 and has nothing of 11: remove the cause and start again");
+            "migration 2__sql_api.sql failed: relation \"cancel_request\" already exists; the"
+                + " database is at version 1 and has nothing of 2: remove the cause and start"
+                + " again");
 
-    assertThat(migrations.current()).isEqualTo(10);
-    execute("DROP TABLE carillon.activity");
+    assertThat(migrations.current()).isEqualTo(1);
+    execute("DROP TABLE carillon.cancel_request");
     migrations.apply(OptionalInt.empty());
     assertThat(migrations.current()).isEqualTo(migrations.latest());
-  }
-
-  @Test
-  void a_database_with_migration_10_as_it_was_before_its_edit_goes_on() throws SQLException {
-    migrations.apply(OptionalInt.of(13));
-    execute("UPDATE carillon.migration SET checksum = -1164452387 WHERE version = '10'");
-
-    migrations.apply(OptionalInt.empty());
-
-    assertThat(migrations.current()).isEqualTo(migrations.latest());
-    migrations.apply(OptionalInt.empty());
   }
 
   @Test
   void a_database_that_another_build_migrated_is_refused_in_one_line() throws SQLException {
-    migrations.apply(OptionalInt.of(10));
-    execute("UPDATE carillon.migration SET checksum = 77 WHERE version = '7'");
+    migrations.apply(OptionalInt.of(1));
+    execute("UPDATE carillon.migration SET checksum = 77 WHERE version = '1'");
 
     assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("migration 7__more_room.sql of this database differs")
+        .hasMessageContaining("migration 1__schema.sql of this database differs")
         .hasMessageContaining("(checksum 77, here ")
         .message()
         .doesNotContain("\n");
-    assertThat(migrations.current()).isEqualTo(10);
+    assertThat(migrations.current()).isEqualTo(1);
   }
 
   private void execute(String sql) throws SQLException {

@@ -47,12 +47,54 @@ class SlotsTest {
   }
 
   @Test
-  void a_new_slot_has_room_for_a_life() {
-    assertThat(
-            world.value(
-                "SELECT reloptions::text FROM pg_class WHERE oid ="
-                    + " 'carillon.task_20200101'::regclass"))
-        .contains("fillfactor=33");
+  void a_new_day_has_room_on_its_pages_for_all_versions_of_a_task() {
+    assertThat(options("task_20200101"))
+        .isEqualTo(
+            "{fillfactor=33,autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=20000,"
+                + "autovacuum_analyze_scale_factor=0.05}");
+    assertThat(options("task_20200101_pkey")).isEqualTo("{fillfactor=50}");
+  }
+
+  @Test
+  void changed_storage_settings_are_those_of_the_days_that_follow() {
+    world.sql(
+        "UPDATE carillon.partition_settings SET table_fillfactor = 90, key_fillfactor = 80,"
+            + " vacuum_threshold = 1, vacuum_scale_factor = 0.00001, analyze_scale_factor = 100");
+
+    world.slots.ensure(new Slot(LocalDate.of(2020, 1, 2)));
+
+    assertThat(options("task_20200102"))
+        .isEqualTo(
+            "{fillfactor=90,autovacuum_vacuum_scale_factor=1e-05,autovacuum_vacuum_threshold=1,"
+                + "autovacuum_analyze_scale_factor=100}");
+    assertThat(options("task_20200102_pkey")).isEqualTo("{fillfactor=80}");
+    assertThat(options("task_20200101")).contains("fillfactor=33");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "table_fillfactor, 9",
+    "table_fillfactor, 101",
+    "key_fillfactor, 9",
+    "key_fillfactor, 101",
+    "vacuum_threshold, -1",
+    "vacuum_scale_factor, -0.1",
+    "vacuum_scale_factor, 101",
+    "analyze_scale_factor, -0.1",
+    "analyze_scale_factor, 101",
+    "only_row, false"
+  })
+  void a_storage_setting_that_postgresql_would_refuse_is_refused_at_once(
+      String column, String value) {
+    assertThatThrownBy(
+            () -> world.sql("UPDATE carillon.partition_settings SET " + column + " = " + value))
+        .hasStackTraceContaining("violates check constraint");
+  }
+
+  private String options(String relation) {
+    return world.value(
+        "SELECT reloptions::text FROM pg_class WHERE oid = 'carillon.%s'::regclass"
+            .formatted(relation));
   }
 
   @Test

@@ -237,7 +237,7 @@ class SqlGrantsTest {
     Migrations migrations =
         Migrations.open(world.address.url(), world.address.user(), world.address.password());
 
-    migrations.apply(OptionalInt.of(9));
+    migrations.apply(OptionalInt.of(1));
 
     assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("permission denied");
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1");

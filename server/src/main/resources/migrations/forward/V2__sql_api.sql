@@ -1,19 +1,20 @@
--- Tasks that are made and cancelled in the transactions of those who share the database. Such a transaction may stay
--- open for long, so nothing here locks what others need: see docs/decisions/0028.
--- The functions run as their owner for callers who are not trusted: every name is qualified, and search_path is set.
+-- The SQL API: tasks that are created and cancelled in the transactions of users who share the database. Such a
+-- transaction may stay open for long, so nothing here holds a lock that others wait for: see docs/decisions/0028.
+-- The functions run as their owner for callers that are not trusted: every name is qualified, and search_path is set.
 
--- Rather fail and be started again than have every claim wait behind us for a lock.
+-- Fail and be started again rather than let every claim wait behind this migration for a lock.
 SET LOCAL lock_timeout = '2s';
 
--- Who may enqueue and cancel, for which tenants.
+-- One row per role and tenant for which it may enqueue and cancel.
 CREATE TABLE carillon.sql_role (
     role   regrole NOT NULL, -- not its name, which another role may have later
     tenant int NOT NULL REFERENCES carillon.tenant (id),
-    types  text[] NOT NULL DEFAULT '{}', -- empty means all
+    types  text[] NOT NULL DEFAULT '{}', -- empty: all
     PRIMARY KEY (role, tenant)
 );
 
--- Running tasks whose end was asked for. Their rows are the nodes' to write: the leader does it once this is committed.
+-- One row per running task that a user's transaction asked to cancel. Only nodes write the rows of running tasks: the
+-- leader applies the request once it is committed.
 CREATE TABLE carillon.cancel_request (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant int NOT NULL,
@@ -22,97 +23,12 @@ CREATE TABLE carillon.cancel_request (
     who    text NOT NULL
 );
 
--- Changes that users' transactions made to types and lanes. The catalog's version is its number and one for each of
--- these: a row may be added without waiting for anybody, the number can only be changed by one at a time.
-CREATE TABLE carillon.catalog_change (
-    made_at timestamptz NOT NULL DEFAULT clock_timestamp()
-);
+--------------------------------------------------------------------------------------------------------------------
+-- Checks: the caller, its arguments, and the limits of its tenant.
+--------------------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE FUNCTION carillon.catalog_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    changes bigint;
-BEGIN
-    IF current_setting('carillon.beside', true) = 'on' THEN
-        INSERT INTO carillon.catalog_change DEFAULT VALUES;
-        RETURN NULL;
-    END IF;
-    UPDATE carillon.catalog SET version = version + 1;
-    DELETE FROM carillon.catalog_change;
-    GET DIAGNOSTICS changes = ROW_COUNT;
-    IF changes > 0 THEN
-        UPDATE carillon.catalog SET version = version + changes;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
--- What somebody who makes a type, or a lane of it, holds until it is committed: a node that wants to make the same
--- looks here instead of waiting.
-CREATE FUNCTION carillon.making(tenant int, type text, priority int DEFAULT NULL, slice int DEFAULT NULL,
-                                route text DEFAULT NULL)
-RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-    SELECT hashtextextended(concat_ws('/', 'carillon', tenant, type, priority, slice, route), 0)
-$$;
-
--- Makes the first lane of a type and priority, and the type, in the caller's transaction.
-CREATE FUNCTION carillon.make_lane(of_tenant int, of_type text, of_priority int) RETURNS int LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    made int := coalesce(nullif(current_setting('carillon.made', true), ''), '0')::int;
-    lane int;
-BEGIN
-    -- Not as a SET of the function: only a superuser may attach a parameter that PostgreSQL does not know.
-    PERFORM set_config('carillon.beside', 'on', true);
-    IF made >= 1000 THEN -- each keeps a place in the lock table of the whole server
-        RAISE EXCEPTION USING ERRCODE = '54000',
-            MESSAGE = 'one transaction may use 1000 new types and priorities',
-            HINT = 'Commit in between.';
-    END IF;
-    PERFORM set_config('carillon.made', (made + 1)::text, true);
-    IF NOT EXISTS (SELECT FROM carillon.task_type t WHERE t.tenant = of_tenant AND t.name = of_type) THEN
-        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type));
-        INSERT INTO carillon.task_type (tenant, name)
-        VALUES (of_tenant, of_type)
-        ON CONFLICT DO NOTHING;
-    END IF;
-    FOR tries IN 1..2 LOOP
-        SELECT l.id
-        INTO lane
-        FROM carillon.lane l
-        WHERE l.tenant = of_tenant
-          AND l.type = of_type
-          AND l.priority = of_priority
-          AND l.route = 'TYPE'
-        ORDER BY l.slice
-        LIMIT 1;
-        EXIT WHEN lane IS NOT NULL;
-        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type, of_priority, 0, 'TYPE'));
-        INSERT INTO carillon.lane (tenant, type, priority, slice, route)
-        VALUES (of_tenant, of_type, of_priority, 0, 'TYPE')
-        ON CONFLICT DO NOTHING; -- somebody else's is seen by the second try
-    END LOOP;
-    PERFORM set_config('carillon.beside', '', true);
-    RETURN lane;
-END
-$$;
-
--- As the API counts: in UTF-16.
-CREATE FUNCTION carillon.refuse_bad_text(field text, value text, most int) RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    IF char_length(value) + regexp_count(value, '[\U00010000-\U0010FFFF]') > most THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s may have %s characters', field, most);
-    END IF;
-    IF value ~ '[\u0001-\u001F\u007F-\u009F]' THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s must not have control characters', field);
-    END IF;
-END
-$$;
-
--- For whom the caller acts. The caller is the role that logged in, or the one that it chose with SET ROLE: within a
--- function that runs as its owner, current_user is that owner.
+-- The tenant that the caller acts for, and whether it may. The caller is the role that logged in, or the one it chose
+-- with SET ROLE: inside a function that runs as its owner, current_user is that owner.
 CREATE FUNCTION carillon.sql_caller(wanted text, of_type text, OUT tenant int, OUT is_strict boolean, OUT who text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -172,6 +88,20 @@ BEGIN
 END
 $$;
 
+-- Counts characters as the API does: in UTF-16.
+CREATE FUNCTION carillon.refuse_bad_text(field text, value text, most int) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF char_length(value) + regexp_count(value, '[\U00010000-\U0010FFFF]') > most THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s may have %s characters', field, most);
+    END IF;
+    IF value ~ '[\u0001-\u001F\u007F-\u009F]' THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s must not have control characters', field);
+    END IF;
+END
+$$;
+
 CREATE FUNCTION carillon.refuse_bad_payload(payload jsonb) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -182,7 +112,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'payload may have 262144 bytes',
             HINT = 'Keep it in a table of yours and enqueue what finds it.';
     END IF;
-    -- Few have so many brackets that they could be too deep.
+    -- The search is expensive, and few payloads have enough brackets to be too deep.
     IF length(json) - length(translate(json, '[{', '')) > 63
        AND jsonb_path_exists(payload, 'strict $.**{63} ? (@.type() == "object" || @.type() == "array")') THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'payload is nested deeper than 63 levels';
@@ -216,8 +146,89 @@ BEGIN
 END
 $$;
 
--- The tasks of a type and key that wait or run, latest first. A look through the tables of all days would keep a lock
--- on each of them until the caller's transaction ends, so the look is taken back.
+-- Refuses what a user's transaction creates beyond the limits of its tenant. Nodes check for themselves, because tasks
+-- that Carillon creates on its own are never refused. A user's transaction holds the exclusive lock of what it creates.
+CREATE FUNCTION carillon.refuse_too_many() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    of_tenant int;
+    now_has   record;
+BEGIN
+    FOR of_tenant IN SELECT DISTINCT m.tenant FROM made m LOOP
+        IF EXISTS (SELECT
+                   FROM pg_locks l
+                   WHERE l.pid = pg_backend_pid()
+                     AND l.locktype = 'advisory'
+                     AND l.mode = 'ExclusiveLock'
+                     AND l.classid::bigint = 1667329280 + of_tenant
+                     AND l.objsubid = 1) THEN
+            SELECT u.used, u.most INTO now_has FROM carillon.tenant_usage(of_tenant, TG_ARGV[0], false) u;
+            IF now_has.used > now_has.most THEN
+                RAISE EXCEPTION USING ERRCODE = '54000',
+                    MESSAGE = format('the tenant may have %s %s', now_has.most, TG_ARGV[0]),
+                    HINT = 'Use a type and priority that exists, or have the limit raised: PUT /v1/tenants/{name}.';
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.task_type REFERENCING NEW TABLE AS made
+    FOR EACH STATEMENT EXECUTE FUNCTION carillon.refuse_too_many('types');
+CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.lane REFERENCING NEW TABLE AS made
+    FOR EACH STATEMENT EXECUTE FUNCTION carillon.refuse_too_many('lanes');
+
+--------------------------------------------------------------------------------------------------------------------
+-- Enqueue.
+--------------------------------------------------------------------------------------------------------------------
+
+-- Creates the first lane of a type and priority, and the type, in the caller's transaction.
+CREATE FUNCTION carillon.make_lane(of_tenant int, of_type text, of_priority int) RETURNS int LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    lane int;
+BEGIN
+    -- Each call takes up to two advisory locks, in the lock table of the whole server, until the caller commits.
+    IF (SELECT count(*)
+        FROM carillon.catalog_change c
+        WHERE c.xact_id = pg_current_xact_id()
+          AND c.made_at >= transaction_timestamp()) >= 1000 THEN
+        RAISE EXCEPTION USING ERRCODE = '54000',
+            MESSAGE = 'one transaction may use 1000 new types and priorities',
+            HINT = 'Commit in between.';
+    END IF;
+    INSERT INTO carillon.catalog_change DEFAULT VALUES; -- before the catalog changes: see catalog_changed
+    IF NOT EXISTS (SELECT FROM carillon.task_type t WHERE t.tenant = of_tenant AND t.name = of_type) THEN
+        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type));
+        INSERT INTO carillon.task_type (tenant, name)
+        VALUES (of_tenant, of_type)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    FOR tries IN 1..2 LOOP
+        SELECT l.id
+        INTO lane
+        FROM carillon.lane l
+        WHERE l.tenant = of_tenant
+          AND l.type = of_type
+          AND l.priority = of_priority
+          AND l.route = 'TYPE'
+        ORDER BY l.slice
+        LIMIT 1;
+        EXIT WHEN lane IS NOT NULL;
+        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type, of_priority, 0, 'TYPE'));
+        INSERT INTO carillon.lane (tenant, type, priority, slice, route)
+        VALUES (of_tenant, of_type, of_priority, 0, 'TYPE')
+        ON CONFLICT DO NOTHING; -- the second try finds the lane of another transaction
+    END LOOP;
+    RETURN lane;
+END
+$$;
+
+-- The waiting and running tasks of a type and key, latest first. A query over the partitions of all days would keep a
+-- lock on each of them until the caller's transaction ends, so it runs in a subtransaction that is rolled back.
 CREATE FUNCTION carillon.live_tasks(of_tenant int, of_type text, of_key text, most int,
                                     OUT ids uuid[], OUT slots date[], OUT states carillon.task_state[])
 LANGUAGE plpgsql
@@ -229,7 +240,7 @@ DECLARE
     lanes int[] := ARRAY(SELECT l.id FROM carillon.lane l WHERE l.tenant = of_tenant AND l.type = of_type);
 BEGIN
     BEGIN
-        WITH live AS MATERIALIZED ( -- or the order would be had by going through all tasks, latest first
+        WITH live AS MATERIALIZED ( -- or the planner would scan all tasks in this order
             SELECT t.id, t.slot, t.state
             FROM carillon.task t
             WHERE t.tenant = of_tenant
@@ -242,28 +253,27 @@ BEGIN
         FROM (SELECT * FROM live ORDER BY live.id DESC LIMIT most) f;
         RAISE SQLSTATE 'CT002';
     EXCEPTION WHEN SQLSTATE 'CT002' THEN
-        NULL; -- what was found stays
+        NULL; -- variables keep what was found
     END;
 END
 $$;
 
--- Whether the task was created after that time. Given back as above.
-CREATE FUNCTION carillon.is_younger(of_tenant int, task uuid, than timestamptz) RETURNS boolean LANGUAGE plpgsql
+-- Whether the task was created after that time. Rolled back like live_tasks. The day is a constant in the query, so
+-- that only its own partition is locked.
+CREATE FUNCTION carillon.is_younger(of_tenant int, task uuid, than timestamptz) RETURNS boolean
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
-SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     millis  bigint := ('x' || left(replace(task::text, '-', ''), 12))::bit(48)::bigint;
     younger boolean;
 BEGIN
     BEGIN
-        SELECT t.created_at > than
+        EXECUTE format('SELECT t.created_at > $1 FROM carillon.task t WHERE t.tenant = $2 AND t.id = $3'
+                       ' AND t.slot = DATE %L', (to_timestamp(millis / 1000.0) AT TIME ZONE 'UTC')::date)
         INTO younger
-        FROM carillon.task t
-        WHERE t.tenant = of_tenant
-          AND t.id = task
-          AND t.slot = (to_timestamp(millis / 1000.0) AT TIME ZONE 'UTC')::date;
+        USING than, of_tenant, task;
         RAISE SQLSTATE 'CT002';
     EXCEPTION WHEN SQLSTATE 'CT002' THEN
         NULL;
@@ -272,7 +282,7 @@ BEGIN
 END
 $$;
 
--- The task that stands in the way of a unique one. If none does, the key is the new task's from now on.
+-- The existing task that a unique one is a duplicate of. If there is none, the new task has the key from now on.
 CREATE FUNCTION carillon.existing_task(of_tenant int, of_type text, of_key text, new_task uuid, at timestamptz,
                                        span interval)
 RETURNS uuid LANGUAGE plpgsql
@@ -284,7 +294,7 @@ DECLARE
 BEGIN
     INSERT INTO carillon.unique_task AS u (tenant, type, key, task, held_until)
     VALUES (of_tenant, of_type, of_key, new_task, at + span)
-    ON CONFLICT (tenant, type, key) DO UPDATE -- for its row lock: one transaction at a time decides for a key
+    ON CONFLICT (tenant, type, key) DO UPDATE -- for the row lock: one transaction at a time decides about a key
     SET held_until = greatest(u.held_until, excluded.held_until)
     RETURNING u.task INTO holder;
     IF holder <> new_task AND carillon.is_younger(of_tenant, holder, at - span) THEN
@@ -302,7 +312,7 @@ BEGIN
 END
 $$;
 
--- Makes a task in the caller's transaction: it is there when that is committed, and never was if it is rolled back.
+-- Creates a task in the caller's transaction: it exists once that is committed, and never did if it is rolled back.
 CREATE FUNCTION carillon.enqueue(
     type text, payload jsonb DEFAULT NULL, key text DEFAULT NULL, due_at timestamptz DEFAULT NULL,
     priority int DEFAULT NULL, delay interval DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
@@ -320,8 +330,11 @@ DECLARE
     settings record;
     wanted   int;
     lane     int;
-    its_day  date; -- not `day`: in a query that would be the column
-    id_at    timestamptz := due;
+    due_day  date := (due AT TIME ZONE 'UTC')::date;
+    its_day  date; -- not `day`: in a query that would mean the column
+    its_last date;
+    its_from bigint;
+    id_ms    bigint;
     random   text := gen_random_uuid()::text;
     millis   text;
     id       uuid;
@@ -391,14 +404,15 @@ BEGIN
         lane := carillon.make_lane(caller.tenant, enqueue.type, coalesce(enqueue.priority, settings.priority, 5));
     END IF;
 
-    -- Days are made by nodes: that takes locks. Where the day does not exist yet, an earlier one serves as well.
-    SELECT s.day
-    INTO its_day
+    -- Only nodes create partitions, because that takes locks. If the day has none yet, those that it shares with other
+    -- days serve as well, or else those of an earlier day.
+    SELECT s.day, coalesce(s.last_day, s.day)
+    INTO its_day, its_last
     FROM carillon.slot s
-    WHERE s.day <= (due AT TIME ZONE 'UTC')::date
-    ORDER BY s.day DESC
+    WHERE s.day <= due_day
+    ORDER BY coalesce(s.last_day, s.day) >= due_day DESC, s.day DESC
     LIMIT 1;
-    IF its_day < (at AT TIME ZONE 'UTC')::date THEN -- so old that it may be dropped
+    IF its_last < (at AT TIME ZONE 'UTC')::date THEN -- so old that it may be dropped meanwhile
         PERFORM FROM carillon.slot s WHERE s.day = its_day FOR KEY SHARE;
         its_day := CASE WHEN FOUND THEN its_day END;
     END IF;
@@ -406,10 +420,14 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'there is no day yet that the task could be kept in',
             HINT = 'Start a server on this database: it makes them, and will have to run the task.';
     END IF;
-    IF its_day < (due AT TIME ZONE 'UTC')::date THEN
-        id_at := (its_day + 1)::timestamp AT TIME ZONE 'UTC' - interval '1 millisecond';
+    id_ms := floor(extract(epoch FROM due) * 1000);
+    -- The time in the id lies in the day of the partition: as in DayRange.idTime, or at the end of that day.
+    IF its_day < due_day OR (its_last > due_day AND due_day > (at AT TIME ZONE 'UTC')::date + 32) THEN
+        its_from := extract(epoch FROM its_day::timestamp AT TIME ZONE 'UTC') * 1000;
+        id_ms := its_from + CASE WHEN its_last < due_day THEN 86399999
+                                 ELSE (id_ms - its_from) / (its_last - its_day + 1) END;
     END IF;
-    millis := lpad(to_hex(floor(extract(epoch FROM id_at) * 1000)::bigint), 12, '0');
+    millis := lpad(to_hex(id_ms), 12, '0');
     id := (left(millis, 8) || '-' || right(millis, 4) || '-7' || substr(random, 16))::uuid;
 
     IF enqueue.unique_for IS NOT NULL THEN
@@ -428,8 +446,12 @@ BEGIN
 END
 $$;
 
--- Cancels those of one day that wait, in the caller's transaction; says how many, and which run by now. Of those not
--- even a lock may stay, or the node that runs them could not write their end.
+--------------------------------------------------------------------------------------------------------------------
+-- Cancel.
+--------------------------------------------------------------------------------------------------------------------
+
+-- Cancels the tasks of one day that wait, in the caller's transaction. Returns how many, and those that run by now: the
+-- lock on them must not stay, or the node that runs them could not write their end.
 CREATE FUNCTION carillon.cancel_waiting(of_tenant int, of_slot date, tasks uuid[], by text,
                                         OUT cancelled int, OUT running uuid[])
 LANGUAGE plpgsql
@@ -476,8 +498,8 @@ BEGIN
 END
 $$;
 
--- Cancels the tasks of a type and key in the caller's transaction; says how many. Those that run are asked to end once
--- it is committed, and not counted.
+-- Cancels the tasks of a type and key in the caller's transaction and returns how many. Running tasks are asked to stop
+-- once it is committed, and are not counted.
 CREATE FUNCTION carillon.cancel(type text, key text, tenant text DEFAULT NULL)
 RETURNS int LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -522,7 +544,11 @@ BEGIN
 END
 $$;
 
--- Lets a role enqueue and cancel for a tenant, and nothing else. Types that are named are all that it may use.
+--------------------------------------------------------------------------------------------------------------------
+-- Grants.
+--------------------------------------------------------------------------------------------------------------------
+
+-- Lets a role enqueue and cancel for a tenant, and nothing else. If types are named, only those.
 CREATE FUNCTION carillon.grant_enqueue(role name, tenant text DEFAULT 'default', types text[] DEFAULT '{}')
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -551,7 +577,7 @@ BEGIN
 END
 $$;
 
--- Takes back all that the role was granted so.
+-- Revokes everything that grant_enqueue granted to the role.
 CREATE FUNCTION carillon.revoke_enqueue(role name) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,0 +1,841 @@
+-- The schema of Carillon: tables, indexes, triggers and the functions that nodes call.
+-- V2__sql_api.sql adds what users call in SQL.
+-- Every name is qualified, so that nothing depends on the search_path of a session.
+
+--------------------------------------------------------------------------------------------------------------------
+-- Tenancy: tenants and their limits, task types, API keys, the audit log, and the version of what nodes cache.
+--------------------------------------------------------------------------------------------------------------------
+
+-- One row per tenant. NULL in a limit means the default in tenant_limits.
+CREATE TABLE carillon.tenant (
+    id            int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name          text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+    strict        boolean NOT NULL DEFAULT false, -- only configured types may be used
+    paused        boolean NOT NULL DEFAULT false,
+    weight        int NOT NULL DEFAULT 1 CHECK (weight BETWEEN 1 AND 1000),
+    created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    alert         jsonb, -- the target and threshold of alerts about growing groups of dead letters
+    publish       text[], -- such as kafka/main/orders.*; NULL: everywhere for the tenant default, nowhere for others
+    max_types     int,
+    max_lanes     int,
+    max_schedules int,
+    max_keys      int
+);
+
+INSERT INTO carillon.tenant (name) VALUES ('default');
+
+-- One row: the default limits of tenants. Each node writes its settings here when it starts.
+CREATE TABLE carillon.tenant_limits (
+    only_row  boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    types     int NOT NULL DEFAULT 1000,
+    lanes     int NOT NULL DEFAULT 10000,
+    schedules int NOT NULL DEFAULT 10000,
+    keys      int NOT NULL DEFAULT 1000
+);
+
+INSERT INTO carillon.tenant_limits DEFAULT VALUES;
+
+-- One row per task type of a tenant: the settings that its tasks share.
+CREATE TABLE carillon.task_type (
+    tenant                int NOT NULL REFERENCES carillon.tenant (id),
+    name                  text NOT NULL CHECK (name ~ '^[A-Za-z0-9_.-]{1,100}$'),
+    target                jsonb, -- NULL: workers pull its tasks
+    retry                 jsonb, -- NULL: the default policy
+    timeout_ms            bigint NOT NULL DEFAULT 30000,
+    lease_timeout_ms      bigint NOT NULL DEFAULT 30000,
+    priority              smallint NOT NULL DEFAULT 5 CHECK (priority BETWEEN 0 AND 9),
+    slices                smallint NOT NULL DEFAULT 1 CHECK (slices BETWEEN 1 AND 64),
+    paused                boolean NOT NULL DEFAULT false,
+    paused_reason         text,
+    signing_secret        bytea,
+    previous_secret       bytea, -- signs alongside the new one until previous_secret_until
+    previous_secret_until timestamptz,
+    version               int NOT NULL DEFAULT 1,
+    created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+    status_rules          jsonb, -- which HTTP statuses mean success, retry or dead; NULL: the default rules
+    schema                text, -- the JSON Schema of the payload, byte for byte
+    on_complete           jsonb, -- the target of a callback for each task that completes
+    on_dead               jsonb, -- the target of a callback for each task that dies
+    PRIMARY KEY (tenant, name)
+);
+
+-- One row per API key.
+CREATE TABLE carillon.api_key (
+    id         text PRIMARY KEY,
+    tenant     int NOT NULL REFERENCES carillon.tenant (id),
+    name       text NOT NULL,
+    role       text NOT NULL,
+    types      text[] NOT NULL DEFAULT '{}', -- empty: all
+    hash       bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz,
+    revoked_at timestamptz
+);
+
+CREATE INDEX api_key_tenant ON carillon.api_key (tenant, id);
+
+-- One row per change by an operator, written in the transaction of the change.
+CREATE TABLE carillon.audit (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant  int NOT NULL REFERENCES carillon.tenant (id),
+    at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    who     text NOT NULL,
+    action  text NOT NULL,
+    subject text NOT NULL,
+    detail  jsonb
+);
+
+CREATE INDEX audit_tenant ON carillon.audit (tenant, id);
+CREATE INDEX audit_subject ON carillon.audit (tenant, subject, id);
+
+-- One row: the version of tenants, types and lanes, which nodes cache and reload when it has risen. Every change of
+-- them raises it in the same transaction.
+CREATE TABLE carillon.catalog (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version  bigint NOT NULL,
+    secret   bytea NOT NULL -- of the installation; nodes sign with it, for example the cursors of lists
+);
+
+INSERT INTO carillon.catalog (version, secret)
+SELECT 1, sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea);
+
+-- One row per change of types and lanes by a user's transaction. The effective version is catalog.version plus the
+-- number of these rows: adding a row waits for nobody, while only one transaction at a time can update the number.
+-- xact_id is the transaction that added the row. Transaction ids start again where a dump is restored, so a row is of
+-- the current transaction only if it is also no older than it.
+CREATE TABLE carillon.catalog_change (
+    made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    xact_id xid8 NOT NULL DEFAULT pg_current_xact_id()
+);
+
+CREATE INDEX catalog_change_xact_id_idx ON carillon.catalog_change (xact_id);
+
+-- Raises the version of the catalog, and folds the rows of catalog_change into it.
+CREATE FUNCTION carillon.catalog_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    changes bigint;
+BEGIN
+    -- make_lane has added a row for this transaction, which raises the version when it commits.
+    IF EXISTS (SELECT
+               FROM carillon.catalog_change c
+               WHERE c.xact_id = pg_current_xact_id()
+                 AND c.made_at >= transaction_timestamp()) THEN
+        RETURN NULL;
+    END IF;
+    UPDATE carillon.catalog SET version = version + 1;
+    DELETE FROM carillon.catalog_change;
+    GET DIAGNOSTICS changes = ROW_COUNT;
+    IF changes > 0 THEN
+        UPDATE carillon.catalog SET version = version + changes;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.tenant
+    FOR EACH STATEMENT EXECUTE FUNCTION carillon.catalog_changed();
+CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.task_type
+    FOR EACH STATEMENT EXECUTE FUNCTION carillon.catalog_changed();
+
+-- The advisory lock of a new type, or of a new lane of it, which its creator holds until the commit: a node that wants
+-- to create the same one checks this lock instead of waiting for the row. The upper half names the tenant, so that
+-- pg_locks shows what open transactions are creating for a tenant. In the lower half, lanes have the highest bit.
+CREATE FUNCTION carillon.making(tenant int, type text, priority int DEFAULT NULL, slice int DEFAULT NULL,
+                                route text DEFAULT NULL)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT ((1667329280::bigint + tenant) << 32)
+           | (hashtextextended(concat_ws('/', 'carillon', tenant, type, priority, slice, route), 0) & 2147483647)
+           | CASE WHEN priority IS NULL THEN 0 ELSE 2147483648 END
+$$;
+
+-- How many types, lanes, schedules or keys a tenant has, and its limit. Types and lanes that other transactions are
+-- creating count as if they were committed: every transaction takes the lock of what it creates before it counts, so
+-- two that do not wait for each other never create one too many. Nodes do wait for each other, by the catalog's row,
+-- and hold shared locks: a node counts only what users are creating.
+CREATE FUNCTION carillon.tenant_usage(of_tenant int, kind text, by_node boolean, OUT used int, OUT most int)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- First, in a statement of its own: a transaction that ends later is seen here, one that has ended by its rows.
+    making bigint[] := CASE WHEN kind IN ('types', 'lanes') THEN ARRAY(
+        SELECT DISTINCT (l.classid::bigint << 32) | l.objid::bigint
+        FROM pg_locks l
+        WHERE l.locktype = 'advisory'
+          AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+          AND l.classid::bigint = 1667329280 + of_tenant
+          AND l.objsubid = 1
+          AND l.granted
+          AND (l.mode = 'ExclusiveLock' OR NOT by_node)
+          AND (l.objid::bigint >= 2147483648) = (kind = 'lanes')) END;
+BEGIN
+    SELECT CASE kind WHEN 'types' THEN coalesce(t.max_types, l.types)
+                     WHEN 'lanes' THEN coalesce(t.max_lanes, l.lanes)
+                     WHEN 'schedules' THEN coalesce(t.max_schedules, l.schedules)
+                     WHEN 'keys' THEN coalesce(t.max_keys, l.keys) END
+    INTO most
+    FROM carillon.tenant t
+    CROSS JOIN carillon.tenant_limits l
+    WHERE t.id = of_tenant;
+    CASE kind
+        WHEN 'types' THEN
+            SELECT count(*)
+            INTO used
+            FROM carillon.task_type y
+            WHERE y.tenant = of_tenant
+              AND y.name NOT IN ('carillon.callback', 'carillon.alert');
+            IF used + cardinality(making) > most THEN -- only then is it worth finding out which of them are rows
+                used := used + (SELECT count(*)
+                                FROM (SELECT unnest(making)
+                                      EXCEPT
+                                      SELECT carillon.making(y.tenant, y.name)
+                                      FROM carillon.task_type y
+                                      WHERE y.tenant = of_tenant) m);
+            END IF;
+        WHEN 'lanes' THEN
+            SELECT count(*) INTO used FROM carillon.lane n WHERE n.tenant = of_tenant;
+            IF used + cardinality(making) > most THEN
+                used := used + (SELECT count(*)
+                                FROM (SELECT unnest(making)
+                                      EXCEPT
+                                      SELECT carillon.making(n.tenant, n.type, n.priority, n.slice, n.route)
+                                      FROM carillon.lane n
+                                      WHERE n.tenant = of_tenant) m);
+            END IF;
+        WHEN 'schedules' THEN
+            SELECT count(*) INTO used FROM carillon.schedule s WHERE s.tenant = of_tenant;
+        WHEN 'keys' THEN
+            SELECT count(*)
+            INTO used
+            FROM carillon.api_key k
+            WHERE k.tenant = of_tenant
+              AND k.revoked_at IS NULL
+              AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+    END CASE;
+END
+$$;
+
+--------------------------------------------------------------------------------------------------------------------
+-- Tasks and history: tasks, attempts and transitions, partitioned by UTC day; idempotency and unique keys.
+--------------------------------------------------------------------------------------------------------------------
+
+CREATE TYPE carillon.task_state AS ENUM ('PENDING', 'RUNNING', 'COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED');
+
+-- One row per task, for its whole life. The partition is the day in which it was due when created; the id names it.
+CREATE TABLE carillon.task (
+    tenant           int NOT NULL,
+    id               uuid NOT NULL,
+    slot             date NOT NULL,
+    lane             int NOT NULL,
+    state            carillon.task_state NOT NULL DEFAULT 'PENDING',
+    ready_at         timestamptz, -- the queue: the task may be claimed from then on; NULL unless it waits
+    due_at           timestamptz NOT NULL,
+    created_at       timestamptz NOT NULL,
+    version          int NOT NULL DEFAULT 1,
+    attempt          int NOT NULL DEFAULT 0, -- attempts used of the budget; a released attempt is given back
+    fence            int NOT NULL DEFAULT 0, -- the number of the lease: never goes down
+    claim            uuid,
+    leased_by        text, -- stays after the end, to show the holder of the last attempt
+    lease_until      timestamptz, -- NULL while the lease of the node in claim.node covers it
+    started_at       timestamptz,
+    finished_at      timestamptz,
+    expires_at       timestamptz,
+    cancel_requested boolean NOT NULL DEFAULT false,
+    status           smallint, -- of the last response
+    failure          text,
+    key              text,
+    concurrency_key  text,
+    schedule         text,
+    payload          text, -- the tenant's JSON byte for byte: never interpreted here
+    target           jsonb,
+    retry            jsonb,
+    metadata         jsonb,
+    output           text,
+    error            text,
+    progress         text,
+    crashes          smallint, -- nodes that died while running it, if it may be to blame; NULL: none
+    request          text, -- of the last attempt, without secrets
+    on_complete      jsonb,
+    on_dead          jsonb,
+    fire_at          timestamptz, -- the nominal time, if a schedule created it
+    PRIMARY KEY (tenant, id, slot),
+    CONSTRAINT waits_exactly_while_pending CHECK ((state = 'PENDING') = (ready_at IS NOT NULL)),
+    CONSTRAINT claimed_exactly_while_running CHECK ((state = 'RUNNING') = (claim IS NOT NULL))
+) PARTITION BY RANGE (slot);
+
+-- Only waiting tasks are in it, so finished tasks cost a poll nothing. State is in no index and in no predicate:
+-- finishing a task is a HOT update.
+CREATE INDEX task_queue ON carillon.task (lane, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX task_key ON carillon.task (tenant, key) WHERE key IS NOT NULL;
+CREATE INDEX task_expiry ON carillon.task (expires_at)
+    WHERE expires_at IS NOT NULL AND ready_at IS NOT NULL AND attempt = 0; -- only unstarted tasks expire
+
+-- One row per attempt that another one followed. The last attempt is on the row of its task.
+CREATE TABLE carillon.attempt (
+    tenant     int NOT NULL,
+    task       uuid NOT NULL,
+    slot       date NOT NULL,
+    attempt    int NOT NULL,
+    fence      int NOT NULL,
+    leased_by  text,
+    started_at timestamptz,
+    ended_at   timestamptz NOT NULL,
+    outcome    text NOT NULL,
+    failure    text,
+    status     smallint,
+    error      text,
+    output     text,
+    request    text
+) PARTITION BY RANGE (slot);
+
+-- With the fence, which rises with time: a page of a long history is one index range scan.
+CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
+
+-- One row per change of state, except those that the row of the task records: see every_transition.
+CREATE TABLE carillon.transition (
+    tenant     int NOT NULL,
+    task       uuid NOT NULL,
+    slot       date NOT NULL,
+    at         timestamptz NOT NULL,
+    from_state carillon.task_state NOT NULL,
+    to_state   carillon.task_state NOT NULL,
+    fence      int NOT NULL,
+    who        text NOT NULL,
+    reason     text
+) PARTITION BY RANGE (slot);
+
+CREATE INDEX transition_task ON carillon.transition (tenant, task, fence, at);
+
+-- Every change of state. The claim of a RUNNING or COMPLETED task and its completion by the holder are only on the row
+-- of the task: see docs/decisions/0016.
+CREATE VIEW carillon.every_transition AS
+SELECT tenant, task, slot, at, from_state, to_state, fence, who, reason
+FROM carillon.transition
+UNION ALL
+SELECT t.tenant, t.id, t.slot, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
+FROM carillon.task t
+WHERE t.state IN ('RUNNING', 'COMPLETED')
+UNION ALL
+SELECT t.tenant, t.id, t.slot, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
+FROM carillon.task t
+WHERE t.state = 'COMPLETED'
+  AND NOT EXISTS ( -- completed by somebody other than the holder: a row in transition has the name
+      SELECT FROM carillon.transition w
+      WHERE w.tenant = t.tenant
+        AND w.task = t.id
+        AND w.slot = t.slot
+        AND w.fence = t.fence
+        AND w.to_state = 'COMPLETED');
+
+-- One row per day that has partitions. Days far ahead share those of the first of them: see docs/decisions/0034.
+CREATE TABLE carillon.slot (
+    day      date PRIMARY KEY,
+    opens_at timestamptz NOT NULL, -- nothing in it can be claimed before: polls skip it until then
+    last_day date, -- of the days that share it; NULL: it is for one day
+    restored boolean NOT NULL DEFAULT false -- created for tasks of an archive: the number of these days is limited
+);
+
+-- One row: the storage settings of new partitions of task. A change of them is an UPDATE, not a new make_slot; existing
+-- partitions keep theirs. The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
+CREATE TABLE carillon.partition_settings (
+    only_row             boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    -- A page has room for the three versions of a row with a small payload: inserted, claimed, finished. While an old
+    -- snapshot is open, no version can take the place of an earlier one, and on another page it would need new index
+    -- entries.
+    table_fillfactor     int NOT NULL DEFAULT 33 CHECK (table_fillfactor BETWEEN 10 AND 100),
+    -- Of the primary key: the claim of a task may add a second entry next to the first.
+    key_fillfactor       int NOT NULL DEFAULT 50 CHECK (key_fillfactor BETWEEN 10 AND 100),
+    -- Autovacuum starts after a number of changes rather than a share of the table.
+    vacuum_threshold     int NOT NULL DEFAULT 20000 CHECK (vacuum_threshold >= 0),
+    vacuum_scale_factor  real NOT NULL DEFAULT 0.02 CHECK (vacuum_scale_factor BETWEEN 0 AND 100),
+    analyze_scale_factor real NOT NULL DEFAULT 0.05 CHECK (analyze_scale_factor BETWEEN 0 AND 100)
+);
+
+INSERT INTO carillon.partition_settings DEFAULT VALUES;
+
+-- Creates the partitions of a day once, however many sessions ask for it at the same time.
+CREATE FUNCTION carillon.make_slot(new_day date) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    suffix   text := to_char(new_day, 'YYYYMMDD');
+    parent   text;
+    settings record;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('carillon.make_slot'));
+    IF EXISTS (SELECT FROM carillon.slot WHERE day = new_day) THEN
+        RETURN;
+    END IF;
+    FOREACH parent IN ARRAY ARRAY['task', 'attempt', 'transition'] LOOP
+        -- Created apart and then attached: CREATE ... PARTITION OF would lock the parent against every reader.
+        EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL)', parent || '_' || suffix, parent);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+                       parent, parent || '_' || suffix, new_day, new_day + 1);
+    END LOOP;
+    SELECT * INTO STRICT settings FROM carillon.partition_settings;
+    EXECUTE format('ALTER TABLE carillon.%I SET (fillfactor = %s, autovacuum_vacuum_scale_factor = %s,'
+                   ' autovacuum_vacuum_threshold = %s, autovacuum_analyze_scale_factor = %s)',
+                   'task_' || suffix, settings.table_fillfactor, settings.vacuum_scale_factor,
+                   settings.vacuum_threshold, settings.analyze_scale_factor);
+    EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = %s)', 'task_' || suffix || '_pkey',
+                   settings.key_fillfactor);
+    INSERT INTO carillon.slot (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
+END
+$$;
+
+-- One row per response that is stored for its Idempotency-Key, for 24 hours.
+CREATE TABLE carillon.reply (
+    tenant      int NOT NULL,
+    key         text NOT NULL,
+    fingerprint bytea NOT NULL,
+    status      smallint NOT NULL DEFAULT 0,
+    location    text,
+    body        text,
+    created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (tenant, key)
+);
+
+CREATE INDEX reply_age ON carillon.reply (created_at);
+
+-- One row per type and key of unique tasks: the newest of them. The lock on the row decides races.
+CREATE TABLE carillon.unique_task (
+    tenant     int NOT NULL,
+    type       text NOT NULL,
+    key        text NOT NULL,
+    task       uuid NOT NULL,
+    held_until timestamptz NOT NULL,
+    PRIMARY KEY (tenant, type, key)
+);
+
+CREATE INDEX unique_task_age ON carillon.unique_task (held_until);
+
+--------------------------------------------------------------------------------------------------------------------
+-- Cluster: nodes, the leader and the shards.
+--------------------------------------------------------------------------------------------------------------------
+
+-- One row per start of a node, kept for a while after its end. The node's lease covers everything that it has claimed.
+CREATE TABLE carillon.node (
+    id               text PRIMARY KEY, -- new at every start
+    label            text NOT NULL,
+    roles            text[] NOT NULL,
+    version          text NOT NULL,
+    started_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_until      timestamptz NOT NULL,
+    suspects         uuid[] NOT NULL DEFAULT '{}', -- started here in small groups, because a node died running them
+    ending           text CHECK (ending IN ('LEFT', 'CUT_OFF')), -- NULL: it is alive, or it died
+    address          text, -- of its API, for people
+    draining         boolean NOT NULL DEFAULT false, -- it is stopping: it gets no shards
+    renewed_at       timestamptz NOT NULL DEFAULT now(),
+    clock_offset_us  bigint, -- the database's clock minus the node's; NULL before the first heartbeat
+    in_flight        int NOT NULL DEFAULT 0,
+    seats            int NOT NULL DEFAULT 0,
+    lag_ms           bigint NOT NULL DEFAULT 0, -- how long the first due task of its lanes has waited
+    claimed          bigint NOT NULL DEFAULT 0, -- tasks since its start
+    ended            bigint NOT NULL DEFAULT 0, -- tasks since its start
+    suspects_waiting int NOT NULL DEFAULT 0,
+    suspects_running int NOT NULL DEFAULT 0
+);
+
+-- One row, for which nodes compete. The term rises with every change of the leader and never falls.
+CREATE TABLE carillon.leadership (
+    only_row    boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    term        bigint NOT NULL,
+    node        text, -- NULL: no node has led yet, or the last leader resigned
+    since       timestamptz,
+    lease_until timestamptz NOT NULL
+);
+
+INSERT INTO carillon.leadership (term, lease_until) VALUES (0, '-infinity');
+
+-- Whether this is still the current term, and stays so until the transaction ends: a takeover waits for it. A leader
+-- that freezes meanwhile must not delay the takeover, so its session ends after 2 s of idleness.
+CREATE FUNCTION carillon.leads(my_term bigint, my_node text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM set_config('idle_in_transaction_session_timeout', '2s', true);
+    PERFORM pg_advisory_xact_lock_shared(hashtext('carillon.leadership'));
+    -- A statement of its own, so that it sees what was committed while we waited.
+    RETURN EXISTS (SELECT FROM carillon.leadership WHERE term = my_term AND node = my_node);
+END
+$$;
+
+-- One row per shard: the lanes whose id modulo the number of shards is its id. The leader assigns it to a node.
+CREATE TABLE carillon.shard (
+    id       smallint PRIMARY KEY,
+    node     text, -- NULL: not assigned
+    term     bigint NOT NULL DEFAULT 0, -- of the leader that wrote it
+    moved_at timestamptz
+);
+
+INSERT INTO carillon.shard (id) SELECT generate_series(0, 63);
+
+--------------------------------------------------------------------------------------------------------------------
+-- Queue and claims: lanes, what each claim took, and concurrency keys in use.
+--------------------------------------------------------------------------------------------------------------------
+
+-- One row per line of waiting tasks. Rows are never changed or removed: finished tasks refer to them.
+CREATE TABLE carillon.lane (
+    id       int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant   int NOT NULL REFERENCES carillon.tenant (id),
+    type     text NOT NULL,
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    slice    smallint NOT NULL CHECK (slice >= 0),
+    route    text NOT NULL
+        CHECK (route ~ '^(TYPE|PUSH|PULL|(PUBLISH|REPORT):(kafka|rabbitmq)/[a-z0-9][a-z0-9-]{0,39})$'),
+    UNIQUE (tenant, type, priority, slice, route)
+);
+
+CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.lane
+    FOR EACH STATEMENT EXECUTE FUNCTION carillon.catalog_changed();
+
+-- One row per claim, with the tasks that it took: it finds the tasks of a silent holder without an index on RUNNING.
+CREATE TABLE carillon.claim (
+    id          uuid PRIMARY KEY,
+    -- The foreign key keeps the row of a node as long as it has claims: a claim always has a holder to be reaped.
+    node        text REFERENCES carillon.node (id),
+    lease_until timestamptz, -- of a worker's claim: the reaper checks it then
+    slot        date NOT NULL,
+    tenants     int[] NOT NULL,
+    tasks       uuid[] NOT NULL,
+    CONSTRAINT held_by_node_or_until CHECK ((node IS NULL) <> (lease_until IS NULL))
+);
+
+-- Ids of a batch hardly compress, and trying costs every claim. CREATE TABLE takes STORAGE only from PostgreSQL 16 on.
+ALTER TABLE carillon.claim
+    ALTER COLUMN tenants SET STORAGE EXTERNAL,
+    ALTER COLUMN tasks SET STORAGE EXTERNAL;
+
+CREATE INDEX claim_node ON carillon.claim (node) WHERE node IS NOT NULL;
+CREATE INDEX claim_lease ON carillon.claim (lease_until) WHERE lease_until IS NOT NULL;
+
+-- One row per concurrency key in use: inserted by the claim, removed by whatever ends it.
+CREATE TABLE carillon.running_key (
+    tenant int NOT NULL,
+    type   text NOT NULL,
+    key    text NOT NULL,
+    task   uuid NOT NULL,
+    PRIMARY KEY (tenant, type, key)
+);
+
+--------------------------------------------------------------------------------------------------------------------
+-- Dead letters: dead tasks, the groups they are counted in, and redrives.
+--------------------------------------------------------------------------------------------------------------------
+
+-- What errors of one type have in common without their numbers, ids and quoted names.
+CREATE FUNCTION carillon.fingerprint(type text, failure text, status smallint, error text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN left(md5(type || ' ' || coalesce(failure, '') || ' ' || coalesce(status::text, '') || ' '
+                    || regexp_replace(left(coalesce(error, ''), 500),
+                                      '[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|0x[0-9a-fA-F]+|[0-9]+|"[^"]*"|''[^'']*''',
+                                      '#', 'g')), 16);
+
+-- One row per dead task, written and removed with its change of state: it finds them without an index on state.
+CREATE TABLE carillon.dead_letter (
+    tenant      int NOT NULL,
+    task        uuid NOT NULL,
+    slot        date NOT NULL,
+    type        text NOT NULL,
+    died_at     timestamptz NOT NULL,
+    error       text,
+    failure     text,
+    status      smallint,
+    key         text,
+    kept_from   timestamptz NOT NULL DEFAULT clock_timestamp(), -- the time to live starts here, again after a restore
+    fingerprint text NOT NULL GENERATED ALWAYS AS (carillon.fingerprint(type, failure, status, error)) STORED,
+    PRIMARY KEY (tenant, task)
+);
+
+CREATE INDEX dead_letter_age ON carillon.dead_letter (tenant, died_at, task);
+CREATE INDEX dead_letter_type ON carillon.dead_letter (tenant, type, died_at, task);
+CREATE INDEX dead_letter_kind ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
+CREATE INDEX dead_letter_key ON carillon.dead_letter (tenant, key, died_at, task) WHERE key IS NOT NULL;
+CREATE INDEX dead_letter_oldest ON carillon.dead_letter (kept_from);
+
+-- One row per group: dead letters of one type and fingerprint. Triggers count them, so that no request has to.
+CREATE TABLE carillon.dead_letter_group (
+    tenant      int NOT NULL,
+    type        text NOT NULL,
+    fingerprint text NOT NULL,
+    failure     text,
+    status      smallint,
+    error       text, -- of one of the newest
+    letters     bigint NOT NULL, -- now
+    deaths      bigint NOT NULL, -- ever
+    first_at    timestamptz NOT NULL,
+    last_at     timestamptz NOT NULL,
+    alerted_at  timestamptz, -- when the last alert was created
+    alert_until timestamptz, -- no alert before then; every death postpones it
+    PRIMARY KEY (tenant, type, fingerprint)
+);
+
+CREATE INDEX dead_letter_group_last ON carillon.dead_letter_group (tenant, last_at, type, fingerprint)
+    WHERE letters > 0;
+CREATE INDEX dead_letter_group_empty ON carillon.dead_letter_group (last_at) WHERE letters = 0;
+
+CREATE FUNCTION carillon.dead_letters_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO carillon.dead_letter_group AS g (
+        tenant, type, fingerprint, failure, status, error, letters, deaths, first_at, last_at)
+    SELECT tenant, type, fingerprint, min(failure), min(status), max(error), count(*), count(*), min(died_at),
+           max(died_at)
+    FROM added
+    GROUP BY tenant, type, fingerprint
+    ORDER BY tenant, type, fingerprint -- always in this order, so that two transactions cannot deadlock
+    ON CONFLICT (tenant, type, fingerprint) DO UPDATE
+    SET error = excluded.error,
+        letters = g.letters + excluded.letters,
+        deaths = g.deaths + excluded.deaths,
+        first_at = least(g.first_at, excluded.first_at),
+        last_at = greatest(g.last_at, excluded.last_at);
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION carillon.dead_letters_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    WITH gone AS (
+        SELECT tenant, type, fingerprint, count(*) AS letters
+        FROM removed
+        GROUP BY tenant, type, fingerprint
+    ), locked AS MATERIALIZED (
+        SELECT g.tenant, g.type, g.fingerprint, gone.letters
+        FROM gone
+        JOIN carillon.dead_letter_group g USING (tenant, type, fingerprint)
+        ORDER BY g.tenant, g.type, g.fingerprint
+        FOR UPDATE OF g
+    )
+    UPDATE carillon.dead_letter_group g
+    SET letters = g.letters - locked.letters
+    FROM locked
+    WHERE g.tenant = locked.tenant
+      AND g.type = locked.type
+      AND g.fingerprint = locked.fingerprint;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER dead_letters_added AFTER INSERT ON carillon.dead_letter
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION carillon.dead_letters_added();
+CREATE TRIGGER dead_letters_removed AFTER DELETE ON carillon.dead_letter
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION carillon.dead_letters_removed();
+
+-- One row per bulk redrive: its filter, its rate and its progress. The leader takes the steps.
+CREATE TABLE carillon.redrive (
+    id         uuid PRIMARY KEY,
+    tenant     int NOT NULL REFERENCES carillon.tenant (id),
+    state      text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED', 'UNDOING', 'UNDONE')),
+    filter     jsonb NOT NULL, -- of ids, only their number
+    ids        uuid[] NOT NULL, -- of tasks; a column of their own, so that a list of redrives does not read them
+    rate       int, -- per second; NULL: as fast as possible
+    who        text NOT NULL,
+    created_at timestamptz NOT NULL, -- tasks that die later are not redriven
+    ended_at   timestamptz,
+    matched    bigint NOT NULL,
+    at_least   boolean NOT NULL, -- matched is a lower bound
+    redriven   bigint NOT NULL DEFAULT 0,
+    refused    bigint NOT NULL DEFAULT 0, -- dead letters that could not be redriven, and stay
+    undone     bigint NOT NULL DEFAULT 0,
+    after_at   timestamptz, -- the position among the dead letters, by age
+    after_task uuid,
+    steps      bigint NOT NULL DEFAULT 0, -- of a redrive with a rate
+    stepped_at timestamptz, -- its last step, whether or not it failed
+    undone_by  text
+);
+
+CREATE INDEX redrive_open ON carillon.redrive (stepped_at NULLS FIRST, created_at) WHERE ended_at IS NULL;
+CREATE INDEX redrive_open_tenant ON carillon.redrive (tenant) WHERE ended_at IS NULL;
+CREATE INDEX redrive_ended ON carillon.redrive (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX redrive_tenant ON carillon.redrive (tenant, created_at, id);
+
+-- One row per task of a redrive, with what an undo needs.
+CREATE TABLE carillon.redriven (
+    redrive     uuid NOT NULL REFERENCES carillon.redrive (id) ON DELETE CASCADE,
+    n           bigint NOT NULL, -- counts from 1; the last ones are the most likely not to have started yet
+    tenant      int NOT NULL,
+    task        uuid NOT NULL,
+    slot        date NOT NULL,
+    fence       int NOT NULL, -- at the redrive: a task that has run since has a higher one
+    attempt     int NOT NULL,
+    crashes     smallint,
+    due_at      timestamptz NOT NULL,
+    expires_at  timestamptz,
+    finished_at timestamptz,
+    died_at     timestamptz NOT NULL,
+    kept_from   timestamptz NOT NULL,
+    PRIMARY KEY (redrive, n)
+);
+
+--------------------------------------------------------------------------------------------------------------------
+-- Schedules: schedules, their fires, and backfills.
+--------------------------------------------------------------------------------------------------------------------
+
+-- One row per schedule: its rule, the template of its tasks, and how far it is planned.
+CREATE TABLE carillon.schedule (
+    id                   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant               int NOT NULL REFERENCES carillon.tenant (id),
+    name                 text NOT NULL CHECK (name ~ '^[A-Za-z0-9_.-]{1,100}$'),
+    cron                 text,
+    every_ms             bigint,
+    timezone             text NOT NULL,
+    dst_gap              text NOT NULL CHECK (dst_gap IN ('SKIP', 'SHIFT')),
+    dst_overlap          text NOT NULL CHECK (dst_overlap IN ('FIRST', 'LAST', 'BOTH')),
+    overlap              text NOT NULL CHECK (overlap IN ('SKIP', 'ALLOW', 'QUEUE', 'CANCEL_PREVIOUS')),
+    catch_up             text NOT NULL CHECK (catch_up IN ('NONE', 'LAST', 'ALL')),
+    catch_up_limit       int NOT NULL,
+    catch_up_window_ms   bigint NOT NULL,
+    jitter_ms            bigint NOT NULL,
+    start_at             timestamptz,
+    end_at               timestamptz,
+    max_runs             int,
+    pause_after_failures int,
+    type                 text NOT NULL,
+    key                  text,
+    priority             smallint CHECK (priority BETWEEN 0 AND 9),
+    payload              text, -- the tenant's JSON byte for byte
+    target               jsonb,
+    retry                jsonb,
+    paused               boolean NOT NULL DEFAULT false,
+    paused_reason        text,
+    paused_by            text,
+    paused_at            timestamptz,
+    version              int NOT NULL DEFAULT 1,
+    created_at           timestamptz NOT NULL,
+    updated_at           timestamptz NOT NULL,
+    anchor               timestamptz NOT NULL, -- intervals count from here
+    generation           int NOT NULL DEFAULT 1, -- part of the ids of its tasks; rises when planned fires are withdrawn
+    cursor               timestamptz NOT NULL, -- every nominal time up to and including it has its fire
+    plan_at              timestamptz, -- when the planner has to look at it again; NULL: never
+    runs                 bigint NOT NULL DEFAULT 0, -- nominal times that became tasks
+    completed            bigint NOT NULL DEFAULT 0,
+    failed               bigint NOT NULL DEFAULT 0,
+    cancelled            bigint NOT NULL DEFAULT 0,
+    failures_in_a_row    int NOT NULL DEFAULT 0,
+    skipped_overlap      bigint NOT NULL DEFAULT 0,
+    skipped_paused       bigint NOT NULL DEFAULT 0,
+    skipped_window       bigint NOT NULL DEFAULT 0,
+    skipped_dst_gap      bigint NOT NULL DEFAULT 0,
+    skipped_ended        bigint NOT NULL DEFAULT 0,
+    UNIQUE (tenant, name),
+    CONSTRAINT cron_or_every CHECK ((cron IS NULL) <> (every_ms IS NULL))
+);
+
+-- The planner reads the due end of this index only: idle schedules cost a pass nothing.
+CREATE INDEX schedule_plan ON carillon.schedule (plan_at) WHERE plan_at IS NOT NULL;
+CREATE INDEX schedule_type ON carillon.schedule (tenant, type);
+
+-- One row per nominal time that is past or planned: it has exactly one outcome, whichever node plans it.
+-- The fires of a deleted schedule are left to the janitor.
+CREATE TABLE carillon.schedule_fire (
+    schedule    bigint NOT NULL,
+    at          timestamptz NOT NULL,
+    local       timestamp NOT NULL, -- the same time on a clock in the schedule's zone
+    shift       text NOT NULL, -- what a daylight saving change did to it
+    kind        text NOT NULL CHECK (kind IN ('SCHEDULED', 'TRIGGER', 'BACKFILL')),
+    skipped     text, -- why it has no task
+    task        uuid,
+    slot        date,
+    outcome     text, -- how its task ended, once the planner has checked
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (schedule, at, local),
+    CONSTRAINT task_or_skipped CHECK ((task IS NULL) <> (skipped IS NULL) AND (task IS NULL) = (slot IS NULL))
+);
+
+-- Fires whose task may not have ended. Those of backfills have an index of their own: there may be very many, and no
+-- overlap rule waits for them.
+CREATE INDEX schedule_fire_open ON carillon.schedule_fire (schedule, at)
+    WHERE task IS NOT NULL AND outcome IS NULL AND kind <> 'BACKFILL';
+CREATE INDEX schedule_fire_backfilled ON carillon.schedule_fire (schedule, at)
+    WHERE task IS NOT NULL AND outcome IS NULL AND kind = 'BACKFILL';
+CREATE INDEX schedule_fire_age ON carillon.schedule_fire (recorded_at);
+
+-- One row per backfill: past nominal times that become tasks after all. The lock on the row decides who takes a step.
+CREATE TABLE carillon.backfill (
+    id          uuid PRIMARY KEY,
+    tenant      int NOT NULL REFERENCES carillon.tenant (id),
+    schedule    bigint NOT NULL,
+    name        text NOT NULL, -- of the schedule, which may have been deleted since
+    state       text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED')),
+    from_at     timestamptz NOT NULL,
+    to_at       timestamptz NOT NULL,
+    overlap     text NOT NULL CHECK (overlap IN ('ALLOW', 'QUEUE')),
+    times       int NOT NULL, -- nominal times from from_at to to_at
+    made        int NOT NULL DEFAULT 0, -- of these, became tasks
+    existing    int NOT NULL DEFAULT 0, -- of these, had a task already
+    skipped     int NOT NULL DEFAULT 0, -- of these, do not exist because of a daylight saving change
+    cursor      timestamptz NOT NULL, -- all up to and including it are done
+    due_at      timestamptz NOT NULL, -- its next task is due then at the earliest, so that they run in order
+    stepped_at  timestamptz, -- its last step
+    created_at  timestamptz NOT NULL,
+    created_by  text NOT NULL,
+    finished_at timestamptz
+);
+
+CREATE INDEX backfill_open ON carillon.backfill (stepped_at NULLS FIRST, created_at) WHERE state = 'RUNNING';
+CREATE INDEX backfill_schedule ON carillon.backfill (schedule, created_at, id);
+CREATE INDEX backfill_age ON carillon.backfill (finished_at) WHERE finished_at IS NOT NULL;
+
+--------------------------------------------------------------------------------------------------------------------
+-- Statistics and events: counts of what happened and of what waits, so that no request counts rows; live events.
+--------------------------------------------------------------------------------------------------------------------
+
+-- One row per minute and per hour of each type, of each tenant (type '') and of the installation (tenant 0, type '').
+-- Nodes add to it every two seconds.
+CREATE TABLE carillon.activity (
+    span      smallint NOT NULL CHECK (span IN (1, 60)), -- the minutes that the row covers
+    tenant    int NOT NULL,
+    type      text NOT NULL,
+    at        timestamptz NOT NULL, -- their start
+    started   bigint NOT NULL DEFAULT 0,
+    completed bigint NOT NULL DEFAULT 0,
+    retried   bigint NOT NULL DEFAULT 0,
+    dead      bigint NOT NULL DEFAULT 0,
+    cancelled bigint NOT NULL DEFAULT 0,
+    expired   bigint NOT NULL DEFAULT 0,
+    late      bigint[] NOT NULL, -- a histogram of start delays: 14 bounds, and everything beyond the last
+    PRIMARY KEY (span, tenant, type, at)
+) WITH (fillfactor = 60); -- each row is updated many times: its next version should fit on the same page
+
+-- For the janitor only. Partial, so that the planner cannot choose them over the primary key for the rows of one type
+-- while statistics are old: it would then read the rows of all tenants of that time.
+CREATE INDEX activity_minutes ON carillon.activity (at) WHERE span = 1;
+CREATE INDEX activity_hours ON carillon.activity (at) WHERE span = 60;
+
+-- One row per lane and day with waiting tasks: their number, whenever they are due. Only the leader writes it.
+CREATE TABLE carillon.waiting (
+    lane  int NOT NULL,
+    slot  date NOT NULL,
+    tasks bigint NOT NULL,
+    PRIMARY KEY (lane, slot)
+);
+
+CREATE INDEX waiting_slot ON carillon.waiting (slot);
+
+-- One row: every day that has changed was counted after begun_at.
+CREATE TABLE carillon.census (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    begun_at timestamptz
+);
+
+INSERT INTO carillon.census DEFAULT VALUES;
+
+-- One row per tenant that a client watches on some node; it lapses at until unless it is renewed. This and event need
+-- not survive a crash, so they are unlogged.
+CREATE UNLOGGED TABLE carillon.watch (
+    tenant int PRIMARY KEY,
+    until  timestamptz NOT NULL
+);
+
+-- One row per change of a watched tenant's tasks, kept for half a minute.
+CREATE UNLOGGED TABLE carillon.event (
+    written_at timestamptz NOT NULL DEFAULT clock_timestamp(), -- after a crash ids start again, time does not
+    id         bigint GENERATED ALWAYS AS IDENTITY,
+    tenant     int NOT NULL,
+    at         timestamptz NOT NULL,
+    type       text,
+    task       uuid, -- NULL: the row has only the number of changes that were left out
+    from_state carillon.task_state, -- NULL: it was created
+    to_state   carillon.task_state,
+    attempt    int,
+    skipped    int NOT NULL DEFAULT 0,
+    node       text NOT NULL,
+    PRIMARY KEY (written_at, id)
+);
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
