@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * The turn moves on between the statement and its commit. By then the claim has taken its seats and
  * noted where its lanes continue, so the next thread neither claims too much nor looks in the wrong
- * place. The claimed rows are still locked, and {@code SKIP LOCKED} steps over them. If the commit
+ * place. The claimed rows are still locked, and the next claim steps over them. If the commit
  * fails, the seats are given back and the tasks are found again within a second.
  */
 final class ClaimPipeline {

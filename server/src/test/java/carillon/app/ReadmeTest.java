@@ -13,18 +13,18 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** The tour of the README, typed into a shell as it stands there. */
+/** The commands of the README and of the tour, typed into a shell as they stand there. */
 class ReadmeTest {
 
   private static final Path README = Path.of("../README.md");
-  private static final Pattern TOUR = Pattern.compile("(?ms)^## A tour.*?(?=^## )");
+  private static final Path TOUR = Path.of("../docs/tour.md");
+  private static final Pattern QUICK_START = Pattern.compile("(?ms)^## Quick start.*?(?=^## )");
   private static final Pattern COMMANDS = Pattern.compile("(?ms)^```sh\n(.*?)^```$");
 
   @TempDir Path directory;
@@ -32,7 +32,7 @@ class ReadmeTest {
   @Test
   void the_tour_works_as_typed() throws Exception {
     try (Running node = Wiring.start(config())) {
-      String output = run(tour(), node);
+      String output = run(commands(Files.readString(TOUR)), node);
 
       String key = Files.readString(directory.resolve("data/admin-key")).strip();
       try (Carillon carillon = Carillon.connect(node.url(), key)) {
@@ -77,10 +77,36 @@ class ReadmeTest {
         .load(Map.of("port", "0", "database-url", url, "allow-targets", "127.0.0.0/8"));
   }
 
-  private static String tour() throws IOException {
-    MatchResult tour = TOUR.matcher(Files.readString(README)).results().findFirst().orElseThrow();
+  @Test
+  void the_quick_start_works_as_typed() throws Exception {
+    String document = Files.readString(README);
+    String section = QUICK_START.matcher(document).results().findFirst().orElseThrow().group();
+    try (Running node = Wiring.start(config())) {
+      // The node of this test runs already, and on another port.
+      String commands =
+          commands(section)
+              .replaceAll("(?m)^make run .*$", "")
+              .replace("http://127.0.0.1:8080", node.url().toString())
+              .replace("9000", String.valueOf(freePort()));
+      String output = run(commands, node);
+
+      String key = Files.readString(directory.resolve("data/admin-key")).strip();
+      try (Carillon carillon = Carillon.connect(node.url(), key)) {
+        assertThat(carillon.get("/v1/tasks?key=order-42").get("items").size())
+            .as(output)
+            .isEqualTo(1);
+        assertThat(text(carillon.get("/v1/tasks?key=order-43").get("items").get(0), "status"))
+            .isEqualTo("CANCELLED");
+        assertThat(text(carillon.get("/v1/schedules/standup"), "timezone"))
+            .isEqualTo("Europe/Berlin");
+      }
+      assertThat(output).contains("{\"cancelled\":1,").contains("At 09:00");
+    }
+  }
+
+  private static String commands(String document) {
     return COMMANDS
-        .matcher(tour.group())
+        .matcher(document)
         .results()
         .map(block -> block.group(1))
         .collect(Collectors.joining());
