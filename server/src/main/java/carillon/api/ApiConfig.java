@@ -1,6 +1,7 @@
 package carillon.api;
 
 import carillon.model.BrokerName;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import javax.crypto.SecretKey;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param brokers the clusters that the operator has registered. Default none.
  * @param version of this program, for people
  * @param metrics who may read the metrics, and where
+ * @param dataDirectory below which rows of large batches wait on disk; null if there is none
  */
 public record ApiConfig(
     String bind,
@@ -34,7 +36,8 @@ public record ApiConfig(
     int maxConnectionsPerAddress,
     Set<BrokerName> brokers,
     String version,
-    Metrics metrics) {
+    Metrics metrics,
+    @Nullable Path dataDirectory) {
 
   /**
    * Who may read the metrics, and where.
@@ -72,6 +75,7 @@ public record ApiConfig(
         maxConnectionsPerAddress,
         brokers,
         version,
-        metrics);
+        metrics,
+        dataDirectory);
   }
 }

@@ -5,7 +5,9 @@ import carillon.store.SpillBuffer;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -69,6 +71,7 @@ final class BodyMemory {
 
   private final long all;
   private final long ofTenant;
+  private final SpillDirectories spillDirectories;
   private final AtomicLong used = new AtomicLong();
   private final AtomicLong spilled = new AtomicLong();
   private final Map<TenantId, Tenant> tenants = new ConcurrentHashMap<>();
@@ -83,16 +86,17 @@ final class BodyMemory {
 
   private record Refusals(Counter ofTenant, Counter ofNode) {}
 
-  BodyMemory() {
-    this(Math.max(LEAST, Runtime.getRuntime().maxMemory() / HEAP_PARTS));
+  BodyMemory(SpillDirectories spillDirectories) {
+    this(Math.max(LEAST, Runtime.getRuntime().maxMemory() / HEAP_PARTS), spillDirectories);
   }
 
   /**
    * @param all bytes
    */
-  BodyMemory(long all) {
+  BodyMemory(long all, SpillDirectories spillDirectories) {
     this.all = all;
     this.ofTenant = all / TENANTS_PART;
+    this.spillDirectories = spillDirectories;
   }
 
   BodyMemory measuredBy(MeterRegistry metrics) {
@@ -263,6 +267,11 @@ final class BodyMemory {
         throw refuse(Full.NODE);
       }
       onDisk += bytes;
+    }
+
+    @Override
+    public List<Path> directories() {
+      return spillDirectories.inOrder();
     }
 
     /** One thing of the request that grows and shrinks. */

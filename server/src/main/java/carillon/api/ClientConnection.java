@@ -23,13 +23,13 @@ final class ClientConnection {
 
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
 
-  /** Bodies from this size on must keep up {@link #MIN_RATE}; smaller ones have their deadline. */
+  /** Bodies and answers from this size on must keep up {@link #MIN_RATE}. */
   static final int LARGE_BODY = 64 << 10;
 
   /**
-   * Bytes a second that a large body must bring in each window. A modem is faster; slower is only a
-   * client that holds memory and a connection on purpose, or one whose upload would not end before
-   * its deadline anyway.
+   * Bytes a second that a client must send of a large body, or take of a large answer, in each
+   * window. A modem is faster; slower is only a client that holds memory and a connection on
+   * purpose, or one whose upload would not end before its deadline anyway.
    */
   static final int MIN_RATE = 8 << 10;
 
@@ -74,10 +74,8 @@ final class ClientConnection {
   // Written before waitingSince, and so visible to a thread that reads it afterwards.
   private Wait wait = Wait.NEXT_REQUEST;
   private boolean hasAsked;
-  private long bodyWaited;
-  private long bodyBytes;
-  private long bodyLength;
-  private int bodies;
+  private final Progress body = new Progress();
+  private final Progress answer = new Progress();
 
   /** Since when it is the client's turn; NEVER while it is ours. */
   private volatile long waitingSince = System.nanoTime();
@@ -87,12 +85,7 @@ final class ClientConnection {
 
   // Of the connection's thread alone.
   private long headSince;
-  private long bodyReadAt;
-
-  // Of the sweeper alone.
-  private int window;
-  private long windowWaited;
-  private long windowBytes;
+  private long waitingFrom; // what bodies and answers are timed by
 
   /**
    * @param key under which it is found
@@ -159,9 +152,8 @@ final class ClientConnection {
       now = headSince; // for all of it, not for each byte
     } else if (next == Wait.HEAD) {
       headSince = now;
-    } else if (next == Wait.BODY) {
-      bodyReadAt = now;
     }
+    waitingFrom = now;
     wait = next;
     waitingSince = now;
   }
@@ -177,8 +169,12 @@ final class ClientConnection {
    * @param bytes 0 at the end of the connection
    */
   void arrived(int bytes) {
-    bodyBytes += bytes;
-    bodyWaited += System.nanoTime() - bodyReadAt;
+    body.moved(bytes, System.nanoTime() - waitingFrom);
+  }
+
+  /** Counts what the client has taken of an answer. */
+  void taken(int bytes) {
+    answer.moved(bytes, System.nanoTime() - waitingFrom);
   }
 
   /**
@@ -187,11 +183,8 @@ final class ClientConnection {
    * @param length -1 if it is not known in advance
    */
   void bodyStarts(long length) {
-    bodyWaited = 0;
-    bodyBytes = 0;
-    bodyLength = length;
+    body.starts(length);
     bodyDeadline = NEVER;
-    bodies++;
   }
 
   /** The body must be there by then, by {@link System#nanoTime}. */
@@ -199,8 +192,10 @@ final class ClientConnection {
     bodyDeadline = deadline;
   }
 
+  /** A request has come, and its answer follows. */
   void asked() {
     hasAsked = true;
+    answer.starts(-1);
   }
 
   /** Closes it, whatever it is doing. */
@@ -270,7 +265,8 @@ final class ClientConnection {
         Drop reason = isLate ? Drop.STALLED_BODY : slowBody(now, since, patience);
         yield reason == null ? null : cutOff(reason);
       }
-      case ANSWER -> isLate ? dropped(Drop.SLOW_READER) : null;
+      case ANSWER ->
+          isLate || answer.isBelowRate(now - since, patience) ? dropped(Drop.SLOW_READER) : null;
       case LINGER -> {
         if (now - since > patience.toNanos() / 4) {
           drop(); // it has its answer
@@ -298,25 +294,57 @@ final class ClientConnection {
     if (deadline != NEVER && now - deadline > 0) {
       return Drop.BODY_DEADLINE;
     }
-    return isBelowRate(now - since, patience) ? Drop.SLOW_BODY : null;
+    return body.isBelowRate(now - since, patience) ? Drop.SLOW_BODY : null;
   }
 
-  /** Counts only the time that we waited for the client, not the time it waited for us. */
-  private boolean isBelowRate(long waitedNow, Duration patience) {
-    long waited = bodyWaited + waitedNow;
-    if (window != bodies) {
-      window = bodies;
-      windowWaited = 0;
-      windowBytes = 0;
+  /** How much of a body or of an answer has moved, and how long the client was waited for. */
+  private static final class Progress {
+
+    // Of the connection's thread; written before waitingSince.
+    private long waited;
+    private long bytes;
+    private long length;
+    private int count;
+
+    // Of the sweeper alone.
+    private int window;
+    private long windowWaited;
+    private long windowBytes;
+
+    /**
+     * The next one starts.
+     *
+     * @param expected its length, -1 if that is not known in advance
+     */
+    void starts(long expected) {
+      waited = 0;
+      bytes = 0;
+      length = expected;
+      count++;
     }
-    if (waited - windowWaited < patience.toNanos()) {
-      return false;
+
+    void moved(int more, long waitedFor) {
+      bytes += more;
+      waited += waitedFor;
     }
-    long expected = (waited - windowWaited) / 1_000_000 * MIN_RATE / 1_000;
-    boolean isLarge = bodyLength > LARGE_BODY || bodyBytes > LARGE_BODY;
-    boolean isSlow = isLarge && bodyBytes - windowBytes < expected;
-    windowWaited = waited;
-    windowBytes = bodyBytes;
-    return isSlow;
+
+    /** Counts only the time that we waited for the client, not the time it waited for us. */
+    boolean isBelowRate(long waitedNow, Duration patience) {
+      long sum = waited + waitedNow;
+      if (window != count) {
+        window = count;
+        windowWaited = 0;
+        windowBytes = 0;
+      }
+      if (sum - windowWaited < patience.toNanos()) {
+        return false;
+      }
+      long expected = (sum - windowWaited) / 1_000_000 * MIN_RATE / 1_000;
+      boolean isLarge = length > LARGE_BODY || bytes > LARGE_BODY;
+      boolean isSlow = isLarge && bytes - windowBytes < expected;
+      windowWaited = sum;
+      windowBytes = bytes;
+      return isSlow;
+    }
   }
 }

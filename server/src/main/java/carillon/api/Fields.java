@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * Takes the fields of one JSON object one by one and notes what is wrong with each. What was never
@@ -360,6 +361,51 @@ final class Fields {
 
   void done() {
     done(Set.of());
+  }
+
+  /** The same where {@link #mustStay} looks at these. */
+  void doneExcept(Set<String> readOnly) {
+    known.addAll(readOnly);
+    done();
+  }
+
+  /** Whether one of these is there. */
+  boolean hasAny(Set<String> names) {
+    return values.keySet().stream().anyMatch(names::contains);
+  }
+
+  /**
+   * Notes which fields that only the server sets are not as they are now: what was read can be sent
+   * back, and no change is ignored.
+   *
+   * @param now all fields of what is being replaced; null if there is nothing yet
+   */
+  void mustStay(Set<String> readOnly, @Nullable JsonNode now) {
+    for (String name : readOnly) {
+      JsonValue value = values.get(name);
+      JsonNode present = now == null ? null : now.get(name);
+      if (value == null) {
+        continue;
+      }
+      if (present == null) {
+        wrong(name, ErrorCode.READ_ONLY_FIELD, "is set by the server only");
+      } else if (!isSame(value, present)) {
+        wrong(
+            name,
+            ErrorCode.INVALID_VALUE,
+            "is set by the server only; leave it out, or send what it is now");
+      }
+    }
+  }
+
+  private static boolean isSame(JsonValue value, JsonNode node) {
+    return switch (value) {
+      case JsonValue.Text(String text) -> node.isString() && text.equals(node.stringValue());
+      case JsonValue.Numeral(String digits) -> node.isNumber() && digits.equals(node.toString());
+      case JsonValue.Bool(boolean is) -> node.isBoolean() && is == node.booleanValue();
+      case JsonValue.Null() -> node.isNull();
+      case JsonValue.Array _, JsonValue.Members _, JsonValue.Raw _ -> false; // there are none
+    };
   }
 
   /** The items of an array, whatever they are; empty if the field is missing. */

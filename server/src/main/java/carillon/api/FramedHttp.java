@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,9 @@ final class FramedHttp implements ServerConnectionSelector {
 
   /** Read and thrown away after an early answer, so that a client still sending can read it. */
   private static final int LINGER_BYTES = 4 << 20;
+
+  /** At the slowest rate that is waited for, this much takes two seconds. */
+  private static final int PIECE_BYTES = 16 << 10;
 
   private final Http1ConnectionSelector http1;
   private final SlowClients clients;
@@ -202,42 +206,51 @@ final class FramedHttp implements ServerConnectionSelector {
     }
   }
 
-  /** Watches how long the client takes to accept what is written. */
+  /**
+   * Watches how fast the client takes what is written. A large buffer is written in pieces: from
+   * outside, one that is being written looks like one of which nothing is taken.
+   */
   private record Writer(DataWriter writer, ClientConnection client) implements DataWriter {
 
     @Override
     public void write(BufferData... buffers) {
-      client.waits(ClientConnection.Wait.ANSWER);
-      writer.write(buffers);
-      client.works();
+      write(BufferData.create(buffers));
     }
 
     @Override
     public void write(BufferData buffer) {
-      client.waits(ClientConnection.Wait.ANSWER);
-      writer.write(buffer);
-      client.works();
+      inPieces(buffer, writer::write);
     }
 
     @Override
     public void writeNow(BufferData... buffers) {
-      client.waits(ClientConnection.Wait.ANSWER);
-      writer.writeNow(buffers);
-      client.works();
+      writeNow(BufferData.create(buffers));
     }
 
     @Override
     public void writeNow(BufferData buffer) {
+      inPieces(buffer, writer::writeNow);
+    }
+
+    private void inPieces(BufferData buffer, Consumer<BufferData> write) {
+      while (buffer.available() > PIECE_BYTES) {
+        byte[] piece = new byte[PIECE_BYTES];
+        int length = buffer.read(piece);
+        piece(length, () -> write.accept(BufferData.create(piece, 0, length)));
+      }
+      piece(buffer.available(), () -> write.accept(buffer));
+    }
+
+    private void piece(int bytes, Runnable write) {
       client.waits(ClientConnection.Wait.ANSWER);
-      writer.writeNow(buffer);
+      write.run();
+      client.taken(bytes);
       client.works();
     }
 
     @Override
     public void flush() {
-      client.waits(ClientConnection.Wait.ANSWER);
-      writer.flush();
-      client.works();
+      piece(0, writer::flush);
     }
 
     @Override

@@ -95,7 +95,7 @@ public final class HttpApi implements AutoCloseable {
         new FrontDoor(
             endpoints(config, stores, shared, targetRules, health, metrics, clock),
             auth,
-            new BodyMemory().measuredBy(metrics),
+            new BodyMemory(new SpillDirectories(config.dataDirectory())).measuredBy(metrics),
             metrics,
             clock);
     WebServer server = server(config, door, slowClients).start();

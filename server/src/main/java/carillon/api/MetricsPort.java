@@ -37,7 +37,7 @@ final class MetricsPort implements AutoCloseable {
         new FrontDoor(
             new Endpoints(endpoints, "this port has /metrics and /health only"),
             auth,
-            new BodyMemory(),
+            new BodyMemory(new SpillDirectories(null)),
             metrics,
             clock);
     return new MetricsPort(

@@ -56,12 +56,30 @@ final class Once {
               answer.ifPresent(made::set);
               return answer.map(Once::reply);
             });
+    return answer(result, made.get());
+  }
+
+  /**
+   * The answer to an earlier request with the same Idempotency-Key, if there is one. For work that
+   * is prepared before its transaction: a repeat must neither fail on what has changed since nor
+   * create anything. The body must have been read before.
+   */
+  Optional<Answer> earlier(Call call) {
+    String key = call.idempotencyKey();
+    return key == null
+        ? Optional.empty()
+        : database
+            .use(() -> replies.earlier(call.tenant(), key, fingerprint(call)))
+            .flatMap(result -> answer(result, null));
+  }
+
+  /**
+   * @param made the answer of this request, with its headers; null if it is a repeat
+   */
+  private static Optional<Answer> answer(Replies.Result result, @Nullable Answer made) {
     return switch (result) {
       case Replies.Result.Answered(var reply, var repeated) ->
-          Optional.of(
-              repeated
-                  ? repeat(reply)
-                  : Optional.ofNullable(made.get()).orElseGet(() -> repeat(reply)));
+          Optional.of(repeated || made == null ? repeat(reply) : made);
       case Replies.Result.Nothing() -> Optional.empty();
       case Replies.Result.Mismatch() ->
           throw new ApiException(

@@ -226,7 +226,7 @@ final class RequestBody {
     private final int maxBytes;
     private final long deadline;
     private long count;
-    private long nextTurn = CHUNK;
+    private final ParsingTurn turn = new ParsingTurn();
 
     Bounded(InputStream in, int maxBytes, long deadline) {
       this.in = in;
@@ -242,6 +242,7 @@ final class RequestBody {
 
     @Override
     public int read(byte[] buffer, int offset, int length) throws IOException {
+      turn.end(); // while the client is waited for
       int read = readWire(buffer, offset, length);
       if (read > 0) {
         count += read;
@@ -255,20 +256,10 @@ final class RequestBody {
       if (System.nanoTime() - deadline > 0) {
         throw tooSlow();
       }
-      if (count >= nextTurn) {
-        nextTurn = count + CHUNK;
-        letOthers();
+      if (read > 0) {
+        turn.next(count);
       }
       return read;
-    }
-
-    /**
-     * A virtual thread keeps its core until it waits, and who parses a batch that has arrived never
-     * does: a few batches would keep health checks waiting for seconds.
-     */
-    @SuppressWarnings("ThreadPriorityCheck")
-    private void letOthers() {
-      Thread.yield();
     }
 
     private int readWire(byte[] buffer, int offset, int length) throws IOException {
@@ -286,6 +277,8 @@ final class RequestBody {
      * wanted.
      */
     @Override
-    public void close() {}
+    public void close() {
+      turn.end();
+    }
   }
 }

@@ -6,6 +6,7 @@ import io.helidon.http.Status;
 import io.helidon.webserver.CloseConnectionException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,6 +69,8 @@ final class RequestFraming {
     CHUNK_LF,
     TRAILERS
   }
+
+  private static final List<String> SCHEMES = List.of("http://", "https://");
 
   private final Wire wire;
 
@@ -278,6 +281,42 @@ final class RequestFraming {
           : bad("the request line does not end with HTTP/1.1");
     }
     http10 = minor == '0';
+    if (buffer[target] != '/') {
+      dropAuthority(from, target, space);
+    }
+  }
+
+  /**
+   * Gives a target such as {@code http://host/path} the form {@code /path}. Every server must take
+   * the former, and this one is the same whatever it is called.
+   */
+  private void dropAuthority(int from, int target, int targetEnd) {
+    int authority = target;
+    for (String scheme : SCHEMES) {
+      if (targetEnd - target > scheme.length() && isName(target, scheme)) {
+        authority = target + scheme.length();
+      }
+    }
+    if (authority == target) {
+      return; // no path, and so not found
+    }
+    int path = authority;
+    while (path < targetEnd && buffer[path] != '/' && buffer[path] != '?') {
+      if (buffer[path] == '@' || buffer[path] == '#') {
+        throw bad("the URL of the request line has something else than a host before its path");
+      }
+      path++;
+    }
+    if (path == authority) {
+      throw bad("the URL of the request line has no host");
+    }
+    if (path == targetEnd || buffer[path] == '?') {
+      buffer[--path] = '/';
+    }
+    // The method moves up to the path: what was before it has been read.
+    int length = target - from;
+    System.arraycopy(buffer, from, buffer, path - length, length);
+    start = path - length;
   }
 
   private void header(int from, int eol) {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import tools.jackson.databind.node.JsonNodeFactory;
 
@@ -52,6 +53,11 @@ final class RestoreRoutes {
   private Answer restoreAlone(Call call) {
     try (Lines lines = new Lines(call)) {
       lines.read();
+      Optional<Answer> earlier = once.earlier(call);
+      if (earlier.isPresent()) {
+        return earlier.get();
+      }
+      lines.refuse(); // only now: a repeat is answered as before, whatever changed
       Restores.Prepared prepared =
           TenantFull.pointingTo(
               i -> "/lines/" + lines.numbers.get(i) + "/type",
@@ -84,6 +90,7 @@ final class RestoreRoutes {
 
     private final RequestBody body;
     private final Caller caller;
+    private final boolean isRepeatable; // then all of it is read: it may be a repeat
     private final SpillBuffer kept;
     private final List<Restores.Place> places = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>(); // of the lines that they are in
@@ -93,6 +100,7 @@ final class RestoreRoutes {
     Lines(Call call) {
       this.body = call.body();
       this.caller = call.caller();
+      this.isRepeatable = call.idempotencyKey() != null;
       this.kept = new SpillBuffer(body.share());
     }
 
@@ -103,6 +111,9 @@ final class RestoreRoutes {
           BODY_TIME,
           BodyMemory.Held.unbounded(), // what one line takes is left over, see oneAtATime
           this::add);
+    }
+
+    void refuse() {
       mistakes.refuse();
       if (places.isEmpty()) {
         throw new ApiException(
@@ -127,7 +138,7 @@ final class RestoreRoutes {
         kept.add(bytes, from, length);
         numbers.add(line);
       }
-      if (mistakes.isFull()) {
+      if (mistakes.isFull() && !isRepeatable) {
         mistakes.refuse();
       }
     }

@@ -12,7 +12,11 @@ import carillon.model.Timetable;
 import carillon.store.Schedules;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /** Reads schedules as they are asked for. */
 final class ScheduleFields {
@@ -22,24 +26,39 @@ final class ScheduleFields {
           "name",
           "tenant",
           "description",
-          "timezoneData",
           "pausedReason",
           "pausedBy",
           "pausedAt",
-          "status",
           "version",
           "createdAt",
-          "updatedAt",
+          "updatedAt");
+
+  /**
+   * Changes while nobody changes the schedule, so what was read may be old when it is sent back.
+   */
+  private static final Set<String> OBSERVED =
+      Set.of(
+          "timezoneData",
+          "status",
           "nextRun",
           "nextRuns",
           "lastRun",
           "previousOutcome",
-          "counters");
+          "counters",
+          "fires");
+
+  private static final Set<String> SHOWN_ONLY = union(READ_ONLY, OBSERVED);
 
   private final TargetFields targets;
 
   ScheduleFields(TargetFields targets) {
     this.targets = targets;
+  }
+
+  private static Set<String> union(Set<String> some, Set<String> others) {
+    Set<String> all = new HashSet<>(some);
+    all.addAll(others);
+    return Set.copyOf(all);
   }
 
   /** Meaningful only if no mistakes were found. */
@@ -65,8 +84,23 @@ final class ScheduleFields {
             fields.integer("pauseAfterFailures", 1, Limits.PAUSE_AFTER_FAILURES),
             made(fields, grants));
     Boolean paused = fields.bool("paused");
-    fields.done(READ_ONLY);
+    fields.doneExcept(SHOWN_ONLY);
     return new Schedules.Wanted(schedule, paused);
+  }
+
+  /**
+   * Notes which fields that only the server sets are not as they are now.
+   *
+   * @param now the schedule that is being replaced, as it is shown; null if there is none
+   */
+  static void mustStay(Fields fields, Supplier<@Nullable JsonNode> now) {
+    if (fields.hasAny(SHOWN_ONLY)) {
+      JsonNode shown = now.get();
+      fields.mustStay(READ_ONLY, shown);
+      if (shown == null) {
+        fields.mustStay(OBSERVED, null);
+      }
+    }
   }
 
   /** Without a start it depends on when it is asked for, and on what there was before. */

@@ -1,5 +1,6 @@
 package carillon.api;
 
+import carillon.model.TenantId;
 import carillon.store.Page;
 import carillon.store.RecordedFire;
 import carillon.store.Schedules;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Makes, shows, pauses, triggers and removes schedules, and tells what became of their times. */
@@ -122,6 +124,7 @@ final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
     Schedules.Wanted wanted = reader.read(fields, name, call.caller().grants());
+    ScheduleFields.mustStay(fields, () -> shown(call.tenant(), name));
     fields.mistakes().refuse();
     schemas.mustFit(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
@@ -134,6 +137,13 @@ final class ScheduleRoutes {
                     () ->
                         database.inTransaction(
                             tx -> schedules.put(tx, call.tenant(), wanted, who, expected)))));
+  }
+
+  private @Nullable JsonNode shown(TenantId tenant, String name) {
+    return database
+        .use(() -> schedules.show(tenant, name))
+        .map(shown -> ScheduleJson.of(shown, clock.instant()))
+        .orElse(null);
   }
 
   private static Schedules.Expected expected(Call call) {

@@ -56,7 +56,8 @@ final class TaskFields {
 
   /** The task, meaningful only if no mistakes were found. */
   NewTask read(Fields fields, Grants grants) {
-    Instant horizon = clock.instant().plus(Limits.HORIZON);
+    Instant now = clock.instant();
+    Instant horizon = now.plus(Limits.HORIZON);
     String type = type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
     fields.exclusive("dueAt", "delay");
@@ -79,8 +80,11 @@ final class TaskFields {
             Limits.METADATA_VALUE_CHARS);
     Callbacks callbacks = targets.newCallbacks(fields, type);
     fields.done(READ_ONLY);
-    if (dueAt != null && expiresAt != null && !expiresAt.isAfter(dueAt)) {
-      fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be after dueAt");
+    if (expiresAt != null && !expiresAt.isAfter(due(now, dueAt, delay))) {
+      fields.wrong(
+          "expiresAt",
+          ErrorCode.OUT_OF_RANGE,
+          "must be after the task is due, or it would never run");
     }
     return new NewTask(
         type == null ? "" : type,
@@ -97,6 +101,12 @@ final class TaskFields {
         uniqueFor,
         metadata,
         callbacks);
+  }
+
+  /** A due time in the past means now. */
+  private static Instant due(Instant now, @Nullable Instant dueAt, @Nullable Duration delay) {
+    Instant asked = delay == null ? dueAt : now.plus(delay);
+    return asked == null || asked.isBefore(now) ? now : asked;
   }
 
   /** The type, which must be there and be the tenant's own. */

@@ -25,6 +25,8 @@ final class TenantRoutes {
 
   private static final int MAX_WEIGHT = 1000;
 
+  private static final Set<String> READ_ONLY = Set.of("name");
+
   private final Tenants tenants;
   private final TargetFields targets;
   private final DatabaseGate database;
@@ -71,7 +73,11 @@ final class TenantRoutes {
             max(fields, TenantLimit.LANES),
             max(fields, TenantLimit.SCHEDULES),
             max(fields, TenantLimit.KEYS));
-    fields.done(Set.of("name"));
+    fields.doneExcept(READ_ONLY);
+    if (fields.hasAny(READ_ONLY)) {
+      Optional<Tenant> now = database.use(() -> tenants.find(name));
+      fields.mustStay(READ_ONLY, now.map(TenantRoutes::json).orElse(null));
+    }
     fields.mistakes().refuse();
     Tenants.Settings settings =
         new Tenants.Settings(

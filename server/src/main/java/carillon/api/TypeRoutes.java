@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -82,6 +83,10 @@ final class TypeRoutes {
     Call.IfMatch ifMatch = call.ifMatch();
     Fields fields = call.fields();
     Types.Settings settings = settings(fields, name, call.caller().grants());
+    if (fields.hasAny(READ_ONLY)) {
+      Optional<TaskType> now = database.use(() -> types.find(call.tenant(), name));
+      fields.mustStay(READ_ONLY, now.map(TypeRoutes::json).orElse(null));
+    }
     fields.mistakes().refuse();
     return database.use(
         () -> {
@@ -113,7 +118,7 @@ final class TypeRoutes {
             targets.callbacks(fields, name),
             StatusFields.read(fields),
             schema(fields));
-    fields.done(READ_ONLY);
+    fields.doneExcept(READ_ONLY);
     return settings;
   }
 

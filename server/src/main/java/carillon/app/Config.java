@@ -61,7 +61,8 @@ public record Config(
    * @param id its name in the cluster. Default: host name + random.
    * @param roles what it does. Default api and engine.
    * @param lease how long it is believed alive without a heartbeat. Default 10 s.
-   * @param dataDir embedded database and generated secrets. Default {@code ./data}.
+   * @param dataDir embedded database, generated secrets and rows of large batches. Default {@code
+   *     ./data}.
    */
   public record Node(String id, Set<Role> roles, Duration lease, Path dataDir) {
     public Node {

@@ -37,7 +37,8 @@ enum Setting {
       "none",
       "none|transaction",
       "what is between this node and PostgreSQL; transaction for PgBouncer in that mode"),
-  DATA_DIR("data-dir", "./data", "DIR", "embedded database and generated secrets"),
+  DATA_DIR(
+      "data-dir", "./data", "DIR", "embedded database, generated secrets, room for large batches"),
   ROLES("roles", "api,engine", "LIST", "what this node does: api, engine or both"),
   NODE_ID(
       "node-id", null, "NAME", "name in the cluster; by default the host name and a random part"),

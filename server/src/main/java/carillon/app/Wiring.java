@@ -491,7 +491,8 @@ final class Wiring {
         config.http().maxConnectionsPerAddress(),
         brokers,
         Main.version(),
-        new ApiConfig.Metrics(config.metrics().port(), config.metrics().key()));
+        new ApiConfig.Metrics(config.metrics().port(), config.metrics().key()),
+        config.node().dataDir());
   }
 
   private static @Nullable AlertRule alertRule(Config.Alert alert) {

@@ -1,6 +1,5 @@
 package carillon.delivery;
 
-import carillon.model.HiddenValues;
 import carillon.model.SecretUrl;
 import carillon.model.Target;
 import java.util.ArrayList;
@@ -54,14 +53,13 @@ record SentSecrets(List<String> values) {
     return values.isEmpty();
   }
 
-  /** The text without them, and no longer than it was. */
+  /** The text without them, in whatever way it writes them, and no longer than it was. */
   String hiddenIn(String text) {
     String hidden = text;
-    for (String value : values) {
-      hidden = hidden.replace(value, HiddenValues.TEXT);
-    }
-    if (text.length() >= SHORTEST_CUT) {
-      hidden = withoutBeginning(hidden);
+    for (EchoedText.Encoding encoding : EchoedText.Encoding.values()) {
+      if (encoding.isIn(hidden)) {
+        hidden = hiddenIn(EchoedText.of(hidden, encoding), text.length() >= SHORTEST_CUT);
+      }
     }
     if (hidden.length() <= text.length()) {
       return hidden;
@@ -70,14 +68,20 @@ record SentSecrets(List<String> values) {
     return hidden.substring(0, Character.isHighSurrogate(hidden.charAt(end - 1)) ? end - 1 : end);
   }
 
-  /** What is kept of an answer may end in the middle of a secret. */
-  private String withoutBeginning(String text) {
+  private String hiddenIn(EchoedText text, boolean mayBeCut) {
+    EchoedText hidden = text;
     for (String value : values) {
-      int most = Math.min(value.length() - 1, text.length());
-      for (int length = most; length >= SHORTEST_BEGINNING; length--) {
-        if (text.endsWith(value.substring(0, length))) {
-          return text.substring(0, text.length() - length) + HiddenValues.TEXT;
-        }
+      hidden = hidden.without(value);
+    }
+    return (mayBeCut ? withoutBeginning(hidden) : hidden).written();
+  }
+
+  /** What is kept of an answer may end in the middle of a secret. */
+  private EchoedText withoutBeginning(EchoedText text) {
+    for (String value : values) {
+      EchoedText without = text.withoutBeginningOf(value, SHORTEST_BEGINNING);
+      if (without != null) {
+        return without;
       }
     }
     return text;

@@ -40,8 +40,17 @@ public final class Audit {
   public record Entry(
       long id, Instant at, String who, String action, String subject, @Nullable String detail) {}
 
-  /** Which records; what is null does not matter. */
-  public record Filter(@Nullable String action, @Nullable String subject) {}
+  /**
+   * Which records; what is null does not matter.
+   *
+   * @param withAdminKeys whether with those about keys of admins
+   */
+  public record Filter(@Nullable String action, @Nullable String subject, boolean withAdminKeys) {
+
+    public Filter(@Nullable String action, @Nullable String subject) {
+      this(action, subject, true);
+    }
+  }
 
   // The filter looks only at records that the inner part has reached; the last of those always
   // comes out, to say where the next page goes on.
@@ -50,7 +59,11 @@ public final class Audit {
       /* Audit.list */
       SELECT *
       FROM (
-          SELECT a.*, (?::text IS NULL OR a.action = ?::text) AS matches,
+          SELECT a.*,
+                 (?::text IS NULL OR a.action = ?::text)
+                     AND (? OR a.action NOT LIKE 'key.%'
+                          OR coalesce(a.detail -> 'new' ->> 'role', a.detail -> 'old' ->> 'role', '')
+                             <> 'admin') AS matches,
                  row_number() OVER (ORDER BY a.id DESC) = ? AS is_end
           FROM (
               SELECT *
@@ -85,6 +98,7 @@ public final class Audit {
                             entry(row), row.getBoolean("matches"), row.getBoolean("is_end")),
                     filter.action(),
                     filter.action(),
+                    filter.withAdminKeys(),
                     reach,
                     tenant,
                     filter.subject(),

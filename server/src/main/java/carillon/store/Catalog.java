@@ -319,7 +319,15 @@ public final class Catalog {
     return known != null && isBeingMade(name, lane == null) ? known : null;
   }
 
-  /** Lanes for several tasks of one tenant: all that are new are made together, or none. */
+  /**
+   * Lanes for several tasks of one tenant: up to {@link NewLanes#MOST_AT_ONCE} that are new are
+   * created together, or none; more in parts.
+   *
+   * <p>A batch that fails afterwards, or between two parts, leaves lanes and types without tasks.
+   * They do no harm: the same batch sent again finds and uses them, and no task can be in a lane
+   * that its own transaction did not see. Until then each takes some 0.5 KiB on every node, one
+   * look of the sweep, and a place of the tenant's own limits; the types can be deleted.
+   */
   final class Gathering {
     private final TenantId tenant;
     private final LaneName[] names;
@@ -354,7 +362,8 @@ public final class Catalog {
      * Makes what is new.
      *
      * @param isLimited whether the tenant's limits are kept to
-     * @throws LimitReached with the index of the task that is one too many; then nothing was made
+     * @throws LimitReached with the index of the task that is one too many; then nothing was made,
+     *     unless it takes several parts and another request took the room between two of them
      */
     Gathering make(boolean isLimited) {
       if (unknown.size() > NewLanes.MOST_AT_ONCE && isLimited) {

@@ -67,6 +67,14 @@ public final class Replies {
     }
   }
 
+  /**
+   * What an earlier request under the key came to; empty if there was none or it has not ended. For
+   * work that has to prepare something before its transaction.
+   */
+  public Optional<Result> earlier(TenantId tenant, String key, byte[] fingerprint) {
+    return db.ask(tx -> find(tx, tenant, key, fingerprint));
+  }
+
   private static final String TAKE_KEY =
       """
       /* Replies.isFirst */
@@ -116,22 +124,27 @@ public final class Replies {
       FROM carillon.reply
       WHERE tenant = ?
         AND key = ?
+        AND created_at >= clock_timestamp() - make_interval(secs => ?)
       """;
 
   private static Result repeat(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
-    return tx.<Result>queryOne(
-            FIND,
-            row ->
-                row.getBoolean("same")
-                    ? new Result.Answered(
-                        new Reply(
-                            row.getInt("status"), row.getString("location"), row.getString("body")),
-                        true)
-                    : new Result.Mismatch(),
-            fingerprint,
-            tenant,
-            key)
-        .orElseGet(Result.Pending::new);
+    return find(tx, tenant, key, fingerprint).orElseGet(Result.Pending::new);
+  }
+
+  private static Optional<Result> find(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    return tx.queryOne(
+        FIND,
+        row ->
+            row.getBoolean("same")
+                ? new Result.Answered(
+                    new Reply(
+                        row.getInt("status"), row.getString("location"), row.getString("body")),
+                    true)
+                : new Result.Mismatch(),
+        fingerprint,
+        tenant,
+        key,
+        KEPT.toSeconds());
   }
 
   private static final String FORGET =

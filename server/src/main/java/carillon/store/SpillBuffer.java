@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Records of bytes in the order in which they were added: in memory as far as {@link Room} allows,
- * the rest in a temporary file. The file has mode 0600 and no name from the moment it is open, so
- * that nothing is left behind however the process ends.
+ * the rest in a temporary file in one of its directories. The file has mode 0600 and no name from
+ * the moment it is open, so that nothing is left behind however the process ends.
  */
 public final class SpillBuffer implements AutoCloseable {
 
@@ -29,7 +29,6 @@ public final class SpillBuffer implements AutoCloseable {
   private static final int FIRST_RECORDS = 64;
 
   private final Room room;
-  private final Path directory;
   private final List<Segment> segments = new ArrayList<>();
 
   private byte[] filling = new byte[0];
@@ -56,6 +55,9 @@ public final class SpillBuffer implements AutoCloseable {
     /** Takes this many more bytes of the file system, or throws. */
     void mustSpill(int bytes);
 
+    /** Where the file may be; the first in which one can be created is used. */
+    List<Path> directories();
+
     /** Room without a bound, for callers that know that their records are few. */
     static Room unbounded() {
       return new Room() {
@@ -69,6 +71,11 @@ public final class SpillBuffer implements AutoCloseable {
 
         @Override
         public void mustSpill(int bytes) {}
+
+        @Override
+        public List<Path> directories() {
+          return List.of();
+        }
       };
     }
   }
@@ -87,12 +94,7 @@ public final class SpillBuffer implements AutoCloseable {
   }
 
   public SpillBuffer(Room room) {
-    this(room, Path.of(System.getProperty("java.io.tmpdir")));
-  }
-
-  SpillBuffer(Room room, Path directory) {
     this.room = room;
-    this.directory = directory;
   }
 
   public int size() {
@@ -199,14 +201,17 @@ public final class SpillBuffer implements AutoCloseable {
       return true;
     } catch (IOException e) {
       cannotSpill = true;
-      log.warn("cannot write a temporary file directory={} error={}", directory, e.toString());
+      log.warn(
+          "cannot write a temporary file directories={} error={}",
+          room.directories(),
+          e.toString());
       return false;
     }
   }
 
   private FileChannel file() throws IOException {
     if (file == null) {
-      Path path = Files.createTempFile(directory, "carillon-", ".spill"); // mode 0600 by itself
+      Path path = newFile();
       file =
           FileChannel.open(
               path,
@@ -216,6 +221,19 @@ public final class SpillBuffer implements AutoCloseable {
       Files.deleteIfExists(path);
     }
     return file;
+  }
+
+  private Path newFile() throws IOException {
+    IOException failed = new IOException("there is no directory for it");
+    for (Path directory : room.directories()) {
+      try {
+        return Files.createTempFile(directory, "carillon-", ".spill"); // mode 0600 by itself
+      } catch (IOException e) {
+        e.addSuppressed(failed);
+        failed = e;
+      }
+    }
+    throw failed;
   }
 
   /** Reads records; several readers may read at once, after the last record was added. */

@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import carillon.model.TenantId;
+import carillon.store.SpillBuffer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class BodyMemoryTest {
 
@@ -18,7 +24,48 @@ class BodyMemoryTest {
   private static final TenantId ONE = new TenantId(1);
   private static final TenantId OTHER = new TenantId(2);
 
-  private final BodyMemory memory = new BodyMemory(32 * MIB);
+  @TempDir Path data;
+
+  private final BodyMemory memory = new BodyMemory(32 * MIB, new SpillDirectories(null));
+
+  private static void spill(BodyMemory.Share share) {
+    try (SpillBuffer buffer = new SpillBuffer(share)) {
+      byte[] record = new byte[MIB];
+      for (int i = 0; i < 4; i++) {
+        buffer.add(record, 0, record.length);
+      }
+    }
+  }
+
+  @Test
+  void what_does_not_fit_is_in_the_data_directory_where_only_its_owner_may_look()
+      throws IOException {
+    BodyMemory withData = new BodyMemory(32 * MIB, new SpillDirectories(data));
+    try (BodyMemory.Share share = withData.share(ONE)) {
+      spill(share);
+
+      Path own = data.resolve("tmp");
+      assertThat(share.directories()).startsWith(own).hasSize(2);
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(own)))
+          .isEqualTo("rwx------");
+      assertThat(own).isEmptyDirectory();
+    }
+  }
+
+  @Test
+  void without_a_data_directory_to_write_to_the_system_has_one() throws IOException {
+    Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
+    Files.createFile(data.resolve("tmp")); // so it cannot be a directory
+    for (Path given : List.of(data, data.resolve("not-there"))) {
+      BodyMemory withoutData = new BodyMemory(32 * MIB, new SpillDirectories(given));
+      try (BodyMemory.Share share = withoutData.share(ONE)) {
+        spill(share);
+
+        assertThat(share.directories()).containsExactly(temporary);
+        assertThat(data.resolve("not-there")).doesNotExist();
+      }
+    }
+  }
 
   @Test
   void a_tenant_has_at_most_a_quarter_and_is_told_so() {

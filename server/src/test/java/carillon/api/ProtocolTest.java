@@ -101,6 +101,20 @@ class ProtocolTest {
 
   @ParameterizedTest
   @ValueSource(
+      strings = {
+        "http://other.example/v1/me",
+        "HTTPS://x:8443/v1/me",
+        "http://[::1]/v1/me",
+        "/v1/me"
+      })
+  void an_absolute_url_is_answered_like_its_path(String url) throws IOException {
+    assertThat(exchange("GET " + url + " HTTP/1.1\r\nHost: x\r\n" + AUTH + "\r\n"))
+        .startsWith("HTTP/1.1 200")
+        .contains("\"tenant\"");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
       strings = {"GET /v1/tasks HTTP/1.1\nHost: x\n\n", "GET /v1/tasks\r\n\r\n", "HELLO\r\n\r\n"})
   void what_is_not_http_at_all_is_refused(String text) throws IOException {
     assertThat(exchange(text))

@@ -14,6 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the server's parser gets to see, however the bytes arrive. */
@@ -112,6 +113,36 @@ class RequestFramingTest {
     for (int size = 1; size <= text.length(); size++) {
       assertThat(dechunked(all(text, size))).as("pieces of %d", size).isEqualTo(expected);
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "http://host/v1/me,/v1/me",
+    "HTTPS://host:8443/v1/me?a=b,/v1/me?a=b",
+    "http://[::1]:8080,/",
+    "http://h?a=/b@c,/?a=/b@c",
+    "http://h//x,//x",
+    "ftp://h/x,ftp://h/x",
+    "http:/x,http:/x",
+    "*,*",
+    "host:80,host:80"
+  })
+  void an_absolute_url_is_served_by_its_path(String target, String served) {
+    String rest = " HTTP/1.1\r\nHost: h\r\n\r\n";
+    String twice = ("GET " + target + rest).repeat(2);
+    for (int size = 1; size <= twice.length(); size++) {
+      assertThat(all(twice, size)).isEqualTo(("GET " + served + rest).repeat(2));
+    }
+    assertThat(all("POST " + target + " HTTP/1.0\r\nContent-Length: 1\r\n\r\nx", 999))
+        .startsWith("POST " + served + " HTTP/1.1\r\nHost:");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"http:///x", "http://?x", "http://user@h/x", "http://h#/x"})
+  void an_absolute_url_without_a_plain_host_is_refused(String target) {
+    assertThatThrownBy(() -> all("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n", 999))
+        .isInstanceOf(RequestException.class)
+        .hasMessageContaining("host");
   }
 
   @Test

@@ -247,6 +247,35 @@ class RestoreTest {
   }
 
   @Test
+  void a_repeat_under_a_key_is_answered_as_the_first_time_whatever_changed_since() {
+    dead("{}");
+    String lines = String.join("\n", archive());
+    String tenant = "{\"maxTypes\": %d}";
+    String first =
+        restoring(lines).header("Idempotency-Key", "restore-1").send().expect(200).body();
+    archive();
+    api.delete("/v1/types/t").send().expect(204);
+    api.put("/v1/types/other").json("{}").send().expect(201);
+    api.put("/v1/tenants/default").json(tenant.formatted(1)).send().expect(200);
+    try {
+      restoring(lines).send().expect(ErrorCode.LIMIT_REACHED);
+
+      TestApi.Reply repeat = restoring(lines).header("Idempotency-Key", "restore-1").send();
+
+      assertThat(repeat.expect(200).body()).isEqualTo(first);
+      assertThat(repeat.header("Idempotency-Replayed")).isEqualTo("true");
+      restoring(lines + "\n" + lines)
+          .header("Idempotency-Key", "restore-1")
+          .send()
+          .expect(ErrorCode.IDEMPOTENCY_MISMATCH);
+      api.get("/v1/types/t").send().expect(404);
+      assertThat(count("task")).isZero();
+    } finally {
+      api.put("/v1/tenants/default").json(tenant.formatted(1_000)).send().expect(200);
+    }
+  }
+
+  @Test
   void only_an_admin_may_and_only_lines_of_the_tenant_that_is_named() {
     dead("{}");
     List<String> lines = archive();

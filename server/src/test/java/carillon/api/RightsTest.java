@@ -211,6 +211,51 @@ class RightsTest {
     api.request("DELETE", "/v1/keys/" + other.get("id").asString()).as(owner).send().expect(204);
   }
 
+  /** The subjects of all records about keys, page after page. */
+  private static List<String> audited(String key) {
+    List<String> subjects = new ArrayList<>();
+    String cursor = "";
+    do {
+      JsonNode page =
+          api.request("GET", "/v1/audit?limit=2" + cursor).as(key).send().expect(200).json();
+      for (JsonNode record : page.get("items")) {
+        if (record.get("action").asString().startsWith("key.")) {
+          subjects.add(record.get("subject").asString());
+        }
+      }
+      JsonNode next = page.get("nextCursor");
+      cursor = next.isNull() ? "" : "&cursor=" + next.asString();
+    } while (!cursor.isEmpty());
+    return subjects;
+  }
+
+  @Test
+  void the_audit_has_admins_keys_for_admins_only() {
+    String owner = api.key("audited", "owner");
+    String viewer = api.key("audited", "viewer");
+    String admin = api.key("audited", "admin");
+    List<String> ofOthers = new ArrayList<>();
+    List<String> ofAdmins = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      ofOthers.add(made(owner, "producer").get("id").asString());
+      ofAdmins.add(made(admin, "admin").get("id").asString());
+    }
+    api.request("DELETE", "/v1/keys/" + ofAdmins.getFirst()).as(admin).send().expect(204);
+
+    for (String key : List.of(owner, viewer)) {
+      assertThat(audited(key)).containsAll(ofOthers).doesNotContainAnyElementsOf(ofAdmins);
+      assertThat(
+              api.request("GET", "/v1/audit?subject=" + ofAdmins.getFirst())
+                  .as(key)
+                  .send()
+                  .expect(200)
+                  .json()
+                  .get("items"))
+          .isEmpty();
+    }
+    assertThat(audited(admin)).containsAll(ofOthers).containsAll(ofAdmins);
+  }
+
   @Test
   void the_pages_of_an_owners_keys_have_no_gaps_where_admins_keys_are() {
     String owner = api.key("paged", "owner");

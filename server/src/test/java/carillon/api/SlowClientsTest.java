@@ -130,6 +130,27 @@ class SlowClientsTest {
   }
 
   @Test
+  void a_large_answer_that_is_taken_byte_by_byte_is_cut_off_and_a_small_one_is_not()
+      throws IOException {
+    Accepted large = accept().busy();
+    Accepted small = accept().busy();
+    large.connection().taken(ClientConnection.LARGE_BODY + 1);
+    await()
+        .pollInterval(Duration.ofMillis(50))
+        .until(
+            () -> {
+              for (Accepted each : List.of(large, small)) {
+                each.connection().taken(1);
+                each.connection().waits(ClientConnection.Wait.ANSWER);
+              }
+              return !large.isOpen();
+            });
+
+    assertThat(small.isOpen()).isTrue();
+    await().until(() -> dropped(ClientConnection.Drop.SLOW_READER) == 1);
+  }
+
+  @Test
   void a_dead_connection_takes_none_with_it_that_has_got_its_port() throws IOException {
     // Of an address that nobody else connects from, so that nobody else has the port meanwhile.
     SocketChannel first = connect(new InetSocketAddress("127.0.0.77", 0));

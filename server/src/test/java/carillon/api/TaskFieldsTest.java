@@ -135,6 +135,11 @@ class TaskFieldsTest {
         "{'type':'t','ttl':'0s'}                             | /ttl             | OUT_OF_RANGE",
         "{'type':'t','dueAt':'2026-06-02T00:00:00Z','expiresAt':'2026-06-01T01:00:00Z'} |"
             + " /expiresAt | OUT_OF_RANGE",
+        "{'type':'t','expiresAt':'2026-05-31T23:59:59Z'}     | /expiresAt       | OUT_OF_RANGE",
+        "{'type':'t','expiresAt':'2026-06-01T00:00:00Z'}     | /expiresAt       | OUT_OF_RANGE",
+        "{'type':'t','delay':'2h','expiresAt':'2026-06-01T01:00:00Z'} | /expiresAt | OUT_OF_RANGE",
+        "{'type':'t','dueAt':'2026-05-01T00:00:00Z','expiresAt':'2026-05-02T00:00:00Z'} |"
+            + " /expiresAt | OUT_OF_RANGE",
         "{'type':'t','unique':{'for':'1h'}}                  | /unique          | KEY_REQUIRED",
         "{'type':'t','key':'k','unique':{}}                  | /unique/for      | REQUIRED_FIELD",
         "{'type':'t','key':'k','unique':true}                | /unique          | INVALID_TYPE",

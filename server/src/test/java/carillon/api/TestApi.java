@@ -122,7 +122,8 @@ final class TestApi implements AutoCloseable {
         1024,
         brokers,
         "test",
-        ApiConfig.Metrics.OPEN);
+        ApiConfig.Metrics.OPEN,
+        null);
   }
 
   static Stores stores(World world) {

@@ -47,6 +47,43 @@ class SentSecretsTest {
     }
   }
 
+  /** The secret is {@code pa"ss/w\örd+1 end}. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "pa\"ss/w\\\u00f6rd+1 end",
+        "pa\\\"ss/w\\\\\u00f6rd+1 end",
+        "pa\\\"ss\\/w\\\\\\u00f6rd+1 end",
+        "\\u0070a\\u0022ss\\u002Fw\\u005C\\u00F6rd\\u002b1 end",
+        "pa\\\\\\\"ss\\\\\\/w\\\\\\\\\\\\u00f6rd+1 end",
+        "pa%22ss%2Fw%5C%C3%B6rd%2B1%20end",
+        "pa%22ss%2fw%5c%c3%b6rd%2b1+end",
+      })
+  void a_secret_is_hidden_however_the_target_writes_it(String echo) {
+    var secrets =
+        SentSecrets.of(
+            new Target.Http(
+                "http://a/", "GET", Map.of("X-Key", "pa\"ss/w\\\u00f6rd+1 end"), null, null));
+
+    assertThat(secrets.hiddenIn("{\"is\": \"" + echo + "\"} \\n 100% " + echo + "."))
+        .isEqualTo("{\"is\": \"(hidden)\"} \\n 100% (hidden).");
+    String filler = "x".repeat(2_000);
+    for (int cut = echo.length() - 1; cut > echo.length() / 2; cut--) {
+      assertThat(secrets.hiddenIn(filler + echo.substring(0, cut))).isEqualTo(filler + "(hidden)");
+    }
+  }
+
+  @Test
+  void what_looks_like_an_escape_and_is_none_is_left_as_it_is() {
+    var secrets =
+        SentSecrets.of(
+            new Target.Http("http://a/", "GET", Map.of("X-Key", "s3cret-token"), null, null));
+    String text = "C:\\users\\x \\u12 100% %zz a+b \\";
+
+    assertThat(secrets.hiddenIn(text)).isEqualTo(text);
+    assertThat(secrets.hiddenIn(text + "s3cret-token" + text)).isEqualTo(text + "(hidden)" + text);
+  }
+
   @Test
   void a_secret_that_the_end_of_what_is_kept_cuts_in_two_is_not_kept() throws IOException {
     String filler = "x".repeat(KeptBody.MAX_BYTES - 7);

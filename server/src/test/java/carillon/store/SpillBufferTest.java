@@ -22,12 +22,19 @@ class SpillBufferTest {
 
   /** Room for so many bytes in memory, and for any number in a file. */
   private static final class Limited implements SpillBuffer.Room {
+    private final List<Path> directories;
     private long left;
     private long held;
     private long spilled;
 
-    Limited(long left) {
+    Limited(long left, Path... directories) {
       this.left = left;
+      this.directories = List.of(directories);
+    }
+
+    @Override
+    public List<Path> directories() {
+      return directories;
     }
 
     @Override
@@ -71,8 +78,8 @@ class SpillBufferTest {
   @ValueSource(longs = {0, 500_000, Long.MAX_VALUE})
   void records_read_back_in_any_order_wherever_they_are(long memory) throws IOException {
     List<byte[]> records = records(1_000);
-    Limited room = new Limited(memory);
-    try (SpillBuffer buffer = new SpillBuffer(room, directory)) {
+    Limited room = new Limited(memory, directory.resolve("not-there"), directory);
+    try (SpillBuffer buffer = new SpillBuffer(room)) {
       for (byte[] record : records) {
         buffer.add(record, 0, record.length);
       }
@@ -100,9 +107,9 @@ class SpillBufferTest {
 
   @Test
   void without_a_place_for_the_file_memory_has_to_do() {
-    Limited room = new Limited(0);
+    Limited room = new Limited(0, directory.resolve("not-there"));
     byte[] record = new byte[10_000];
-    try (SpillBuffer buffer = new SpillBuffer(room, directory.resolve("not-there"))) {
+    try (SpillBuffer buffer = new SpillBuffer(room)) {
       for (int i = 0; i < 50; i++) {
         record[0] = (byte) i;
         buffer.add(record, 0, record.length);

@@ -1,0 +1,127 @@
+package carillon.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.store.Json;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.databind.util.RawValue;
+
+/** What GET answers can be changed and sent back by PUT. */
+class ReadModifyWriteTest {
+
+  private static final String TYPE = "/v1/types/edited";
+  private static final String SCHEDULE = "/v1/schedules/edited";
+  private static final String TENANT = "/v1/tenants/edited";
+
+  private static TestApi api;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+    String http =
+        "{\"http\":{\"url\":\"https://example.com/\",\"headers\":{\"Authorization\":\"Bearer"
+            + " s3cret\"}}}";
+    String secret = "whsec_" + "A".repeat(32);
+    api.put(TYPE)
+        .json(
+            """
+            {"target": %s, "signingSecret": "%s", "timeout": "5s", "schema": {"type": "object"}, "onDead": %s,
+             "successCodes": [200], "retry": {"maxAttempts": 3}}
+            """
+                .formatted(http, secret, http))
+        .send()
+        .expect(201);
+    api.put(SCHEDULE)
+        .json("{\"type\": \"edited\", \"cron\": \"5 4 * * *\", \"payload\": {\"a\": 1.0}}")
+        .send()
+        .expect(201);
+    api.put(TENANT).json("{\"weight\": 7, \"maxTypes\": 10, \"alert\": null}").send().expect(200);
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  private static ObjectNode read(String path) {
+    return (ObjectNode) api.get(path).send().expect(200).json();
+  }
+
+  @ParameterizedTest
+  @CsvSource({TYPE + ",priority", SCHEDULE + ",priority", TENANT + ",weight"})
+  void what_was_read_can_be_sent_back_as_it_is_or_changed(String path, String field) {
+    Set<String> moving = Set.of("version", "updatedAt");
+    ObjectNode before = read(path);
+
+    api.put(path).json(api.get(path).send().body()).send().expect(200);
+    assertThat(read(path).remove(moving)).isEqualTo(before.deepCopy().remove(moving));
+
+    ObjectNode changed = read(path).put(field, 3);
+    api.put(path).json(changed.toString()).send().expect(200);
+    assertThat(read(path).remove(moving)).isEqualTo(changed.remove(moving));
+  }
+
+  @Test
+  void a_paused_schedule_that_is_sent_back_stays_paused_for_the_same_reason() {
+    api.post(SCHEDULE + "/pause").json("{\"reason\": \"holidays\"}").send().expect(200);
+    ObjectNode before = read(SCHEDULE);
+
+    api.put(SCHEDULE).json(api.get(SCHEDULE).send().body()).send().expect(200);
+
+    assertThat(read(SCHEDULE)).isEqualTo(before);
+    api.post(SCHEDULE + "/resume").send().expect(200);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        TYPE + " | name | \"other\"",
+        TYPE + " | version | 99",
+        TYPE + " | version | \"1\"",
+        TYPE + " | signed | false",
+        TYPE + " | pausedReason | \"mine\"",
+        TYPE + " | name | {}",
+        SCHEDULE + " | name | \"other\"",
+        SCHEDULE + " | description | \"At noon\"",
+        SCHEDULE + " | createdAt | \"2026-01-01T00:00:00.000Z\"",
+        SCHEDULE + " | pausedBy | \"me\"",
+        TENANT + " | name | \"other\"",
+        TENANT + " | name | null",
+      })
+  void another_value_of_a_field_that_only_the_server_sets_is_refused(
+      String path, String field, String value) {
+    ObjectNode before = read(path);
+    ObjectNode changed = before.deepCopy();
+    changed.putRawValue(field, new RawValue(value));
+
+    TestApi.Reply reply = api.put(path).json(changed.toString()).send();
+
+    reply.expect(ErrorCode.INVALID_VALUE);
+    assertThat(reply.json().get("errors").get(0).get("pointer").asString()).isEqualTo("/" + field);
+    assertThat(read(path)).isEqualTo(before);
+  }
+
+  @Test
+  void what_only_the_server_sets_cannot_be_set_for_something_new() {
+    for (String path : Set.of(TYPE, SCHEDULE, TENANT)) {
+      String other = path.replace("edited", "other");
+      api.put(other).json(read(path).toString()).send().expect(ErrorCode.READ_ONLY_FIELD);
+      api.get(other).send().expect(404);
+    }
+  }
+
+  @Test
+  void a_field_that_does_not_exist_is_refused_as_ever() {
+    for (String path : Set.of(TYPE, SCHEDULE, TENANT)) {
+      String json = Json.MAPPER.writeValueAsString(read(path).put("colour", "red"));
+      api.put(path).json(json).send().expect(ErrorCode.UNKNOWN_FIELD);
+    }
+  }
+}
