@@ -85,7 +85,8 @@ final class Directed {
     return held;
   }
 
-  void report(Held held, String outcome) throws IOException, InterruptedException {
+  /** Returns what became of it: accepted, or stale. */
+  String report(Held held, String outcome) throws IOException, InterruptedException {
     long op =
         recorder.invoke(
             "work-report",
@@ -99,5 +100,6 @@ final class Directed {
     JsonNode results = call(Api.Call.post("/v1/work/report", tenant.key(), body)).body();
     String result = results.path("results").path(0).path("result").asString("");
     recorder.ok(op, "work-report", Fields.of("result", result));
+    return result;
   }
 }

@@ -10,6 +10,7 @@ import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -22,7 +23,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -166,10 +169,14 @@ public final class Trials {
     Exposure exposure = Exposure.of(List.of(history));
     long dials = history.events().stream().filter(event -> event.is("dial")).count();
     long kills = history.events().stream().filter(event -> event.is("poison-kill")).count();
+    long outlasted = history.events().stream().filter(event -> event.is("outlasted")).count();
     List<String> few = new ArrayList<>();
     least(exposure.of(Counter.ACKNOWLEDGED), leastAcknowledged(scenario), "submits", few);
     switch (scenario) {
-      case WORKERS -> least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
+      case WORKERS -> {
+        least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
+        least(outlasted, 2, "reports that outlasted their lease", few);
+      }
       case DELIVERIES -> {
         least(exposure.of(Counter.DELIVERIES), 80, "deliveries", few);
         least(exposure.of(Counter.CANCELS), 10, "cancels", few);
@@ -288,7 +295,44 @@ public final class Trials {
       tenant.report(late, "completed");
       tenant.report(current, "completed");
     }
-    Thread.sleep(Duration.ofSeconds(2));
+    outlast(cluster, tenant);
+  }
+
+  /** Reports that have begun in time, and are not written yet when the reaper comes. */
+  private static void outlast(Cluster cluster, Directed tenant)
+      throws IOException, InterruptedException {
+    Queue<Directed.Held> lost = new ConcurrentLinkedQueue<>();
+    List<Thread> reports = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      tenant.submit("slow", "pull", "");
+      Directed.Held held = tenant.claim("slow", Outlasting.WORKER, "1s");
+      reports.add(
+          Watched.start(
+              cluster.recorder(), "outlast-" + i, () -> report(cluster, tenant, held, lost)));
+    }
+    for (Thread report : reports) {
+      report.join();
+    }
+    for (Directed.Held _ : lost) {
+      tenant.report(tenant.claim("slow", "current", "30s"), "completed");
+    }
+  }
+
+  private static void report(
+      Cluster cluster, Directed tenant, Directed.Held held, Queue<Directed.Held> lost) {
+    long lapsed = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+    try {
+      boolean isAccepted = tenant.report(held, "completed").equals("accepted");
+      if (!isAccepted) {
+        lost.add(held);
+      } else if (System.nanoTime() - lapsed > Duration.ofSeconds(1).toNanos()) {
+        cluster.recorder().event("outlasted", Fields.of("task", held.id()));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Notes that a fault begins, as the nemesis does: what it explains must be known. */

@@ -40,7 +40,7 @@ public record Mutant(
 
   /** What is done to a program to see whether it is broken. */
   public enum Scenario {
-    /** Workers pull, report late and with old tokens. */
+    /** Workers pull, report late, with old tokens, and for longer than their lease. */
     WORKERS(1),
     /** Deliveries fail, are cancelled and redriven, strangers look. */
     DELIVERIES(1),
