@@ -38,6 +38,12 @@ public final class Trials {
   private static final int AT_ONCE = 3;
   private static final long SEED = 1;
 
+  /** So many suspects of one crash may run at once on a node with the default number of seats. */
+  private static final int GROUP = 23;
+
+  /** How many of those that wait are cancelled. */
+  private static final int HELD_BACK = 6;
+
   private final Path root;
   private final Path directory;
   private final Path binaries;
@@ -187,6 +193,8 @@ public final class Trials {
       }
       case NAMES -> least(dials, 20, "dials", few);
       case POISON -> least(kills, 3, "kills by a poison", few);
+      case SUSPECTS ->
+          least(exposure.of(Counter.CANCELS_HELD_BACK), 3, "cancels of suspects that wait", few);
       case DATABASE_CRASH, NODE_CRASH -> {}
     }
     return few;
@@ -195,7 +203,7 @@ public final class Trials {
   private static long leastAcknowledged(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
-      case SCHEDULES, LEADER_PAUSE, NAMES, POISON -> 10;
+      case SCHEDULES, LEADER_PAUSE, NAMES, POISON, SUSPECTS -> 10;
     };
   }
 
@@ -257,7 +265,7 @@ public final class Trials {
               0);
       case DATABASE_CRASH, NODE_CRASH -> profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
-      case NAMES, POISON -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case NAMES, POISON, SUSPECTS -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
     };
   }
 
@@ -276,6 +284,7 @@ public final class Trials {
       case LEADER_PAUSE -> Trials::pauseLeader;
       case NAMES -> Trials::names;
       case POISON -> Trials::poison;
+      case SUSPECTS -> Trials::suspects;
     };
   }
 
@@ -417,6 +426,64 @@ public final class Trials {
         Thread.sleep(Duration.ofMillis(200));
       }
     }
+  }
+
+  /** Suspects are cancelled while their node holds them back, because no group comes to its end. */
+  private static void suspects(Cluster cluster, Load load)
+      throws IOException, InterruptedException, SQLException {
+    int tasks = GROUP + 17;
+    try (PoisonTarget target = PoisonTarget.holding(cluster)) {
+      Directed tenant = new Directed(cluster, load.tenants().getFirst());
+      String first = tenant.submit("innocent", "other", target.fields(false));
+      for (int i = 1; i < tasks; i++) {
+        tenant.submit("innocent", "other", target.fields(false));
+      }
+      long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+      while (target.seen() < tasks && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+      }
+      target.killFirst(first);
+      List<String> held = heldBack(cluster);
+      while (held.size() < HELD_BACK && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+        held = heldBack(cluster);
+      }
+      for (String id : held) {
+        tenant.cancel(id);
+      }
+      target.answer();
+      while (isUnfinished(cluster) && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+      }
+    }
+  }
+
+  /** Some suspects that their node cannot begin with yet, those whose turn comes last. */
+  private static List<String> heldBack(Cluster cluster) throws SQLException {
+    List<String> ids = new ArrayList<>();
+    try (Connection connection = cluster.connect();
+        Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(
+                """
+                SELECT t.id
+                FROM carillon.task t
+                JOIN carillon.lane l ON l.id = t.lane
+                JOIN carillon.node n ON n.id = t.leased_by AND n.lease_until > clock_timestamp()
+                WHERE t.state = 'RUNNING'
+                  AND t.crashes > 0
+                  AND t.id <> ALL (n.suspects)
+                  AND cardinality(n.suspects) >= %d
+                  AND l.type = 'innocent'
+                ORDER BY t.started_at DESC, t.id DESC
+                LIMIT %d
+                """
+                    .formatted(GROUP, HELD_BACK))) {
+      while (rows.next()) {
+        ids.add(rows.getString(1));
+      }
+    }
+    return ids;
   }
 
   private static boolean isUnfinished(Cluster cluster) throws SQLException {

@@ -254,7 +254,20 @@ public final class Mutants {
                   text("Claims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
               List.of(),
               Scenario.WORKERS,
-              Rule.R24));
+              Rule.R24),
+          new Mutant(
+              "M21",
+              "a suspect that is cancelled while its node holds it back is sent all the same",
+              List.of(
+                  text(
+                      "WorkQueue",
+                      "WHERE t.cancel_requested",
+                      "WHERE t.cancel_requested AND false",
+                      1)),
+              List.of(),
+              Scenario.SUSPECTS,
+              Rule.R12,
+              "held it back"));
 
   private static Edit text(String className, String from, String to, int times) {
     return new Edit.Text(STORE + className, from, to, times);
