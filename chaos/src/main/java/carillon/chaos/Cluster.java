@@ -108,6 +108,7 @@ public final class Cluster implements AutoCloseable {
       cluster.awaitReady();
       try (Connection connection = cluster.connect()) {
         Witness.install(connection);
+        Outlasting.install(connection);
       }
       return cluster;
     } catch (IOException | SQLException | InterruptedException | RuntimeException e) {

@@ -4,6 +4,7 @@ import carillon.chaos.Api.Reply;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.IOException;
+import java.net.URI;
 import java.time.InstantSource;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
@@ -85,7 +86,8 @@ final class Directed {
     return held;
   }
 
-  void report(Held held, String outcome) throws IOException, InterruptedException {
+  /** Returns what became of it: accepted, or stale. */
+  String report(Held held, String outcome) throws IOException, InterruptedException {
     long op =
         recorder.invoke(
             "work-report",
@@ -99,5 +101,28 @@ final class Directed {
     JsonNode results = call(Api.Call.post("/v1/work/report", tenant.key(), body)).body();
     String result = results.path("results").path(0).path("result").asString("");
     recorder.ok(op, "work-report", Fields.of("result", result));
+    return result;
+  }
+
+  /** Unlike the others this may fail: the node may be dying. */
+  void cancel(String id) throws InterruptedException {
+    Node node = cluster.nodes().getFirst();
+    URI url = node.url();
+    long op =
+        recorder.invoke(
+            "cancel", Fields.of("tenant", tenant.name()).and("id", id).and("node", node.label()));
+    Reply reply =
+        url == null
+            ? new Reply.NotSent("not ready")
+            : cluster
+                .api()
+                .send(url, Api.Call.post("/v1/tasks/" + id + "/cancel", tenant.key(), null));
+    switch (reply) {
+      case Reply.Answered answered when answered.status() / 100 == 2 ->
+          recorder.ok(op, "cancel", Fields.of("status", answered.status()));
+      case Reply.Answered answered when answered.status() / 100 == 4 ->
+          recorder.fail(op, "cancel", Fields.of("status", answered.status()));
+      default -> recorder.info(op, "cancel", Fields.of("error", reply.toString()));
+    }
   }
 }

@@ -5,6 +5,8 @@ import carillon.chaos.history.History;
 import carillon.chaos.history.Kind;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
+import carillon.chaos.rules.Facts;
+import carillon.chaos.rules.HeldBack;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -34,6 +36,7 @@ public record Exposure(Map<Counter, Long> counts) {
     FIRES("cron fires due", 2_500),
     CANCELS("cancels", 800),
     CANCELS_RUNNING("cancels of running tasks", 100),
+    CANCELS_HELD_BACK("of these of suspects that waited for their group", 0),
     PULLED("completions by pull workers", 1_500),
     RESUBMITS("submits repeated after an answer that said nothing", 200),
     FAULTS("fault events that took effect", 60),
@@ -127,6 +130,9 @@ public record Exposure(Map<Counter, Long> counts) {
       }
       add(Counter.ACKNOWLEDGED, ids.size());
       add(Counter.RESUBMITS, repeated.size());
+      if (!history.rows(Table.MARK_LOG).isEmpty()) {
+        add(Counter.CANCELS_HELD_BACK, HeldBack.in(new Facts(history)).size());
+      }
       faults(history);
       rows(history);
     }

@@ -12,7 +12,8 @@ import java.util.concurrent.CountDownLatch;
 
 /**
  * Kills the node that calls it for some tasks, and answers well for others. Before the first kill
- * nothing is answered, so that everything is in flight then.
+ * nothing is answered, so that everything is in flight then, and, if it is told to hold its
+ * answers, nothing afterwards either until it may.
  */
 final class PoisonTarget implements AutoCloseable {
 
@@ -30,17 +31,28 @@ final class PoisonTarget implements AutoCloseable {
   private final ServerSocket server;
   private final Set<String> seen = ConcurrentHashMap.newKeySet();
   private final CountDownLatch firstKill = new CountDownLatch(1);
+  private final CountDownLatch answers;
   private int kills; // guarded by this
 
-  private PoisonTarget(Cluster cluster) throws IOException {
+  private PoisonTarget(Cluster cluster, boolean isHolding) throws IOException {
     this.cluster = cluster;
+    this.answers = new CountDownLatch(isHolding ? 1 : 0);
     this.node = cluster.nodes().getFirst();
     this.server = new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1"));
     Watched.start(cluster.recorder(), "poison-target", this::accept);
   }
 
   static PoisonTarget start(Cluster cluster) throws IOException {
-    return new PoisonTarget(cluster);
+    return new PoisonTarget(cluster, false);
+  }
+
+  /** One that answers nothing until {@link #answer}. */
+  static PoisonTarget holding(Cluster cluster) throws IOException {
+    return new PoisonTarget(cluster, true);
+  }
+
+  void answer() {
+    answers.countDown();
   }
 
   /** The fields of a task that kills, or does not. */
@@ -84,10 +96,16 @@ final class PoisonTarget implements AutoCloseable {
       int life = node.lives();
       String task = request.header("carillon-task-id");
       seen.add(task);
+      cluster
+          .recorder()
+          .event(
+              "poison-call",
+              Fields.of("task", task).and("fence", request.number("carillon-fence")));
       firstKill.await();
       if (request.path().equals(POISON) && request.number("carillon-attempt") > 1) {
         kill(task, life);
       }
+      answers.await();
       Thread.sleep(TASK_MILLIS);
       socket.getOutputStream().write(ANSWER);
     } catch (IOException _) {

@@ -48,6 +48,7 @@ public final class Postgres implements AutoCloseable {
           Map.entry("timezone", "UTC"),
           Map.entry("log_timezone", "UTC"),
           Map.entry("jit", "off"),
+          Map.entry("log_line_prefix", DeadlockLog.PREFIX),
           Map.entry("log_lock_waits", "on"),
           Map.entry("deadlock_timeout", "200ms"),
           Map.entry("log_min_duration_statement", "500"));
@@ -187,6 +188,11 @@ public final class Postgres implements AutoCloseable {
 
   String password() {
     return password;
+  }
+
+  /** What it prints, of all its databases and all its lives. */
+  Path log() {
+    return log;
   }
 
   /** Straight to it, past every relay, as the superuser, which only the harness is. */

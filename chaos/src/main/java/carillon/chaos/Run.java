@@ -4,6 +4,7 @@ import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
 import carillon.chaos.history.Recorder;
 import carillon.chaos.history.Table;
+import carillon.chaos.rules.Deadlocks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -165,9 +166,21 @@ public final class Run {
     vitals.sum();
     load.close();
     cluster.stop();
+    deadlocks(recorder);
     try (Connection connection = cluster.connect()) {
       Table.dump(connection, directory.resolve(History.DATABASE));
     }
+  }
+
+  private void deadlocks(Recorder recorder) throws IOException {
+    List<DeadlockLog.Deadlock> found = DeadlockLog.read(postgres.log(), scenario.name());
+    for (DeadlockLog.Deadlock each : found) {
+      recorder.event(
+          "deadlock",
+          Fields.of("logged", each.at())
+              .and("statements", String.join(Deadlocks.BETWEEN, each.statements())));
+    }
+    recorder.event("database-log", Fields.of("deadlocks", found.size()));
   }
 
   /* What schedules have planned for later does not have to end. */

@@ -10,6 +10,7 @@ import carillon.chaos.report.Trial;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -22,7 +23,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +37,12 @@ public final class Trials {
 
   private static final int AT_ONCE = 3;
   private static final long SEED = 1;
+
+  /** So many suspects of one crash may run at once on a node with the default number of seats. */
+  private static final int GROUP = 23;
+
+  /** How many of those that wait are cancelled. */
+  private static final int HELD_BACK = 6;
 
   private final Path root;
   private final Path directory;
@@ -131,10 +140,14 @@ public final class Trials {
     Exposure exposure = Exposure.of(List.of(history));
     long dials = history.events().stream().filter(event -> event.is("dial")).count();
     long kills = history.events().stream().filter(event -> event.is("poison-kill")).count();
+    long outlasted = history.events().stream().filter(event -> event.is("outlasted")).count();
     List<String> few = new ArrayList<>();
     least(exposure.of(Counter.ACKNOWLEDGED), leastAcknowledged(scenario), "submits", few);
     switch (scenario) {
-      case WORKERS -> least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
+      case WORKERS -> {
+        least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
+        least(outlasted, 2, "reports that outlasted their lease", few);
+      }
       case DELIVERIES -> {
         least(exposure.of(Counter.DELIVERIES), 80, "deliveries", few);
         least(exposure.of(Counter.CANCELS), 10, "cancels", few);
@@ -145,6 +158,8 @@ public final class Trials {
       }
       case NAMES -> least(dials, 20, "dials", few);
       case POISON -> least(kills, 3, "kills by a poison", few);
+      case SUSPECTS ->
+          least(exposure.of(Counter.CANCELS_HELD_BACK), 3, "cancels of suspects that wait", few);
       case DATABASE_CRASH, NODE_CRASH -> {}
     }
     return few;
@@ -153,7 +168,7 @@ public final class Trials {
   private static long leastAcknowledged(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
-      case SCHEDULES, LEADER_PAUSE, NAMES, POISON -> 10;
+      case SCHEDULES, LEADER_PAUSE, NAMES, POISON, SUSPECTS -> 10;
     };
   }
 
@@ -215,7 +230,7 @@ public final class Trials {
               0);
       case DATABASE_CRASH, NODE_CRASH -> profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
-      case NAMES, POISON -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case NAMES, POISON, SUSPECTS -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
     };
   }
 
@@ -234,6 +249,7 @@ public final class Trials {
       case LEADER_PAUSE -> Trials::pauseLeader;
       case NAMES -> Trials::names;
       case POISON -> Trials::poison;
+      case SUSPECTS -> Trials::suspects;
     };
   }
 
@@ -253,7 +269,44 @@ public final class Trials {
       tenant.report(late, "completed");
       tenant.report(current, "completed");
     }
-    Thread.sleep(Duration.ofSeconds(2));
+    outlast(cluster, tenant);
+  }
+
+  /** Reports that have begun in time, and are not written yet when the reaper comes. */
+  private static void outlast(Cluster cluster, Directed tenant)
+      throws IOException, InterruptedException {
+    Queue<Directed.Held> lost = new ConcurrentLinkedQueue<>();
+    List<Thread> reports = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      tenant.submit("slow", "pull", "");
+      Directed.Held held = tenant.claim("slow", Outlasting.WORKER, "1s");
+      reports.add(
+          Watched.start(
+              cluster.recorder(), "outlast-" + i, () -> report(cluster, tenant, held, lost)));
+    }
+    for (Thread report : reports) {
+      report.join();
+    }
+    for (Directed.Held _ : lost) {
+      tenant.report(tenant.claim("slow", "current", "30s"), "completed");
+    }
+  }
+
+  private static void report(
+      Cluster cluster, Directed tenant, Directed.Held held, Queue<Directed.Held> lost) {
+    long lapsed = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+    try {
+      boolean isAccepted = tenant.report(held, "completed").equals("accepted");
+      if (!isAccepted) {
+        lost.add(held);
+      } else if (System.nanoTime() - lapsed > Duration.ofSeconds(1).toNanos()) {
+        cluster.recorder().event("outlasted", Fields.of("task", held.id()));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Notes that a fault begins, as the nemesis does: what it explains must be known. */
@@ -338,6 +391,64 @@ public final class Trials {
         Thread.sleep(Duration.ofMillis(200));
       }
     }
+  }
+
+  /** Suspects are cancelled while their node holds them back, because no group comes to its end. */
+  private static void suspects(Cluster cluster, Load load)
+      throws IOException, InterruptedException, SQLException {
+    int tasks = GROUP + 17;
+    try (PoisonTarget target = PoisonTarget.holding(cluster)) {
+      Directed tenant = new Directed(cluster, load.tenants().getFirst());
+      String first = tenant.submit("innocent", "other", target.fields(false));
+      for (int i = 1; i < tasks; i++) {
+        tenant.submit("innocent", "other", target.fields(false));
+      }
+      long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+      while (target.seen() < tasks && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+      }
+      target.killFirst(first);
+      List<String> held = heldBack(cluster);
+      while (held.size() < HELD_BACK && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+        held = heldBack(cluster);
+      }
+      for (String id : held) {
+        tenant.cancel(id);
+      }
+      target.answer();
+      while (isUnfinished(cluster) && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(50));
+      }
+    }
+  }
+
+  /** Some suspects that their node cannot begin with yet, those whose turn comes last. */
+  private static List<String> heldBack(Cluster cluster) throws SQLException {
+    List<String> ids = new ArrayList<>();
+    try (Connection connection = cluster.connect();
+        Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(
+                """
+                SELECT t.id
+                FROM carillon.task t
+                JOIN carillon.lane l ON l.id = t.lane
+                JOIN carillon.node n ON n.id = t.leased_by AND n.lease_until > clock_timestamp()
+                WHERE t.state = 'RUNNING'
+                  AND t.crashes > 0
+                  AND t.id <> ALL (n.suspects)
+                  AND cardinality(n.suspects) >= %d
+                  AND l.type = 'innocent'
+                ORDER BY t.started_at DESC, t.id DESC
+                LIMIT %d
+                """
+                    .formatted(GROUP, HELD_BACK))) {
+      while (rows.next()) {
+        ids.add(rows.getString(1));
+      }
+    }
+    return ids;
   }
 
   private static boolean isUnfinished(Cluster cluster) throws SQLException {

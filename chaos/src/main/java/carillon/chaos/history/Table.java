@@ -65,7 +65,9 @@ public enum Table {
 
   SHARD_LOG("SELECT * FROM chaos.shard_log"),
 
-  CURSOR_LOG("SELECT * FROM chaos.cursor_log");
+  CURSOR_LOG("SELECT * FROM chaos.cursor_log"),
+
+  MARK_LOG("SELECT * FROM chaos.mark_log");
 
   private final String query;
 

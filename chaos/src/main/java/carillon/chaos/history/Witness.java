@@ -6,8 +6,8 @@ import java.sql.Statement;
 
 /**
  * Writes down inside the database, by triggers, what the program changes: who held a task when it
- * was written and until when, which term led, where a schedule's cursor stood. The program knows
- * nothing of it. Installed once, after the migrations.
+ * was written and until when, which term led, where a schedule's cursor stood, when a node began
+ * with a suspect. The program knows nothing of it. Installed once, after the migrations.
  */
 public final class Witness {
 
@@ -74,6 +74,12 @@ public final class Witness {
           in_force    bigint,
           leader      text
       );
+      CREATE TABLE chaos.mark_log (
+          seq  bigint GENERATED ALWAYS AS IDENTITY,
+          at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+          node text,
+          task uuid -- a suspect that the node is about to start
+      );
       """;
 
   /* Triggers on the partitioned parent: PostgreSQL gives them to every partition, also to later ones. */
@@ -136,6 +142,18 @@ public final class Witness {
       $$;
       CREATE TRIGGER seen AFTER UPDATE ON carillon.schedule
           FOR EACH ROW WHEN (OLD.cursor <> NEW.cursor) EXECUTE FUNCTION chaos.cursor_seen();
+
+      CREATE FUNCTION chaos.mark_seen() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+          INSERT INTO chaos.mark_log (node, task)
+          SELECT NEW.id, marked.task
+          FROM unnest(NEW.suspects) AS marked (task)
+          WHERE marked.task <> ALL (OLD.suspects);
+          RETURN NULL;
+      END
+      $$;
+      CREATE TRIGGER seen AFTER UPDATE ON carillon.node
+          FOR EACH ROW WHEN (OLD.suspects <> NEW.suspects) EXECUTE FUNCTION chaos.mark_seen();
       """;
 
   /** The triggers run with the program's rights. */

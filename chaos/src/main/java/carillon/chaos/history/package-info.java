@@ -35,6 +35,10 @@
  *         phase        name (boot, warm, safety, liveness, heal, drain, check)
  *         fault-failed fault, id, error       harness   node, error      with these a run proves nothing
  *         not-drained  tasks (some of those that have not ended in time)
+ *         deadlock     logged (when), statements (the names of those that waited for each other)
+ *         database-log deadlocks (how many)   PostgreSQL's log was searched
+ *         poison-kill  task, node             poison-call  task, fence: a call that a node may die of
+ *         outlasted    task                   a report was accepted a second after its lease had ended
  *         node-start, node-ready, node-exit   node, life, status, expected (false: it ended unasked)
  *         node-stuck   node                   it did not stop when asked to
  *         metric       node, name, value      of the end

@@ -40,7 +40,7 @@ public record Mutant(
 
   /** What is done to a program to see whether it is broken. */
   public enum Scenario {
-    /** Workers pull, report late and with old tokens. */
+    /** Workers pull, report late, with old tokens, and for longer than their lease. */
     WORKERS(1),
     /** Deliveries fail, are cancelled and redriven, strangers look. */
     DELIVERIES(1),
@@ -55,7 +55,9 @@ public record Mutant(
     /** A host name changes its address all the time. */
     NAMES(1),
     /** A task kills whichever node runs it, among others that do no harm. */
-    POISON(1);
+    POISON(1),
+    /** Tasks that a node may have died of are cancelled while they wait for their group. */
+    SUSPECTS(1);
 
     private final int nodes;
 

@@ -230,7 +230,44 @@ public final class Mutants {
                   new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 1)),
               List.of(),
               Scenario.NAMES,
-              Rule.R22));
+              Rule.R22),
+          new Mutant(
+              "M20",
+              "the reaper locks a claim before its tasks, and then waits for them",
+              List.of(
+                  text(
+                      "Claims",
+                      """
+                      /* Claims.find */
+                      SELECT c.id, c.slot, c.tenants, c.tasks
+                      FROM carillon.claim c
+                      WHERE c.id = ?
+                      """,
+                      """
+                      /* Claims.find */
+                      SELECT c.id, c.slot, c.tenants, c.tasks
+                      FROM carillon.claim c
+                      WHERE c.id = ?
+                      FOR UPDATE
+                      """,
+                      1),
+                  text("Claims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
+              List.of(),
+              Scenario.WORKERS,
+              Rule.R24),
+          new Mutant(
+              "M21",
+              "a suspect that is cancelled while its node holds it back is sent all the same",
+              List.of(
+                  text(
+                      "WorkQueue",
+                      "WHERE t.cancel_requested",
+                      "WHERE t.cancel_requested AND false",
+                      1)),
+              List.of(),
+              Scenario.SUSPECTS,
+              Rule.R12,
+              "held it back"));
 
   private static Edit text(String className, String from, String to, int times) {
     return new Edit.Text(STORE + className, from, to, times);

@@ -26,7 +26,13 @@ public final class Listing {
 
   private static final int MOST_TASKS = 50;
   private static final Set<Table> OF_TASKS =
-      Set.of(Table.TASK, Table.TASK_LOG, Table.ATTEMPT, Table.TRANSITION, Table.DEAD_LETTER);
+      Set.of(
+          Table.TASK,
+          Table.TASK_LOG,
+          Table.MARK_LOG,
+          Table.ATTEMPT,
+          Table.TRANSITION,
+          Table.DEAD_LETTER);
 
   private final History history;
   private final long start;

@@ -30,6 +30,8 @@ public final class Facts {
   private final Map<String, List<Row>> changes;
   private final Map<String, List<Row>> attempts;
   private final Map<String, List<Row>> transitions;
+  private final Map<String, List<Row>> marks;
+  private final Map<String, List<Event>> calls = new HashMap<>();
   private final Map<String, List<Delivery>> deliveries = new LinkedHashMap<>();
   private final Map<String, List<Handed>> handed = new LinkedHashMap<>();
   private final Map<String, Op> submitOf = new HashMap<>();
@@ -49,6 +51,12 @@ public final class Facts {
     changes = byTask(Table.TASK_LOG, Comparator.comparingLong(row -> row.number("seq")));
     attempts = byTask(Table.ATTEMPT, Comparator.comparingLong(row -> row.number("fence")));
     transitions = byTask(Table.TRANSITION, Comparator.comparingLong(Facts::at));
+    marks = byTask(Table.MARK_LOG, Comparator.comparingLong(Facts::at));
+    for (Event event : history.events()) {
+      if (event.is("recv-start") || event.is("poison-call")) {
+        calls.computeIfAbsent(event.need("task"), _ -> new ArrayList<>()).add(event);
+      }
+    }
   }
 
   private Map<String, List<Row>> byTask(Table table, Comparator<Row> order) {
@@ -206,6 +214,16 @@ public final class Facts {
 
   List<Row> transitions(String task) {
     return transitions.getOrDefault(task, List.of());
+  }
+
+  /** When nodes began with it as a suspect, in order. */
+  List<Row> marks(String task) {
+    return marks.getOrDefault(task, List.of());
+  }
+
+  /** The requests that reached a target for it, the one that kills nodes among them. */
+  List<Event> calls(String task) {
+    return calls.getOrDefault(task, List.of());
   }
 
   List<Delivery> deliveries(String task) {

@@ -35,7 +35,8 @@ public enum Rule {
   R20("resources: more than before", Timing::resources),
   R21("hygiene: payloads or stack traces where they do not belong", Isolation::hygiene),
   R22("egress: an address that is not allowed was dialled", Isolation::egress),
-  R23("poison: outlives its crashes, or another task dies of it", Poisons::poison);
+  R23("poison: outlives its crashes, or another task dies of it", Poisons::poison),
+  R24("deadlock: the reaper, or who waits for a claim's row, in one", Deadlocks::ofClaims);
 
   private final String title;
 
@@ -83,6 +84,7 @@ public enum Rule {
       case R21 -> !history.logs().isEmpty();
       case R22 -> has(history, "dial") || has(history, "egress");
       case R23 -> has(history, "poison-kill");
+      case R24 -> Deadlocks.isTried(history);
     };
   }
 

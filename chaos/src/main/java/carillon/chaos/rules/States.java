@@ -1,5 +1,6 @@
 package carillon.chaos.rules;
 
+import carillon.chaos.history.Event;
 import carillon.chaos.history.Row;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -104,7 +105,24 @@ final class States {
                 }
               }
             });
+    HeldBack.in(facts).forEach(each -> sentAllTheSame(facts, each, found));
     return found;
+  }
+
+  /** A suspect whose cancel was answered before its node began with it is not sent. */
+  private static void sentAllTheSame(Facts facts, HeldBack held, List<Violation> found) {
+    for (Event call : facts.calls(held.task())) {
+      if (call.wall() >= held.marked() && call.number("fence") == held.fence()) {
+        found.add(
+            Violation.of(
+                Rule.R12,
+                held.task(),
+                "sent as fence %d, %d ms after the cancel was answered 202, and its node held it"
+                    + " back until then",
+                held.fence(),
+                (call.wall() - held.answered()) / 1000));
+      }
+    }
   }
 
   /** Whatever the answer was: no claim may be made once it has been given. */

@@ -9,6 +9,7 @@ import carillon.chaos.history.Table;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class RulesTest {
@@ -113,6 +114,59 @@ class RulesTest {
     story.deliver(id, 2, 98, "200");
 
     assertThat(broken(Rule.R3B)).extracting(Violation::task).containsExactly(id);
+  }
+
+  private void deadlock(String... statements) {
+    story.event("deadlock", Fields.of("statements", String.join(", ", statements)));
+    story.event("database-log", Fields.of("deadlocks", 1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "Endings.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
+    "Endings.finish, Endings.retire",
+    "Claims.held, Claims.retireOver",
+    "PullQueue.renew, Claims.lock",
+    "Endings.finish, PullQueue.lookSooner",
+    "Claims.stillLapsed, WorkQueue.claimDue"
+  })
+  void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {
+    deadlock(one, other);
+
+    assertThat(broken(Rule.R24))
+        .extracting(Violation::what)
+        .singleElement()
+        .asString()
+        .contains(one + " and " + other);
+  }
+
+  @Test
+  void a_deadlock_of_three_is_seen_too() {
+    deadlock("Endings.finish", "TaskCancels.cancel", "Claims.retireOver");
+
+    assertThat(broken(Rule.R24)).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "Endings.finish, Completions.complete", // two batches that want the same tasks in turns
+    "WorkQueue.claimDue, WorkQueue.claimDue",
+    "Faults.lockTable, Claims.retireOver" // the harness locks in any order
+  })
+  void a_deadlock_of_others_is_not_for_this_rule(String one, String other) {
+    deadlock(one, other);
+
+    assertThat(broken(Rule.R24)).isEmpty();
+  }
+
+  @Test
+  void deadlocks_are_judged_where_the_log_was_read_and_the_reaper_ended_something() {
+    story.event("database-log", Fields.of("deadlocks", 0));
+    assertThat(Rule.R24.isTried(story.history())).isFalse();
+
+    story.row(Table.TRANSITION, Fields.of("task", "t").and("who", "reaper"));
+
+    assertThat(Rule.R24.isTried(story.history())).isTrue();
   }
 
   private static boolean is(Row row, String name, String value) {

@@ -36,6 +36,46 @@ class SeeingTest {
     assertThat(broken(Rule.R12)).extracting(Violation::task).containsExactly(id);
   }
 
+  /** Cancels a suspect that was claimed; its node begins with it before or after the answer. */
+  private String cancelledSuspect(boolean isHeldBack) {
+    String id = story.submit(99, "http");
+    story.claim(id);
+    if (!isHeldBack) {
+      mark(id);
+    }
+    story.ok("cancel", Fields.of("tenant", "a").and("id", id), Fields.of("status", 202));
+    if (isHeldBack) {
+      mark(id);
+    }
+    return id;
+  }
+
+  private void mark(String id) {
+    story.after(1);
+    story.row(
+        Table.MARK_LOG, Fields.of("at", story.now()).and("node", "node-1-abc").and("task", id));
+  }
+
+  @Test
+  void a_suspect_that_is_cancelled_while_its_node_holds_it_back_is_not_sent() {
+    String id = cancelledSuspect(true);
+    assertThat(broken(Rule.R12)).isEmpty();
+    assertThat(HeldBack.in(new Facts(story.history()))).hasSize(1); // counted, as it is right
+
+    story.event("poison-call", Fields.of("task", id).and("fence", 1));
+
+    assertThat(broken(Rule.R12)).extracting(Violation::task).containsExactly(id);
+    assertThat(broken(Rule.R12)).extracting(Violation::what).allMatch(w -> w.contains("held it"));
+  }
+
+  @Test
+  void a_suspect_that_its_node_had_begun_with_may_be_sent_after_its_cancel() {
+    String id = cancelledSuspect(false);
+    story.deliver(id, 1, 99, "200");
+
+    assertThat(broken(Rule.R12)).isEmpty();
+  }
+
   @Test
   void a_read_is_never_older_than_one_before() {
     Fields read = Fields.of("tenant", "a").and("id", story.completed(99));

@@ -1,0 +1,59 @@
+package carillon.chaos.rules;
+
+import carillon.chaos.history.Event;
+import carillon.chaos.history.History;
+import carillon.chaos.history.Table;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Nobody who waits for the row of a claim is waited for by who has it, and the reaper is in no
+ * deadlock. Rows of claims are locked last and in one order, and the reaper never waits for a task.
+ * Not judged are deadlocks of others: two batches that want the same tasks in turns may have one,
+ * and the batch that PostgreSQL ends is run again.
+ */
+public final class Deadlocks {
+
+  /** Between the statements of an event. */
+  public static final String BETWEEN = ", ";
+
+  private static final String REAPER = "Claims."; // and who retires a claim with its last report
+  private static final Set<String> LOCKING_CLAIMS =
+      Set.of("Endings.retire", "PullQueue.lookSooner");
+
+  /** Statements of the harness, which lock in any order. */
+  private static final String HARNESS = "Faults.";
+
+  private Deadlocks() {}
+
+  static List<Violation> ofClaims(Facts facts) {
+    List<Violation> found = new ArrayList<>();
+    for (Event event : facts.history().events()) {
+      if (event.is("deadlock")) {
+        List<String> statements = List.of(event.need("statements").split(BETWEEN, -1));
+        boolean isOurs = statements.stream().noneMatch(name -> name.startsWith(HARNESS));
+        if (isOurs && statements.stream().anyMatch(Deadlocks::isForbidden)) {
+          found.add(
+              Violation.of(
+                  Rule.R24,
+                  null,
+                  "%s waited for each other at %s",
+                  String.join(" and ", statements),
+                  event.text("logged")));
+        }
+      }
+    }
+    return found;
+  }
+
+  private static boolean isForbidden(String statement) {
+    return statement.startsWith(REAPER) || LOCKING_CLAIMS.contains(statement);
+  }
+
+  /** Whether the log was read, and the reaper had something to end. */
+  static boolean isTried(History history) {
+    return history.events().stream().anyMatch(event -> event.is("database-log"))
+        && history.rows(Table.TRANSITION).stream().anyMatch(r -> "reaper".equals(r.text("who")));
+  }
+}
