@@ -5,7 +5,7 @@ modules := client server bench chaos
 sources := $(shell find pom.xml $(modules:=/pom.xml) $(modules:=/src/main) 2>/dev/null)
 built := server/target/.built
 
-.PHONY: help build run test bench bench-quick chaos examples fmt fmt-check clean
+.PHONY: help build run test bench bench-quick chaos examples fmt fmt-check ui-fmt ui-check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -48,6 +48,12 @@ fmt: ## format all Java files
 
 fmt-check: ## fail if a Java file is not formatted
 	@tools/fmt --check
+
+ui-fmt: ## format the dashboard's files
+	@tools/ui/run fmt
+
+ui-check: ## fail if a file of the dashboard is not formatted or has a mistake that ESLint or tsc finds
+	@tools/ui/run check
 
 clean: ## remove what was built; data stays
 	@rm -rf target */target

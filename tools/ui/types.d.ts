@@ -1,0 +1,11 @@
+// What the dashboard uses and TypeScript does not know by itself.
+
+/** The library as one script: it sets the global `Chart`. */
+declare module '*/chart.umd.min.js' {}
+
+declare var Chart: typeof import('chart.js').Chart;
+
+interface JSON {
+  /** Not in every browser yet. */
+  rawJSON?(text: string): unknown;
+}
