@@ -27,7 +27,9 @@ export const isFinal = (e) => e?.status === 403 || e?.status === 404;
 
 /** What a 412 means to somebody with a form, and what to do; other mistakes are as they were. */
 export const stale = (e, next) =>
-  e.status === 412 ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` }) : e;
+  e.status === 412
+    ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` })
+    : e;
 
 /** Puts values into a path, each of them encoded: path`/v1/tasks/${id}`. */
 export const path = (strings, ...values) =>

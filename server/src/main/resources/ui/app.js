@@ -266,18 +266,24 @@ class App extends LitElement {
       </button>
       <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
         ${this.#places().map(
-          (place) => html`<a
-            href=${href(place.name)}
-            aria-current=${place === this.route.place ? 'page' : nothing}
-            @click=${() => (this.menu = false)}
-            >${place.label}</a
-          >`,
+          (place) =>
+            html`<a
+              href=${href(place.name)}
+              aria-current=${place === this.route.place ? 'page' : nothing}
+              @click=${() => (this.menu = false)}
+              >${place.label}</a
+            >`,
         )}
       </nav>
       <div class="tools">
         <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
         ${this.#tenant()} ${this.#themes()}
-        <button type="button" class="quiet small" title=${`Signed in as ${api.caller?.name ?? ''}`} @click=${this.#signOut}>
+        <button
+          type="button"
+          class="quiet small"
+          title=${`Signed in as ${api.caller?.name ?? ''}`}
+          @click=${this.#signOut}
+        >
           Sign out
         </button>
       </div>
@@ -296,7 +302,10 @@ class App extends LitElement {
         api.tenant = e.target.value;
       }}
     >
-      ${choices(names.map((name) => [name, name]), api.tenant)}
+      ${choices(
+        names.map((name) => [name, name]),
+        api.tenant,
+      )}
     </select>`;
   }
 

@@ -125,7 +125,9 @@ class Ago extends LitElement {
   render() {
     const at = parse(this.at);
     if (!at) return NONE;
-    return html`<time datetime=${at.toISOString()} title="${timeText(this.at)} · ${utc(at)}">${agoText(this.at)}</time>`;
+    return html`<time datetime=${at.toISOString()} title="${timeText(this.at)} · ${utc(at)}"
+      >${agoText(this.at)}</time
+    >`;
   }
 }
 customElements.define('c-ago', Ago);

@@ -15,10 +15,11 @@ const help = (places) =>
     body: html`<table class="keys">
       <tbody>
         ${places.map(
-          (place) => html`<tr>
-            <td><kbd>g</kbd> <kbd>${place.key}</kbd></td>
-            <td>${place.label}</td>
-          </tr>`,
+          (place) =>
+            html`<tr>
+              <td><kbd>g</kbd> <kbd>${place.key}</kbd></td>
+              <td>${place.label}</td>
+            </tr>`,
         )}
         <tr>
           <td><kbd>/</kbd></td>

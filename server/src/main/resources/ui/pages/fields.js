@@ -59,25 +59,55 @@ const control = (f, shown, wrong) => {
   const kind = f.kind ?? 'text';
   if (f.choices) {
     return html`<select
-      id=${id} name=${f.name} data-kind=${kind} aria-describedby=${described} aria-invalid=${invalid}
-      ?disabled=${f.disabled} @change=${f.change}
-    >${options(f.choices, f.value ?? '')}</select>`;
+      id=${id}
+      name=${f.name}
+      data-kind=${kind}
+      aria-describedby=${described}
+      aria-invalid=${invalid}
+      ?disabled=${f.disabled}
+      @change=${f.change}
+    >
+      ${options(f.choices, f.value ?? '')}
+    </select>`;
   }
   if (f.rows) {
     return html`<textarea
-      id=${id} name=${f.name} data-kind=${kind} rows=${f.rows} .value=${shown} .original=${f.value} spellcheck="false"
-      class="code" placeholder=${f.placeholder ?? nothing}
-      aria-describedby=${described} aria-invalid=${invalid} ?disabled=${f.disabled}
+      id=${id}
+      name=${f.name}
+      data-kind=${kind}
+      rows=${f.rows}
+      .value=${shown}
+      .original=${f.value}
+      spellcheck="false"
+      class="code"
+      placeholder=${f.placeholder ?? nothing}
+      aria-describedby=${described}
+      aria-invalid=${invalid}
+      ?disabled=${f.disabled}
     ></textarea>`;
   }
   const type = { time: 'datetime-local', number: 'number', secret: 'password' }[kind] ?? 'text';
   return html`<input
-    id=${id} name=${f.name} data-kind=${kind} type=${type} .value=${shown} .original=${f.value}
-    step=${kind === 'time' ? '1' : nothing} min=${f.min ?? nothing} max=${f.max ?? nothing}
-    placeholder=${f.placeholder ?? nothing} list=${f.list ?? nothing} ?required=${f.required}
-    maxlength=${f.maxlength ?? nothing} autocomplete="off" spellcheck="false" ?disabled=${f.disabled}
+    id=${id}
+    name=${f.name}
+    data-kind=${kind}
+    type=${type}
+    .value=${shown}
+    .original=${f.value}
+    step=${kind === 'time' ? '1' : nothing}
+    min=${f.min ?? nothing}
+    max=${f.max ?? nothing}
+    placeholder=${f.placeholder ?? nothing}
+    list=${f.list ?? nothing}
+    ?required=${f.required}
+    maxlength=${f.maxlength ?? nothing}
+    autocomplete="off"
+    spellcheck="false"
+    ?disabled=${f.disabled}
     class=${f.code ? 'code' : ''}
-    aria-describedby=${described} aria-invalid=${invalid} @input=${f.input}
+    aria-describedby=${described}
+    aria-invalid=${invalid}
+    @input=${f.input}
   />`;
 };
 
@@ -92,8 +122,7 @@ export const field = (f) => {
   const wrong = wrongOf(f.errors, f.name);
   return html`<div class="field ${f.wide || f.rows ? 'field-wide' : ''}">
     <label for=${id}>${f.label}${f.required ? html`<span class="muted"> (required)</span>` : nothing}</label>
-    ${control(f, shownAs(f.kind, f.value), wrong)}
-    ${f.hint ? html`<small id="${id}-hint">${f.hint}</small>` : nothing}
+    ${control(f, shownAs(f.kind, f.value), wrong)} ${f.hint ? html`<small id="${id}-hint">${f.hint}</small>` : nothing}
     ${wrong ? html`<small id="${id}-wrong" class="wrong">${wrong}</small>` : nothing}
   </div>`;
 };
@@ -129,7 +158,11 @@ const READ = {
   headers,
   time: (text) => new Date(text).toISOString(),
   names: (text) => text.split(/[\s,]+/).filter(Boolean),
-  codes: (text) => text.split(/[\s,]+/).filter(Boolean).map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
+  codes: (text) =>
+    text
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
 };
 
 const isUntouched = ({ original, value, dataset }) => {
@@ -203,7 +236,10 @@ const exists = async (at) => {
  */
 export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
   if (isNew && (await exists(at))) {
-    throw Object.assign(new Error(), { title: `There is a ${kind} of this name`, detail: 'Choose another name, or change that one.' });
+    throw Object.assign(new Error(), {
+      title: `There is a ${kind} of this name`,
+      detail: 'Choose another name, or change that one.',
+    });
   }
   return (await api.put(at, body(), { ifMatch })).data;
 };

@@ -15,11 +15,13 @@ export const problem = (e) => {
     <div class="alert" role="alert">
       <strong>${visible(title)}</strong>
       ${detail && detail !== title && !isListed ? html`<p>${visible(detail)}</p>` : nothing}
-      ${e.errors?.length > 0
-        ? html`<ul>
-            ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
-          </ul>`
-        : nothing}
+      ${
+        e.errors?.length > 0
+          ? html`<ul>
+              ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
+            </ul>`
+          : nothing
+      }
       ${e.requestId ? html`<small>request <code>${e.requestId}</code></small>` : nothing}
     </div>
   `;
@@ -29,17 +31,17 @@ export const problem = (e) => {
 export const empty = ({ title, text, curl }) => html`
   <div class="empty">
     <h2>${title}</h2>
-    ${text ? html`<p>${text}</p>` : nothing}
-    ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
+    ${text ? html`<p>${text}</p>` : nothing} ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
   </div>
 `;
 
 /** A number with its name above and a note beneath, in a <dl class="tiles">. */
-export const tile = (name, value, note, link) => html`<div class="tile">
-  <dt>${name}</dt>
-  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-  <dd>${note}</dd>
-</div>`;
+export const tile = (name, value, note, link) =>
+  html`<div class="tile">
+    <dt>${name}</dt>
+    <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+    <dd>${note}</dd>
+  </div>`;
 
 /** While the first answer is on its way. */
 export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

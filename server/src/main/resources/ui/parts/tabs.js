@@ -36,17 +36,18 @@ class Tabs extends LitElement {
   render() {
     return html`<div class="tabs" role="tablist" aria-label=${this.label} @keydown=${this.#key}>
       ${this.tabs.map(
-        (tab) => html`<button
-          type="button"
-          role="tab"
-          id="tab-${tab.id}"
-          class="tab"
-          aria-selected=${tab.id === this.selected}
-          tabindex=${tab.id === this.selected ? 0 : -1}
-          @click=${() => this.#select(tab.id)}
-        >
-          ${tab.label} ${tab.count === undefined ? nothing : html`<small>${compact(tab.count)}</small>`}
-        </button>`,
+        (tab) =>
+          html`<button
+            type="button"
+            role="tab"
+            id="tab-${tab.id}"
+            class="tab"
+            aria-selected=${tab.id === this.selected}
+            tabindex=${tab.id === this.selected ? 0 : -1}
+            @click=${() => this.#select(tab.id)}
+          >
+            ${tab.label} ${tab.count === undefined ? nothing : html`<small>${compact(tab.count)}</small>`}
+          </button>`,
       )}
     </div>`;
   }

@@ -132,7 +132,13 @@ export const each = async (kind, ids) => {
 export const bulkButtons = ({ statuses, act, busy }) => {
   const has = (...names) => statuses.size === 0 || names.some((name) => statuses.has(name));
   const button = (kind, label, look) =>
-    html`<button type="button" class="small ${look}" aria-busy=${busy === kind} ?disabled=${busy !== ''} @click=${() => act(kind)}>
+    html`<button
+      type="button"
+      class="small ${look}"
+      aria-busy=${busy === kind}
+      ?disabled=${busy !== ''}
+      @click=${() => act(kind)}
+    >
       ${label}
     </button>`;
   return [
