@@ -9,7 +9,7 @@ export default [
     rules: {
       eqeqeq: 'error',
       'no-implicit-globals': 'error',
-      'no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'all' }],
+      'no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       'no-var': 'error',
       'prefer-const': 'error',
       'no-eval': 'error',

@@ -193,7 +193,7 @@ class App extends LitElement {
       return;
     }
     if (this.route.path !== path) return; // somebody was faster
-    const element = document.createElement(tag);
+    const element = /** @type {import('./page.js').Page} */ (document.createElement(tag));
     element.params = params;
     element.query = query;
     this.error = null;
@@ -232,7 +232,7 @@ class App extends LitElement {
     if (!this.error.isOfScript) {
       this.#navigate();
     } else if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) > BETWEEN_RELOADS) {
-      sessionStorage.setItem(RELOADED, Date.now());
+      sessionStorage.setItem(RELOADED, String(Date.now()));
       location.reload();
     }
   }

@@ -126,6 +126,7 @@ class ChartPart extends LitElement {
     });
   }
 
+  /** @returns {ChartOptions} */
   #options() {
     const css = getComputedStyle(this);
     const grid = css.getPropertyValue('--line').trim();

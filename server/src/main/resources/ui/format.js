@@ -48,6 +48,7 @@ export const localTime = (iso) => {
 /** And back; empty if it is none. */
 export const instant = (local) => parse(local)?.toISOString() ?? '';
 
+/** @type {[number, string][]} seconds */
 const STEPS = [
   [86_400, 'd'],
   [3_600, 'h'],
@@ -102,6 +103,12 @@ class Ago extends LitElement {
   static properties = { at: { attribute: false } };
   static #shown = new Set();
   static #timer = null;
+
+  constructor() {
+    super();
+    /** @type {string | undefined} */
+    this.at = undefined;
+  }
 
   createRenderRoot() {
     return this;

@@ -44,7 +44,9 @@ export const shortcuts = ({ places }) => {
     if (event.key === '?') {
       help(places());
     } else if (event.key === '/') {
-      const box = document.querySelector('main input[type=search], main [data-search]');
+      const box = /** @type {HTMLElement | null} */ (
+        document.querySelector('main input[type=search], main [data-search]')
+      );
       if (!box) return;
       box.focus();
     } else if (event.key === 'g') {

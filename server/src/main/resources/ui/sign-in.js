@@ -24,7 +24,7 @@ class SignIn extends LitElement {
 
   async #submit(event) {
     event.preventDefault();
-    const key = new FormData(event.target).get('key').trim();
+    const key = /** @type {string} */ (new FormData(event.target).get('key')).trim();
     if (!key) return;
     this.busy = true;
     this.error = null;

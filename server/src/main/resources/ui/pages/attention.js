@@ -233,7 +233,7 @@ export const lookAtDeaths = async (signal) => {
 /**
  * All that the stream does not bring. `at` is when, by this machine's clock.
  *
- * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: object[]}}>}
+ * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: any[]}}>}
  */
 export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');

@@ -71,7 +71,7 @@ class ClusterPage extends Page {
   }
 
   #rates(before, now) {
-    const passed = (new Date(now.at) - new Date(before.at)) / 1000;
+    const passed = (Date.parse(now.at) - Date.parse(before.at)) / 1000;
     if (passed <= 0) return this.rates;
     const old = new Map(before.nodes.map((node) => [node.id, node.ended]));
     return new Map(

@@ -5,6 +5,7 @@ import { api, Problem } from '../api.js';
 import { localTime, seconds } from '../format.js';
 import { parseExact } from '../exact.js';
 
+/** @type {[number, string][]} milliseconds */
 const UNITS = [
   [86_400_000, 'd'],
   [3_600_000, 'h'],
@@ -231,8 +232,13 @@ const exists = async (at) => {
  * Makes or changes what a form stands for. A new one must not replace somebody's: asked for first, as the API has no
  * "only if new".
  *
- * @param {() => object} body read only then
- * @returns {Promise<object>} as it is now
+ * @param {object} form
+ * @param {string} form.kind what it is, in words
+ * @param {string} form.at its path
+ * @param {boolean} form.isNew
+ * @param {() => object} form.body read only then
+ * @param {string | null} [form.ifMatch]
+ * @returns {Promise<any>} as it is now
  */
 export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
   if (isNew && (await exists(at))) {

@@ -151,8 +151,8 @@ class FireStrip extends LitElement {
   #keys(e) {
     const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity }[e.key];
     if (step === undefined) return;
-    const marks = [...this.querySelectorAll('button.mark')];
-    const at = marks.indexOf(document.activeElement);
+    const marks = [.../** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('button.mark'))];
+    const at = marks.findIndex((each) => each === document.activeElement);
     const next = Math.min(marks.length - 1, Math.max(0, at + step));
     e.preventDefault();
     marks[next]?.focus();
@@ -177,7 +177,9 @@ class FireStrip extends LitElement {
   }
 
   #stopAt(mark) {
-    this.querySelectorAll('button.mark[tabindex="0"]').forEach((each) => (each.tabIndex = -1));
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('button.mark[tabindex="0"]'))) {
+      each.tabIndex = -1;
+    }
     mark.tabIndex = 0;
   }
 
@@ -229,7 +231,12 @@ export const legend = (fires, hasNext) => {
 
 const KINDS = { scheduled: 'by its rule', trigger: 'triggered by hand', backfill: 'by a backfill' };
 
-/** All there is to say about one fire. */
+/**
+ * All there is to say about one fire.
+ *
+ * @param {any} fire
+ * @param {{backfill?: (fire: any) => void}} [options]
+ */
 export const fireDetail = (fire, { backfill } = {}) => {
   const reason = reasonOf(fire);
   return html`<div class="fire-detail">

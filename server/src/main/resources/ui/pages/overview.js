@@ -84,6 +84,7 @@ class OverviewPage extends Page {
     super();
     this.stats = null;
     this.found = null;
+    /** @type {[string, boolean]} */
     this.sort = ['due', true];
     this.statsMissing = false;
   }

@@ -98,6 +98,10 @@ class ScheduleForm extends LitElement {
     this.#timer = setTimeout(() => this.#look(), PAUSE);
   }
 
+  get #name() {
+    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
+  }
+
   get #form() {
     return this.querySelector('form');
   }
@@ -113,7 +117,7 @@ class ScheduleForm extends LitElement {
         this.previewError = null;
         return;
       }
-      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      const name = this.schedule?.name ?? this.#name.trim();
       if (name) rule.name = name;
       const { data } = await api.post('/v1/schedules/preview', rule, { signal: abort.signal });
       this.preview = data;
@@ -134,7 +138,7 @@ class ScheduleForm extends LitElement {
     event.preventDefault();
     this.busy = true;
     try {
-      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      const name = this.schedule?.name ?? this.#name.trim();
       const data = await putForm({
         kind: 'schedule',
         at: path`/v1/schedules/${name}`,
@@ -156,7 +160,7 @@ class ScheduleForm extends LitElement {
 
   #asCurl() {
     try {
-      const name = this.schedule?.name ?? (this.#form.elements.name.value.trim() || 'NAME');
+      const name = this.schedule?.name ?? (this.#name.trim() || 'NAME');
       this.command = curl('PUT', path`/v1/schedules/${name}`, this.#body());
     } catch (e) {
       this.error = e;

@@ -126,7 +126,7 @@ class SchedulePage extends Page {
         <label>Why <input name="reason" maxlength="500" autocomplete="off" placeholder="shown to everybody" /></label>`,
       action: 'Pause',
       submit: (form) => {
-        const reason = form.get('reason').trim();
+        const reason = /** @type {string} */ (form.get('reason')).trim();
         return api.post(`${this.#at}/pause`, reason ? { reason } : undefined);
       },
     });
@@ -151,7 +151,7 @@ class SchedulePage extends Page {
         </label>`,
       action: 'Trigger',
       submit: async (form) => {
-        const text = form.get('payload').trim();
+        const text = /** @type {string} */ (form.get('payload')).trim();
         return (await api.post(`${this.#at}/trigger`, text ? { payload: parseExact(text) } : undefined)).data;
       },
     });
@@ -164,7 +164,7 @@ class SchedulePage extends Page {
     const started = await startBackfill(this.#name, fire ? { from: fire.at, to: fire.at } : {});
     if (!started) return;
     toast('The backfill is under way');
-    this.querySelector('c-backfills')?.load();
+    /** @type {any} */ (this.querySelector('c-backfills'))?.load();
   }
 
   async #delete() {

@@ -118,6 +118,11 @@ class TargetFields extends LitElement {
 
   constructor() {
     super();
+    /** @type {any} */
+    this.value = undefined;
+    /** @type {{pointer: string, code: string, detail: string}[] | undefined} */
+    this.errors = undefined;
+    this.isType = false;
     this.at = '/target';
     this.kind = null;
   }

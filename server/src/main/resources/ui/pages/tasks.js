@@ -160,7 +160,7 @@ class TasksPage extends Page {
 
   #search(event) {
     event.preventDefault();
-    const text = new FormData(event.target).get('search');
+    const text = /** @type {string} */ (new FormData(event.target).get('search'));
     if (!text.trim()) return;
     const { id, query } = understood(text);
     event.target.reset();

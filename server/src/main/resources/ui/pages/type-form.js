@@ -38,6 +38,10 @@ class TypeForm extends LitElement {
     return this;
   }
 
+  get #name() {
+    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
+  }
+
   get #form() {
     return this.querySelector('form');
   }
@@ -54,7 +58,7 @@ class TypeForm extends LitElement {
     event.preventDefault();
     this.busy = true;
     try {
-      const name = this.value?.name ?? this.#form.elements.name.value.trim();
+      const name = this.value?.name ?? this.#name.trim();
       const data = await putForm({
         kind: 'type',
         at: path`/v1/types/${name}`,
@@ -79,11 +83,7 @@ class TypeForm extends LitElement {
     try {
       const body = this.#body();
       if (body.signingSecret) body.signingSecret = 'whsec_…';
-      this.command = curl(
-        'PUT',
-        path`/v1/types/${this.value?.name ?? (this.#form.elements.name.value.trim() || 'NAME')}`,
-        body,
-      );
+      this.command = curl('PUT', path`/v1/types/${this.value?.name ?? (this.#name.trim() || 'NAME')}`, body);
     } catch (e) {
       this.error = e;
     }

@@ -66,7 +66,7 @@ class TypesPage extends Page {
   #row(type, stats) {
     // Types that nothing goes on in are left out of the numbers; beyond 200, so are some others.
     const isKnown = stats || this.stats?.moreTypes === 0;
-    const num = (label, n, text = count(n)) =>
+    const num = (/** @type {string} */ label, /** @type {number} */ n, /** @type {unknown} */ text = count(n)) =>
       html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;
     const oldest = stats?.oldestDue
       ? span((Date.parse(this.stats.seenAt.due) - Date.parse(stats.oldestDue)) / 1000)

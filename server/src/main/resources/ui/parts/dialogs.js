@@ -33,7 +33,7 @@ export const asked = ({
 }) =>
   new Promise((answer) => {
     const dialog = document.createElement('dialog');
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     let busy = false;
     let error = null;
     let text = '';
@@ -143,11 +143,14 @@ export const asked = ({
     draw();
     document.body.append(dialog);
     dialog.showModal();
+    /** @type {HTMLElement | null} */
     const first = dialog.querySelector(
       '[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input',
     );
     // What cannot be undone is not what a careless Enter does.
-    (first ?? dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]')).focus();
+    /** @type {HTMLElement} */
+    const button = dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]');
+    (first ?? button).focus();
   });
 
 /** Whether it is really wanted. @returns {Promise<boolean>} */
@@ -169,7 +172,12 @@ export const deleted = async ({ name, body, submit }) => {
 
 let region = null;
 
-/** A short message at the bottom; with `undo` (a function) it stays longer and has a button. */
+/**
+ * A short message at the bottom; with `undo` it stays longer and has a button.
+ *
+ * @param {string} text
+ * @param {{undo?: () => unknown, bad?: boolean}} [options]
+ */
 export const toast = (text, { undo, bad = false } = {}) => {
   if (!region) {
     region = document.createElement('div');

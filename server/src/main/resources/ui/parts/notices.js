@@ -4,7 +4,11 @@ import { html, nothing } from 'lit';
 import { visible } from '../format.js';
 import './json.js';
 
-/** A problem as an alert: what, why, and which fields. Nothing for null. */
+/**
+ * A problem as an alert: what, why, and which fields. Nothing for null.
+ *
+ * @param {any} e
+ */
 export const problem = (e) => {
   if (!e) return nothing;
   const title = e.title ?? 'Something went wrong in this page';
@@ -27,7 +31,11 @@ export const problem = (e) => {
   `;
 };
 
-/** Nothing here yet: what it is for, and how to make the first one. */
+/**
+ * Nothing here yet: what it is for, and how to make the first one.
+ *
+ * @param {{title: unknown, text?: unknown, curl?: string | null}} what
+ */
 export const empty = ({ title, text, curl }) => html`
   <div class="empty">
     <h2>${title}</h2>

@@ -134,6 +134,12 @@ export class Pages {
 class Pager extends LitElement {
   static properties = { pages: { attribute: false, hasChanged: () => true } };
 
+  constructor() {
+    super();
+    /** @type {Pages | undefined} */
+    this.pages = undefined;
+  }
+
   createRenderRoot() {
     return this;
   }

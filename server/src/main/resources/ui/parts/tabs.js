@@ -30,7 +30,9 @@ class Tabs extends LitElement {
     const at = this.tabs.findIndex((tab) => tab.id === this.selected);
     const next = this.tabs[(at + step + this.tabs.length) % this.tabs.length];
     this.#select(next.id);
-    this.updateComplete.then(() => this.querySelector('[aria-selected=true]')?.focus());
+    this.updateComplete.then(() =>
+      /** @type {HTMLElement | null} */ (this.querySelector('[aria-selected=true]'))?.focus(),
+    );
   }
 
   render() {

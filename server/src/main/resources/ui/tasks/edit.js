@@ -79,7 +79,9 @@ const fields = (task) => html`
 /**
  * Edits a task in a dialog.
  *
- * @param {boolean} redrive whether it is redriven after that
+ * @param {any} task
+ * @param {string} etag
+ * @param {{redrive?: boolean}} [options] whether it is redriven after that
  * @returns {Promise<boolean>} whether the task is another by now: by this, or by somebody who was faster
  */
 export const edit = async (task, etag, { redrive = false } = {}) => {
