@@ -28,6 +28,7 @@ run: build ## start one node on an embedded PostgreSQL, data in ./data
 
 test: fmt-check ## check the formatting, install what the tests need and run all of them
 	@tools/packages
+	@tools/ui/run check
 	@tools/mvn -T 2 verify
 	@tools/packages --say
 
