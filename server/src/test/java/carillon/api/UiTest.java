@@ -124,7 +124,7 @@ class UiTest {
   }
 
   @Test
-  void whatever_the_page_loads_is_there_and_whatever_is_ours_is_loaded() throws Exception {
+  void every_imported_module_is_served_and_every_file_is_reachable() throws Exception {
     Map<String, TestApi.Reply> found = everythingReachable();
 
     assertThat(found.keySet()).containsAll(ownFiles().stream().map("/ui/"::concat).toList());
@@ -209,7 +209,10 @@ class UiTest {
       strings = {
         "/ui/",
         "/ui/index.html",
+        "/ui/docs.html",
         "/ui/openapi.json",
+        "/ui/logback.xml",
+        "/ui/../logback.xml",
         "/ui/..%2Flogback.xml",
         "/ui/pages/..%2F..%2Flogback.xml",
         "/ui/lib/lit/package.json",
@@ -218,7 +221,7 @@ class UiTest {
         "/ui/pages//tasks.js",
         "/ui/pages/tasks.js%00.css"
       })
-  void what_is_not_in_the_table_is_not_found(String path) {
+  void a_path_outside_the_dashboards_files_is_not_found(String path) {
     file(path).expect(ErrorCode.NOT_FOUND);
   }
 }
