@@ -16,11 +16,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** The tour of the README, typed into a shell as it stands there. */
+@Tag("slow")
 class ReadmeTest {
 
   private static final Path README = Path.of("../README.md");
