@@ -230,7 +230,7 @@ class LargestBodiesTest {
 
   private static List<Sent> all() {
     List<Sent> all = new ArrayList<>();
-    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read("openapi.json")).get("paths");
+    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read(OperateRoutes.OPENAPI)).get("paths");
     paths.forEachEntry(
         (path, item) ->
             item.forEachEntry(
