@@ -5,7 +5,7 @@ modules := client server bench chaos
 sources := $(shell find pom.xml $(modules:=/pom.xml) $(modules:=/src/main) 2>/dev/null)
 built := server/target/.built
 
-.PHONY: help build run test bench bench-quick chaos examples fmt fmt-check clean
+.PHONY: help build run test quick bench bench-quick chaos examples fmt fmt-check ui-fmt ui-check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -26,10 +26,20 @@ $(built): $(sources)
 run: build ## start one node on an embedded PostgreSQL, data in ./data
 	@exec ./carillon server
 
-test: fmt-check ## check the formatting, install what the tests need and run all of them
+# With T=EngineTest, T=EngineTest#method or a list with commas: only these, without the formatting and the packages.
+ifdef T
+test:
+	@tools/test '$(T)'
+else
+test: fmt-check ## check the formatting, install what the tests need and run all of them, 15 minutes; T=EngineTest runs one
 	@tools/packages
+	@tools/ui/run check
 	@tools/mvn -T 2 verify
 	@tools/packages --say
+endif
+
+quick: ## run the fast tests of the client and the server, under 3 minutes
+	@tools/test --quick
 
 bench: build ## measure everything beside the peers, 25 minutes, 35 on a slow machine; results in bench/results; see bench/README.md
 	@exec bench/run
@@ -48,6 +58,12 @@ fmt: ## format all Java files
 
 fmt-check: ## fail if a Java file is not formatted
 	@tools/fmt --check
+
+ui-fmt: ## format the dashboard's files
+	@tools/ui/run fmt
+
+ui-check: ## fail if a file of the dashboard is not formatted or has a mistake that ESLint or tsc finds
+	@tools/ui/run check
 
 clean: ## remove what was built; data stays
 	@rm -rf target */target

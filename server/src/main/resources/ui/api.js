@@ -5,8 +5,21 @@ const TENANT = 'carillon.tenant';
 const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const PATIENCE = 30_000;
 
+/**
+ * @typedef {object} CallOptions
+ * @property {AbortSignal} [signal]
+ * @property {Record<string, string>} [headers]
+ * @property {string | null} [ifMatch] the ETag that must still hold
+ *
+ * @typedef {{data: any, etag: string | null, status: number}} Reply
+ */
+
 /** What the server (or the network) answered instead of what was asked for. */
 export class Problem extends Error {
+  /**
+   * @param {number} status 0 if there was no answer
+   * @param {any} [body] the problem as the API describes it
+   */
   constructor(status, body = {}) {
     super(body.detail ?? body.title ?? `the server answered ${status}`);
     this.status = status;
@@ -27,13 +40,24 @@ export const isFinal = (e) => e?.status === 403 || e?.status === 404;
 
 /** What a 412 means to somebody with a form, and what to do; other mistakes are as they were. */
 export const stale = (e, next) =>
-  e.status === 412 ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` }) : e;
+  e.status === 412
+    ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` })
+    : e;
 
-/** Puts values into a path, each of them encoded: path`/v1/tasks/${id}`. */
+/**
+ * Puts values into a path, each of them encoded: path`/v1/tasks/${id}`.
+ *
+ * @param {TemplateStringsArray} strings
+ * @param {...(string | number)} values
+ */
 export const path = (strings, ...values) =>
   strings.reduce((text, part, i) => text + encodeURIComponent(values[i - 1]) + part);
 
-/** The query of a URL from an object or URLSearchParams; what is empty is left out. */
+/**
+ * The query of a URL from an object or URLSearchParams; what is empty is left out.
+ *
+ * @param {URLSearchParams | Record<string, any>} [query]
+ */
 export const search = (query = {}) => {
   const entries = query instanceof URLSearchParams ? [...query] : Object.entries(query);
   const kept = entries.filter(([, value]) => value !== undefined && value !== null && value !== '');
@@ -49,8 +73,13 @@ export const search = (query = {}) => {
 class Api extends EventTarget {
   #key = sessionStorage.getItem(KEY);
   #tenant = sessionStorage.getItem(TENANT) ?? '';
+  /** @type {Promise<any> | null} */
   #me = null;
-  /** Who is signed in, as GET /v1/me said last; null before. */
+  /**
+   * Who is signed in, as GET /v1/me said last; null before.
+   *
+   * @type {any}
+   */
   caller = null;
   /** Why nobody is signed in any more, for the sign-in page. */
   farewell = '';
@@ -126,33 +155,64 @@ class Api extends EventTarget {
     return this.#me;
   }
 
+  /** @param {string} permission */
   may(permission) {
     return this.caller?.permissions?.includes(permission) ?? false;
   }
 
+  /**
+   * @param {string} path
+   * @param {{query?: URLSearchParams | Record<string, any>, signal?: AbortSignal}} [options]
+   */
   get(path, { query, signal } = {}) {
     return this.#call('GET', path + search(query), undefined, { signal });
   }
 
+  /**
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {CallOptions} [options]
+   */
   post(path, body, options) {
     return this.#call('POST', path, body, options);
   }
 
+  /**
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {CallOptions} [options]
+   */
   put(path, body, options) {
     return this.#call('PUT', path, body, options);
   }
 
+  /**
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {CallOptions} [options]
+   */
   patch(path, body, options) {
     return this.#call('PATCH', path, body, options);
   }
 
+  /**
+   * @param {string} path
+   * @param {CallOptions} [options]
+   */
   del(path, options) {
     return this.#call('DELETE', path, undefined, options);
   }
 
-  /** The answer itself, for streams; throws a Problem unless it is a success. */
+  /**
+   * The answer itself, for streams; throws a Problem unless it is a success.
+   *
+   * @param {string} path
+   * @param {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} [options]
+   * @returns {Promise<Response>}
+   */
   async open(path, { method = 'GET', body, headers = {}, signal } = {}) {
     const chosen = this.#tenant ? { 'Carillon-Tenant': this.#tenant } : {};
+    /** @type {Record<string, string>} */
     const all = { Authorization: `Bearer ${this.#key}`, ...chosen, ...headers };
     if (body !== undefined) all['Content-Type'] = 'application/json';
     let answer;
@@ -182,6 +242,13 @@ class Api extends EventTarget {
     throw problem;
   }
 
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} body
+   * @param {CallOptions} [options]
+   * @returns {Promise<Reply>}
+   */
   async #call(method, path, body, { ifMatch, signal, headers = {} } = {}) {
     const limit = AbortSignal.timeout(PATIENCE);
     const answer = await this.open(path, {
@@ -207,7 +274,13 @@ export const api = new Api();
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same call for a shell, with the key from the environment: it is never shown. */
+/**
+ * The same call for a shell, with the key from the environment: it is never shown.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ */
 export const curl = (method, path, body) => {
   const lines = [method === 'GET' ? 'curl -sS' : `curl -sS -X ${method}`];
   lines.push(`-H "Authorization: Bearer $CARILLON_KEY"`);
@@ -219,7 +292,12 @@ export const curl = (method, path, body) => {
   return lines.join(' \\\n  ');
 };
 
-/** The same if the key may do it: nobody is taught a command that is refused. */
+/**
+ * The same if the key may do it: nobody is taught a command that is refused.
+ *
+ * @param {string} permission
+ * @param {Parameters<typeof curl>} call
+ */
 export const curlIf = (permission, ...call) => (api.may(permission) ? curl(...call) : null);
 
 /** A type for an example: one of those that the key is limited to, if it is. */

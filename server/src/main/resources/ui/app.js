@@ -193,7 +193,7 @@ class App extends LitElement {
       return;
     }
     if (this.route.path !== path) return; // somebody was faster
-    const element = document.createElement(tag);
+    const element = /** @type {import('./page.js').Page} */ (document.createElement(tag));
     element.params = params;
     element.query = query;
     this.error = null;
@@ -232,7 +232,7 @@ class App extends LitElement {
     if (!this.error.isOfScript) {
       this.#navigate();
     } else if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) > BETWEEN_RELOADS) {
-      sessionStorage.setItem(RELOADED, Date.now());
+      sessionStorage.setItem(RELOADED, String(Date.now()));
       location.reload();
     }
   }
@@ -266,18 +266,24 @@ class App extends LitElement {
       </button>
       <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
         ${this.#places().map(
-          (place) => html`<a
-            href=${href(place.name)}
-            aria-current=${place === this.route.place ? 'page' : nothing}
-            @click=${() => (this.menu = false)}
-            >${place.label}</a
-          >`,
+          (place) =>
+            html`<a
+              href=${href(place.name)}
+              aria-current=${place === this.route.place ? 'page' : nothing}
+              @click=${() => (this.menu = false)}
+              >${place.label}</a
+            >`,
         )}
       </nav>
       <div class="tools">
         <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
         ${this.#tenant()} ${this.#themes()}
-        <button type="button" class="quiet small" title=${`Signed in as ${api.caller?.name ?? ''}`} @click=${this.#signOut}>
+        <button
+          type="button"
+          class="quiet small"
+          title=${`Signed in as ${api.caller?.name ?? ''}`}
+          @click=${this.#signOut}
+        >
           Sign out
         </button>
       </div>
@@ -296,7 +302,10 @@ class App extends LitElement {
         api.tenant = e.target.value;
       }}
     >
-      ${choices(names.map((name) => [name, name]), api.tenant)}
+      ${choices(
+        names.map((name) => [name, name]),
+        api.tenant,
+      )}
     </select>`;
   }
 

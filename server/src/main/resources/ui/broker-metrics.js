@@ -4,7 +4,12 @@ const LINE = /^carillon_broker_(\w+)\{(.*)\} (\S+)$/;
 const LABEL = /(\w+)="((?:\\.|[^"\\])*)"/g;
 
 const labels = (text) =>
-  Object.fromEntries([...text.matchAll(LABEL)].map(([, name, value]) => [name, value.replace(/\\(.)/g, (_, c) => (c === 'n' ? '\n' : c))]));
+  Object.fromEntries(
+    [...text.matchAll(LABEL)].map(([, name, value]) => [
+      name,
+      value.replace(/\\(.)/g, (_, c) => (c === 'n' ? '\n' : c)),
+    ]),
+  );
 
 /** @returns {{name: string, reachable: boolean, inFlight: number, published: number, depths: {of: string, depth: number}[]}[]} */
 export const brokers = (metrics) => {

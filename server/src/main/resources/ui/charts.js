@@ -126,6 +126,7 @@ class ChartPart extends LitElement {
     });
   }
 
+  /** @returns {ChartOptions} */
   #options() {
     const css = getComputedStyle(this);
     const grid = css.getPropertyValue('--line').trim();
@@ -138,7 +139,12 @@ class ChartPart extends LitElement {
       interaction: { mode: 'index', intersect: false },
       font: { family: css.fontFamily },
       scales: {
-        x: { grid: { display: false }, border: { color: grid }, ticks: { color: text, maxRotation: 0, autoSkipPadding: 24 }, stacked },
+        x: {
+          grid: { display: false },
+          border: { color: grid },
+          ticks: { color: text, maxRotation: 0, autoSkipPadding: 24 },
+          stacked,
+        },
         y: {
           beginAtZero: true,
           stacked,
@@ -184,10 +190,11 @@ class ChartPart extends LitElement {
         </thead>
         <tbody>
           ${this.labels.map(
-            (label, i) => html`<tr>
-              <th scope="row">${long(label)}</th>
-              ${this.series.map((one) => html`<td class="num">${this.#format(one.values[i])}</td>`)}
-            </tr>`,
+            (label, i) =>
+              html`<tr>
+                <th scope="row">${long(label)}</th>
+                ${this.series.map((one) => html`<td class="num">${this.#format(one.values[i])}</td>`)}
+              </tr>`,
           )}
         </tbody>
       </table>

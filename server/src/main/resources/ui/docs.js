@@ -8,7 +8,12 @@ const make = (tag, text, ...children) => {
 };
 
 const resolve = (api, node) =>
-  node?.$ref ? node.$ref.slice(2).split('/').reduce((at, part) => at[part], api) : node;
+  node?.$ref
+    ? node.$ref
+        .slice(2)
+        .split('/')
+        .reduce((at, part) => at[part], api)
+    : node;
 
 const table = (heads, rows) => {
   const head = make('tr', '', ...heads.map((name) => make('th', name)));
@@ -16,8 +21,7 @@ const table = (heads, rows) => {
   return make('table', '', make('thead', '', head), make('tbody', '', ...body));
 };
 
-const typeOf = (schema) =>
-  schema.$ref?.split('/').pop() ?? [schema.type ?? 'any'].flat().join(' or ');
+const typeOf = (schema) => schema.$ref?.split('/').pop() ?? [schema.type ?? 'any'].flat().join(' or ');
 
 const fieldsOf = (api, schema) => {
   const properties = Object.entries(resolve(api, schema)?.properties ?? {});
@@ -31,7 +35,11 @@ const operation = (api, path, method, spec) => {
   const parameters = (spec.parameters ?? []).map((each) => resolve(api, each));
   if (parameters.length > 0) {
     section.append(
-      table(['parameter', 'in', 'meaning'], parameters.map((p) => [p.name, p.in, p.description ?? ''])));
+      table(
+        ['parameter', 'in', 'meaning'],
+        parameters.map((p) => [p.name, p.in, p.description ?? '']),
+      ),
+    );
   }
   const body = spec.requestBody?.content?.['application/json']?.schema;
   if (body) {

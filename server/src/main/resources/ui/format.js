@@ -48,6 +48,7 @@ export const localTime = (iso) => {
 /** And back; empty if it is none. */
 export const instant = (local) => parse(local)?.toISOString() ?? '';
 
+/** @type {[number, string][]} seconds */
 const STEPS = [
   [86_400, 'd'],
   [3_600, 'h'],
@@ -103,6 +104,12 @@ class Ago extends LitElement {
   static #shown = new Set();
   static #timer = null;
 
+  constructor() {
+    super();
+    /** @type {string | undefined} */
+    this.at = undefined;
+  }
+
   createRenderRoot() {
     return this;
   }
@@ -125,7 +132,9 @@ class Ago extends LitElement {
   render() {
     const at = parse(this.at);
     if (!at) return NONE;
-    return html`<time datetime=${at.toISOString()} title="${timeText(this.at)} · ${utc(at)}">${agoText(this.at)}</time>`;
+    return html`<time datetime=${at.toISOString()} title="${timeText(this.at)} · ${utc(at)}"
+      >${agoText(this.at)}</time
+    >`;
   }
 }
 customElements.define('c-ago', Ago);

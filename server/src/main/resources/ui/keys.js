@@ -15,10 +15,11 @@ const help = (places) =>
     body: html`<table class="keys">
       <tbody>
         ${places.map(
-          (place) => html`<tr>
-            <td><kbd>g</kbd> <kbd>${place.key}</kbd></td>
-            <td>${place.label}</td>
-          </tr>`,
+          (place) =>
+            html`<tr>
+              <td><kbd>g</kbd> <kbd>${place.key}</kbd></td>
+              <td>${place.label}</td>
+            </tr>`,
         )}
         <tr>
           <td><kbd>/</kbd></td>
@@ -43,7 +44,9 @@ export const shortcuts = ({ places }) => {
     if (event.key === '?') {
       help(places());
     } else if (event.key === '/') {
-      const box = document.querySelector('main input[type=search], main [data-search]');
+      const box = /** @type {HTMLElement | null} */ (
+        document.querySelector('main input[type=search], main [data-search]')
+      );
       if (!box) return;
       box.focus();
     } else if (event.key === 'g') {

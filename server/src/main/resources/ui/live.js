@@ -10,6 +10,11 @@ const LONGEST_PAUSE = 30_000;
 const LEARNT = 3_000; // by then every node knows that somebody watches
 const LEFT_OUT = 5_000;
 
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
 const pause = (ms, signal) =>
   new Promise((done) => {
     const timer = setTimeout(done, ms);
@@ -20,7 +25,10 @@ const pause = (ms, signal) =>
 class EventParser {
   #rest = '';
 
-  /** @returns {{name: string, data: string}[]} */
+  /**
+   * @param {string} text
+   * @returns {{name: string, data: string}[]}
+   */
   push(text) {
     const parts = (this.#rest + text).replaceAll('\r\n', '\n').split('\n\n');
     this.#rest = parts.pop();
@@ -45,11 +53,21 @@ class EventParser {
  * time where there is no stream.
  */
 class Live {
-  /** 'live', 'polling' (the stream is refused), 'reconnecting', 'paused' (hidden) or 'offline'. */
+  /**
+   * 'polling' if the stream is refused, 'paused' while the tab is hidden.
+   *
+   * @type {'live' | 'polling' | 'reconnecting' | 'paused' | 'offline'}
+   */
   state = 'offline';
-  /** The last stats, or null. */
+  /**
+   * The last stats, or null.
+   *
+   * @type {any}
+   */
   stats = null;
+  /** @type {Map<string, Set<(data: any) => void>>} */
   #listeners = new Map();
+  /** @type {AbortController | null} */
   #abort = null;
   #hidden = null;
   #gap = null;
@@ -59,7 +77,11 @@ class Live {
     document.addEventListener('visibilitychange', () => this.#seen());
   }
 
-  /** @returns a function that ends it */
+  /**
+   * @param {'stats' | 'task' | 'more' | 'state' | 'gap'} name
+   * @param {(data: any) => void} fn
+   * @returns {() => void} ends it
+   */
   on(name, fn) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
     this.#listeners.get(name).add(fn);
@@ -67,7 +89,12 @@ class Live {
     return () => this.#listeners.get(name).delete(fn);
   }
 
-  /** Calls when there may be an answer where there was none. @returns a function that ends it */
+  /**
+   * Calls when there may be an answer where there was none.
+   *
+   * @param {() => void} fn
+   * @returns {() => void} ends it
+   */
   onReturn(fn) {
     const ends = [this.on('state', (state) => state === 'live' && fn()), this.on('gap', fn)];
     return () => ends.forEach((end) => end());

@@ -13,6 +13,7 @@ import { live } from './live.js';
  * super's. The first <h1> gets the focus, also when what had it is gone.
  */
 export class Page extends LitElement {
+  /** @type {import('lit').PropertyDeclarations} */
   static properties = {
     params: { attribute: false },
     query: { attribute: false },
@@ -20,7 +21,9 @@ export class Page extends LitElement {
     busy: { state: true },
   };
 
+  /** @type {(() => void)[]} */
   #ends = [];
+  /** @type {AbortController | null} */
   #abort = null;
 
   constructor() {
@@ -28,6 +31,7 @@ export class Page extends LitElement {
     /** @type {string[]} the decoded parts of the path after the page's own name */
     this.params = [];
     this.query = new URLSearchParams();
+    /** @type {any} a Problem, or whatever else load() threw */
     this.error = null;
     this.busy = false;
   }
@@ -64,12 +68,22 @@ export class Page extends LitElement {
     if (!abort.signal.aborted) this.busy = false;
   }
 
-  /** Listens to the stream while the page is shown. */
+  /**
+   * Listens to the stream while the page is shown.
+   *
+   * @param {Parameters<typeof live.on>[0]} name
+   * @param {(data: any) => void} fn
+   */
   listen(name, fn) {
     this.#ends.push(live.on(name, fn));
   }
 
-  /** Calls again and again while the page is shown and seen, and there is something to see. */
+  /**
+   * Calls again and again while the page is shown and seen, and there is something to see.
+   *
+   * @param {number} ms
+   * @param {() => unknown} fn
+   */
   every(ms, fn) {
     const timer = setInterval(() => document.hidden || isFinal(this.error) || fn(), ms);
     this.#ends.push(() => clearInterval(timer));
@@ -78,9 +92,11 @@ export class Page extends LitElement {
   /**
    * Does something that may disable or take away what has the focus; after it, what had it has it
    * again, or the heading.
+   *
+   * @param {() => unknown} action
    */
   async keepFocus(action) {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     const label = before?.textContent.trim();
     await action();
     await this.updateComplete;

@@ -24,7 +24,7 @@ class SignIn extends LitElement {
 
   async #submit(event) {
     event.preventDefault();
-    const key = new FormData(event.target).get('key').trim();
+    const key = /** @type {string} */ (new FormData(event.target).get('key')).trim();
     if (!key) return;
     this.busy = true;
     this.error = null;
@@ -57,12 +57,14 @@ class SignIn extends LitElement {
           >The admin key of a new installation is in <code>admin-key</code> in its data directory. The key stays in this
           tab, until it is closed.</small
         >
-        ${this.error?.status === 401
-          ? html`<div class="alert" role="alert">
-              <strong>This key is not known.</strong>
-              <p>Is it whole, and not expired or revoked?</p>
-            </div>`
-          : problem(this.error)}
+        ${
+          this.error?.status === 401
+            ? html`<div class="alert" role="alert">
+                <strong>This key is not known.</strong>
+                <p>Is it whole, and not expired or revoked?</p>
+              </div>`
+            : problem(this.error)
+        }
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>Sign in</button>
       </form>
       <footer><a href="/docs">The API</a></footer>

@@ -16,6 +16,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 /** Health, metrics, limits, and the description of the API for people and programs. */
 final class OperateRoutes {
 
+  static final String OPENAPI = "/api/openapi.json";
+
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
   private final Health health;
@@ -50,10 +52,10 @@ final class OperateRoutes {
   private static List<Endpoint> described() {
     return List.of(
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
-        file("/openapi.json", "openapi.json", "application/json"),
-        file("/docs", "docs.html", "text/html; charset=utf-8"),
-        file("/ui/docs.js", "docs.js", "text/javascript; charset=utf-8"),
-        file("/ui/docs.css", "docs.css", "text/css; charset=utf-8"));
+        file("/openapi.json", OPENAPI, "application/json"),
+        file("/docs", "/ui/docs.html", "text/html; charset=utf-8"),
+        file("/ui/docs.js", "/ui/docs.js", "text/javascript; charset=utf-8"),
+        file("/ui/docs.css", "/ui/docs.css", "text/css; charset=utf-8"));
   }
 
   private static Answer unless(Optional<String> reason, String status) {
@@ -73,9 +75,9 @@ final class OperateRoutes {
   }
 
   static String read(String resource) {
-    try (InputStream in = OperateRoutes.class.getResourceAsStream("/ui/" + resource)) {
+    try (InputStream in = OperateRoutes.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("the jar has no /ui/" + resource);
+        throw new IllegalStateException("the jar has no " + resource);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

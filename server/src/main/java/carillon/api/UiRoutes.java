@@ -4,21 +4,31 @@ import carillon.model.KeyText;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.UncheckedIOException;
+import java.net.JarURLConnection;
+import java.net.URISyntaxException;
+import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
- * Serves the dashboard: its own files and those of its libraries, from a table. What is asked for
- * is looked up there; no path of a request ever reaches the class path.
+ * Serves the dashboard: its own files and those of its libraries, from a table that is filled at
+ * start. A request's path is looked up there and never reaches the class path.
  */
 final class UiRoutes {
+
+  private static final String INDEX = "/ui/index.html";
 
   private static final Map<String, String> CONTENT_TYPES =
       Map.of(
@@ -26,64 +36,6 @@ final class UiRoutes {
           "js", "text/javascript; charset=utf-8",
           "css", "text/css; charset=utf-8",
           "svg", "image/svg+xml");
-
-  private static final List<String> OWN =
-      List.of(
-          "api.js",
-          "app.js",
-          "broker-metrics.js",
-          "charts.js",
-          "exact.js",
-          "format.js",
-          "icon.svg",
-          "keys.js",
-          "live.js",
-          "narrow.css",
-          "page.js",
-          "parts.css",
-          "parts.js",
-          "plans.css",
-          "router.js",
-          "sign-in.js",
-          "style.css",
-          "theme.js",
-          "tokens.css",
-          "pages/activity.js",
-          "pages/attention.js",
-          "pages/backfills.js",
-          "pages/cluster.js",
-          "pages/dead-letters.js",
-          "pages/fields.js",
-          "pages/fires.js",
-          "pages/nowhere.js",
-          "pages/overview.js",
-          "pages/schedule.js",
-          "pages/schedule-form.js",
-          "pages/schedules.js",
-          "pages/settings.js",
-          "pages/sorting.js",
-          "pages/target.js",
-          "pages/task.js",
-          "pages/tasks.js",
-          "pages/type.js",
-          "pages/type-form.js",
-          "pages/types.js",
-          "parts/choices.js",
-          "parts/dialogs.js",
-          "parts/json.js",
-          "parts/notices.js",
-          "parts/pages.js",
-          "parts/tabs.js",
-          "settings/keys.js",
-          "settings/tenants.js",
-          "tasks.css",
-          "tasks/bulk.js",
-          "tasks/edit.js",
-          "tasks/filter.js",
-          "tasks/filters.js",
-          "tasks/redrives.js",
-          "tasks/story.js",
-          "tasks/words.js");
 
   /** A library, where its files lie in its package, and which of them are served. */
   private record Library(String name, String artifact, String directory, List<String> files) {}
@@ -127,7 +79,7 @@ final class UiRoutes {
   private final Map<String, UiFile> files = new HashMap<>();
 
   UiRoutes() {
-    OWN.forEach(name -> add(name, "/ui/" + name));
+    ownFiles().stream().filter(UiRoutes::isPart).forEach(name -> add(name, "/ui/" + name));
     for (Library library : LIBRARIES) {
       String root =
           "/META-INF/resources/webjars/" + library.artifact() + "/" + version(library) + "/";
@@ -135,6 +87,46 @@ final class UiRoutes {
         add("lib/" + library.name() + "/" + file, root + library.directory() + file);
       }
     }
+  }
+
+  /** The names of all files below /ui, in the jar or in the directory that a test runs from. */
+  private static List<String> ownFiles() {
+    URL index = Objects.requireNonNull(UiRoutes.class.getResource(INDEX), INDEX);
+    try {
+      return index.openConnection() instanceof JarURLConnection jar
+          ? filesInJar(jar)
+          : filesIn(Path.of(index.toURI()).resolveSibling(""));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static List<String> filesInJar(JarURLConnection connection) throws IOException {
+    String root = "ui/";
+    connection.setUseCaches(false); // a cached one would stay open
+    try (JarFile jar = connection.getJarFile()) {
+      return jar.stream()
+          .map(JarEntry::getName)
+          .filter(name -> name.startsWith(root))
+          .map(name -> name.substring(root.length()))
+          .toList();
+    }
+  }
+
+  private static List<String> filesIn(Path root) throws IOException {
+    try (Stream<Path> files = Files.walk(root)) {
+      return files
+          .filter(Files::isRegularFile)
+          .map(file -> root.relativize(file).toString().replace('\\', '/'))
+          .toList();
+    }
+  }
+
+  /** Pages have routes of their own. */
+  private static boolean isPart(String name) {
+    return name.endsWith(".js") || name.endsWith(".css") || name.endsWith(".svg");
   }
 
   private void add(String path, String resource) {
@@ -160,8 +152,8 @@ final class UiRoutes {
   }
 
   List<Endpoint> endpoints() {
-    UiFile index = new UiFile("/ui/index.html", contentType("index.html"));
-    String policy = policy(new String(UiFile.read("/ui/index.html"), StandardCharsets.UTF_8));
+    UiFile index = new UiFile(INDEX, contentType(INDEX));
+    String policy = policy(new String(UiFile.read(INDEX), StandardCharsets.UTF_8));
     return List.of(
         Endpoint.get(
             "/",

@@ -105,10 +105,13 @@ class Activity extends LitElement {
 
   #choice(span, text) {
     return html`<button
-      type="button" class="small ${this.span === span ? '' : 'outline secondary'}"
+      type="button"
+      class="small ${this.span === span ? '' : 'outline secondary'}"
       aria-pressed=${this.span === span}
       @click=${() => (this.span = span)}
-    >${text}</button>`;
+    >
+      ${text}
+    </button>`;
   }
 
   render() {
@@ -134,11 +137,23 @@ class Activity extends LitElement {
       <div class="pair">
         <section class="card" aria-label="Tasks in ${step}">
           <h3>Tasks in ${step}</h3>
-          <c-chart .series=${outcomes} .labels=${labels} kind="stacked" unit="number" label="Tasks in ${step}, by outcome"></c-chart>
+          <c-chart
+            .series=${outcomes}
+            .labels=${labels}
+            kind="stacked"
+            unit="number"
+            label="Tasks in ${step}, by outcome"
+          ></c-chart>
         </section>
         <section class="card" aria-label="Lateness">
           <h3>Started how long after they were due</h3>
-          <c-chart .series=${lateness} .labels=${labels} kind="line" unit="seconds" label="Lateness of starts"></c-chart>
+          <c-chart
+            .series=${lateness}
+            .labels=${labels}
+            kind="line"
+            unit="seconds"
+            label="Lateness of starts"
+          ></c-chart>
         </section>
       </div>
       ${points.length > 0 ? html`<p class="muted"><small>From ${timeText(this.series.from)}, your time.</small></p>` : nothing}

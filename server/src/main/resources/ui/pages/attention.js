@@ -32,10 +32,12 @@ export const fromStats = (stats) => {
     const link = href('types', type.type);
     const late = age(stats.seenAt.due, type.oldestDue);
     if (type.paused) {
-      const due = type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
+      const due =
+        type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
       items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, mend: 'Resume' });
     } else if (late > OLD_DUE) {
-      const text = () => `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
+      const text = () =>
+        `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
       items.push({ tone: 'bad', what: `${type.type} falls behind`, text, href: link, mend: 'Look at the type' });
     }
   }
@@ -70,7 +72,13 @@ const fromSchedule = (schedule) => {
     const why = schedule.pausedReason ? `: ${firstLine(schedule.pausedReason, 90)}` : '';
     const isOwn = schedule.pausedBy === 'carillon';
     const what = isOwn ? `${name} has paused itself` : `${name} is paused`;
-    return { tone: isOwn ? 'bad' : 'info', what, text: () => `by ${firstLine(schedule.pausedBy ?? 'somebody', 60)}${why}`, href: link, mend: 'Resume' };
+    return {
+      tone: isOwn ? 'bad' : 'info',
+      what,
+      text: () => `by ${firstLine(schedule.pausedBy ?? 'somebody', 60)}${why}`,
+      href: link,
+      mend: 'Resume',
+    };
   }
   const ends = (schedule.fires ?? []).filter((fire) => !['PENDING', 'RUNNING'].includes(fire.status));
   const last = ends[0];
@@ -125,13 +133,20 @@ const fromCluster = (cluster) => {
     items.push({
       tone: 'warn',
       what: `A node died: ${plural(waiting + running, 'suspect')}`,
-      text: () => `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that kills nodes`,
+      text: () =>
+        `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that kills nodes`,
       href: link,
       mend: 'Look at the cluster',
     });
   }
   if (!cluster.leader) {
-    items.push({ tone: 'bad', what: 'No node leads', text: () => 'schedules and lost tasks wait', href: link, mend: 'Look at the cluster' });
+    items.push({
+      tone: 'bad',
+      what: 'No node leads',
+      text: () => 'schedules and lost tasks wait',
+      href: link,
+      mend: 'Look at the cluster',
+    });
   }
   return items;
 };
@@ -218,7 +233,7 @@ export const lookAtDeaths = async (signal) => {
 /**
  * All that the stream does not bring. `at` is when, by this machine's clock.
  *
- * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: object[]}}>}
+ * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: any[]}}>}
  */
 export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
@@ -239,7 +254,9 @@ export const look = async (signal) => {
     ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
   ];
   const notes = [
-    (api.caller?.types ?? []).length <= MOST_TYPES ? '' : `Only dead letters of the first ${plural(MOST_TYPES, 'type')} of this key were looked at.`,
+    (api.caller?.types ?? []).length <= MOST_TYPES
+      ? ''
+      : `Only dead letters of the first ${plural(MOST_TYPES, 'type')} of this key were looked at.`,
     planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '',
   ];
   return { at, deaths, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };

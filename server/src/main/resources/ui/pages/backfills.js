@@ -38,19 +38,28 @@ export const startBackfill = async (name, { from, to } = {}) => {
     title: `Backfill ${name}`,
     action: 'Count',
     body: html`
-      <p>Makes the tasks of a range in the past: before the schedule was made, while it was paused, or what was skipped. Times that have a task are left alone.</p>
+      <p>
+        Makes the tasks of a range in the past: before the schedule was made, while it was paused, or what was skipped.
+        Times that have a task are left alone.
+      </p>
       <div class="fields">
         <label>From <input type="datetime-local" name="from" step="1" required .value=${localTime(first)} /></label>
         <label>To <input type="datetime-local" name="to" step="1" required .value=${localTime(last)} /></label>
-        <label>Its tasks
+        <label
+          >Its tasks
           <select name="overlap">
             <option value="queue">run one after another</option>
             <option value="allow">may run side by side</option>
           </select>
         </label>
       </div>
-      <label><input type="checkbox" name="again" /> Also times so old that nobody remembers them; they may run a second time</label>
-      <p class="muted"><small>Times are yours. Both ends belong to the range. Nothing is made before you have seen the count.</small></p>
+      <label
+        ><input type="checkbox" name="again" /> Also times so old that nobody remembers them; they may run a second
+        time</label
+      >
+      <p class="muted">
+        <small>Times are yours. Both ends belong to the range. Nothing is made before you have seen the count.</small>
+      </p>
     `,
     submit: async (form) => {
       const body = wanted(form);
@@ -124,7 +133,12 @@ class Backfills extends LitElement {
   }
 
   async #stop(backfill) {
-    const question = { title: 'Stop this backfill?', body: 'The tasks that it made stay.', action: 'Stop', danger: true };
+    const question = {
+      title: 'Stop this backfill?',
+      body: 'The tasks that it made stay.',
+      action: 'Stop',
+      danger: true,
+    };
     if (!(await confirmed(question))) return;
     try {
       await api.post(path`/v1/schedules/${this.name}/backfills/${backfill.id}/stop`);
@@ -140,14 +154,18 @@ class Backfills extends LitElement {
     return html`<li class="backfill">
       <div class="row spread">
         <span>${badge(...STATUS[backfill.status])} ${datedTime(backfill.from)} to ${datedTime(backfill.to)}</span>
-        ${backfill.status === 'RUNNING' && api.may('SCHEDULES_CONFIGURE')
-          ? html`<button type="button" class="small outline danger" @click=${() => this.#stop(backfill)}>Stop</button>`
-          : nothing}
+        ${
+          backfill.status === 'RUNNING' && api.may('SCHEDULES_CONFIGURE')
+            ? html`<button type="button" class="small outline danger" @click=${() => this.#stop(backfill)}>
+                Stop
+              </button>`
+            : nothing
+        }
       </div>
       <progress max=${Math.max(1, times)} .value=${Math.min(dealt, times)} aria-label="How far it has come"></progress>
       <small class="muted">
-        ${count(dealt)} of ${plural(times, 'time')}: ${count(made)} made, ${count(existing)} had a task, ${count(skipped)} do not exist (clocks).
-        Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
+        ${count(dealt)} of ${plural(times, 'time')}: ${count(made)} made, ${count(existing)} had a task,
+        ${count(skipped)} do not exist (clocks). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
       </small>
     </li>`;
   }
@@ -157,7 +175,9 @@ class Backfills extends LitElement {
     if (!this.items?.length) return nothing;
     return html`<section aria-labelledby="backfills">
       <h2 id="backfills">Backfills</h2>
-      <ul class="plain">${this.items.map((each) => this.#row(each))}</ul>
+      <ul class="plain">
+        ${this.items.map((each) => this.#row(each))}
+      </ul>
     </section>`;
   }
 }

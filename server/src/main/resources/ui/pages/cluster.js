@@ -71,7 +71,7 @@ class ClusterPage extends Page {
   }
 
   #rates(before, now) {
-    const passed = (new Date(now.at) - new Date(before.at)) / 1000;
+    const passed = (Date.parse(now.at) - Date.parse(before.at)) / 1000;
     if (passed <= 0) return this.rates;
     const old = new Map(before.nodes.map((node) => [node.id, node.ended]));
     return new Map(
@@ -84,12 +84,14 @@ class ClusterPage extends Page {
     return html`
       <h1>Cluster</h1>
       ${problem(this.error)}
-      ${cluster
-        ? html`${this.#tiles()} ${this.#warnings()} ${this.#nodes()} ${this.#shards()} ${this.#brokers()}
-          ${this.#database()} ${this.#slots()} ${this.#tables()}`
-        : this.error
-          ? nothing
-          : loading()}
+      ${
+        cluster
+          ? html`${this.#tiles()} ${this.#warnings()} ${this.#nodes()} ${this.#shards()} ${this.#brokers()}
+            ${this.#database()} ${this.#slots()} ${this.#tables()}`
+          : this.error
+            ? nothing
+            : loading()
+      }
     `;
   }
 
@@ -116,19 +118,29 @@ class ClusterPage extends Page {
     const { cluster, storage } = this;
     const all = [];
     if (!cluster.leader) {
-      all.push('Nobody leads. Schedules and the work of lost nodes wait until somebody does; this should last seconds.');
+      all.push(
+        'Nobody leads. Schedules and the work of lost nodes wait until somebody does; this should last seconds.',
+      );
     }
     for (const node of cluster.nodes.filter((each) => each.status === 'SILENT')) {
       all.push(`Node ${visible(node.name)} went silent: it died or is cut off. Others take over what it had claimed.`);
     }
     if (suspectsOf(cluster) > 0) {
-      all.push(`${plural(suspectsOf(cluster), 'task')} ran on a node that died. They start again in small groups, so that a task that kills nodes is found without harm to the others.`);
+      all.push(
+        `${plural(suspectsOf(cluster), 'task')} ran on a node that died. They start again in small groups, so that a task that kills nodes is found without harm to the others.`,
+      );
     }
-    for (const node of cluster.nodes.filter((each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK)) {
-      all.push(`The clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are on time: the database's clock decides.`);
+    for (const node of cluster.nodes.filter(
+      (each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK,
+    )) {
+      all.push(
+        `The clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are on time: the database's clock decides.`,
+      );
     }
     if ((seconds(storage?.oldestSnapshot) ?? 0) > OLD_SNAPSHOT) {
-      all.push(`A transaction has been open for ${duration(storage.oldestSnapshot)}. While it is, dead rows pile up and everything gets slower: find it in pg_stat_activity.`);
+      all.push(
+        `A transaction has been open for ${duration(storage.oldestSnapshot)}. While it is, dead rows pile up and everything gets slower: find it in pg_stat_activity.`,
+      );
     }
     return all.map((text) => html`<div class="alert warn" role="alert">${text}</div>`);
   }
@@ -166,7 +178,10 @@ class ClusterPage extends Page {
       <th scope="row">
         <div>
           ${visible(node.name)} ${node.id === this.cluster.leader?.node ? badge('running', '★', 'Leader') : nothing}
-          <br /><small title=${node.id}>${node.roles.join(', ')} · ${node.version}${node.address ? html` · ${visible(node.address)}` : nothing}</small>
+          <br /><small title=${node.id}
+            >${node.roles.join(', ')} ·
+            ${node.version}${node.address ? html` · ${visible(node.address)}` : nothing}</small
+          >
         </div>
       </th>
       <td data-label="Status">${badge(...(STATUS[node.status] ?? ['off', '·', node.status]))}</td>
@@ -174,9 +189,13 @@ class ClusterPage extends Page {
         <div class="load">
           ${count(node.inFlight)} of ${count(node.seats)}
           ${bar(node.inFlight, node.seats, `${node.inFlight} of ${node.seats} seats taken`)}
-          ${isMember(node) && suspectsOf(node) > 0
-            ? html`<small>suspects: ${count(node.suspects.waiting)} waiting, ${count(node.suspects.running)} running</small>`
-            : nothing}
+          ${
+            isMember(node) && suspectsOf(node) > 0
+              ? html`<small
+                  >suspects: ${count(node.suspects.waiting)} waiting, ${count(node.suspects.running)} running</small
+                >`
+              : nothing
+          }
         </div>
       </td>
       <td class="num" data-label="Ended" title="${count(node.ended)} since it started">
@@ -197,7 +216,9 @@ class ClusterPage extends Page {
     const cells = Array.from({ length: shards.total }, (_, shard) => {
       const i = owner.get(shard);
       const text = i === undefined ? `shard ${shard}: nobody's` : `shard ${shard}: ${visible(members[i].name)}`;
-      return html`<span class="shard ${i === undefined ? '' : `shard-${i % 6}`}" title=${text}>${i === undefined ? '' : i + 1}</span>`;
+      return html`<span class="shard ${i === undefined ? '' : `shard-${i % 6}`}" title=${text}
+        >${i === undefined ? '' : i + 1}</span
+      >`;
     });
     return html`<section>
       <h2>Shards</h2>
@@ -230,13 +251,18 @@ class ClusterPage extends Page {
           </thead>
           <tbody>
             ${this.brokers.map(
-              (broker) => html`<tr>
-                <th scope="row">${visible(broker.name)}</th>
-                <td data-label="Status">${broker.reachable ? badge('ok', '✓', 'Reachable') : badge('dead', '✕', 'Lost')}</td>
-                <td class="num" data-label="In flight">${count(broker.inFlight)}</td>
-                <td class="num" data-label="Confirmed">${count(broker.published)}</td>
-                <td data-label="Waiting">${broker.depths.map((each) => html`<div>${visible(each.of)}: ${count(each.depth)}</div>`)}</td>
-              </tr>`,
+              (broker) =>
+                html`<tr>
+                  <th scope="row">${visible(broker.name)}</th>
+                  <td data-label="Status">
+                    ${broker.reachable ? badge('ok', '✓', 'Reachable') : badge('dead', '✕', 'Lost')}
+                  </td>
+                  <td class="num" data-label="In flight">${count(broker.inFlight)}</td>
+                  <td class="num" data-label="Confirmed">${count(broker.published)}</td>
+                  <td data-label="Waiting">
+                    ${broker.depths.map((each) => html`<div>${visible(each.of)}: ${count(each.depth)}</div>`)}
+                  </td>
+                </tr>`,
             )}
           </tbody>
         </table>
@@ -258,10 +284,12 @@ class ClusterPage extends Page {
           <dd>
             ${database.standbys.length === 0 ? 'none' : nothing}
             ${database.standbys.map(
-              (standby) => html`<div>
-                ${visible(standby.name ?? 'unnamed')} ${badge(standby.state === 'streaming' ? 'ok' : 'warn', '●', visible(standby.state ?? 'unknown'))}
-                ${visible(standby.sync ?? '')}, lag ${duration(standby.lag)}
-              </div>`,
+              (standby) =>
+                html`<div>
+                  ${visible(standby.name ?? 'unnamed')}
+                  ${badge(standby.state === 'streaming' ? 'ok' : 'warn', '●', visible(standby.state ?? 'unknown'))}
+                  ${visible(standby.sync ?? '')}, lag ${duration(standby.lag)}
+                </div>`,
             )}
           </dd>
         </dl>
@@ -276,7 +304,10 @@ class ClusterPage extends Page {
     const today = storage.at.slice(0, 10);
     return html`<section>
       <h2>Slots</h2>
-      <p class="muted">Tasks lie by the day (UTC) that they were first due on. A day is dropped as a whole when nothing in it is wanted any more.</p>
+      <p class="muted">
+        Tasks lie by the day (UTC) that they were first due on. A day is dropped as a whole when nothing in it is wanted
+        any more.
+      </p>
       <div class="table slots">
         <table>
           <thead>
@@ -290,13 +321,18 @@ class ClusterPage extends Page {
           </thead>
           <tbody>
             ${storage.slots.map(
-              (slot) => html`<tr>
-                <th scope="row">${slot.day} ${slot.day === today ? html`<small>today</small>` : nothing}</th>
-                <td data-label="Size"><div class="load">${bytes(slot.bytes)} ${bar(slot.bytes, most, `${bytes(slot.bytes)} on ${slot.day}`)}</div></td>
-                <td class="num" data-label="Rows">${compact(slot.rows)}</td>
-                <td class="num" data-label="Dead rows">${compact(slot.deadRows)}</td>
-                <td data-label="Last vacuum">${slot.lastVacuumAt ? ago(slot.lastVacuumAt) : '–'}</td>
-              </tr>`,
+              (slot) =>
+                html`<tr>
+                  <th scope="row">${slot.day} ${slot.day === today ? html`<small>today</small>` : nothing}</th>
+                  <td data-label="Size">
+                    <div class="load">
+                      ${bytes(slot.bytes)} ${bar(slot.bytes, most, `${bytes(slot.bytes)} on ${slot.day}`)}
+                    </div>
+                  </td>
+                  <td class="num" data-label="Rows">${compact(slot.rows)}</td>
+                  <td class="num" data-label="Dead rows">${compact(slot.deadRows)}</td>
+                  <td data-label="Last vacuum">${slot.lastVacuumAt ? ago(slot.lastVacuumAt) : '–'}</td>
+                </tr>`,
             )}
           </tbody>
         </table>
@@ -321,12 +357,13 @@ class ClusterPage extends Page {
           </thead>
           <tbody>
             ${storage.tables.map(
-              (table) => html`<tr>
-                <th scope="row"><code>${visible(table.name)}</code></th>
-                <td class="num">${bytes(table.bytes)}</td>
-                <td class="num">${compact(table.rows)}</td>
-                <td class="num">${compact(table.deadRows)}</td>
-              </tr>`,
+              (table) =>
+                html`<tr>
+                  <th scope="row"><code>${visible(table.name)}</code></th>
+                  <td class="num">${bytes(table.bytes)}</td>
+                  <td class="num">${compact(table.rows)}</td>
+                  <td class="num">${compact(table.deadRows)}</td>
+                </tr>`,
             )}
           </tbody>
         </table>

@@ -27,7 +27,9 @@ class DeadLettersPage extends Page {
     failed: { state: true },
   };
 
-  #groups = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters/groups', this.#asked(GROUP_FILTERS), cursor, signal));
+  #groups = new Pages(this, (cursor, signal) =>
+    this.#list('/v1/dead-letters/groups', this.#asked(GROUP_FILTERS), cursor, signal),
+  );
   #letters = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters', this.#asked(FILTERS), cursor, signal));
 
   constructor() {
@@ -74,7 +76,15 @@ class DeadLettersPage extends Page {
   connectedCallback() {
     super.connectedCallback();
     // Groups are counted as letters come and go: a look costs a page of an index.
-    this.every(10_000, () => this.view === 'groups' && !this.#groups.busy && !this.#groups.isRefused && this.doing === '' && this.#groups.reload());
+    this.every(
+      10_000,
+      () =>
+        this.view === 'groups' &&
+        !this.#groups.busy &&
+        !this.#groups.isRefused &&
+        this.doing === '' &&
+        this.#groups.reload(),
+    );
   }
 
   async load(signal) {
@@ -95,7 +105,9 @@ class DeadLettersPage extends Page {
       this.group = null;
     } else if (this.group?.group !== group) {
       const query = { type: this.query.get('type') ?? '', limit: 1000 };
-      const { data } = await api.get('/v1/dead-letters/groups', { query, signal }).catch(() => ({ data: { items: [] } }));
+      const { data } = await api
+        .get('/v1/dead-letters/groups', { query, signal })
+        .catch(() => ({ data: { items: [] } }));
       if (!signal.aborted) this.group = data.items.find((each) => each.group === group) ?? null;
     }
   }
@@ -131,10 +143,18 @@ class DeadLettersPage extends Page {
   render() {
     return html`
       <h1>Dead letters</h1>
-      <c-tabs label="Dead letters" .tabs=${this.#views} .selected=${this.view}
-        @change=${(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })}></c-tabs>
+      <c-tabs
+        label="Dead letters"
+        .tabs=${this.#views}
+        .selected=${this.view}
+        @change=${(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })}
+      ></c-tabs>
       ${this.#types()} ${problem(this.failed)} ${problem(this.error)}
-      <div id="panel-${this.view}" role="tabpanel" aria-label=${this.#views.find((each) => each.id === this.view).label}>
+      <div
+        id="panel-${this.view}"
+        role="tabpanel"
+        aria-label=${this.#views.find((each) => each.id === this.view).label}
+      >
         ${this.view === 'groups' ? this.#groupList() : nothing}
         ${this.view === 'letters' ? this.#letterList() : nothing}
         ${this.view === 'redrives' ? html`<c-redrives></c-redrives>` : nothing}
@@ -148,8 +168,13 @@ class DeadLettersPage extends Page {
     const view = this.view === 'groups' ? '' : this.view;
     return html`<nav class="tabs" aria-label="Type">
       ${this.#own.map(
-        (type) => html`<a class="tab" href=${href('dead-letters', { view, type })}
-          aria-current=${this.query.get('type') === type ? 'page' : nothing}>${type}</a>`,
+        (type) =>
+          html`<a
+            class="tab"
+            href=${href('dead-letters', { view, type })}
+            aria-current=${this.query.get('type') === type ? 'page' : nothing}
+            >${type}</a
+          >`,
       )}
     </nav>`;
   }
@@ -161,12 +186,22 @@ class DeadLettersPage extends Page {
       const form = Object.fromEntries(new FormData(event.target));
       setQuery({ ...Object.fromEntries(this.query), ...form });
     };
-    return html`<search><form class="row find" @submit=${submit}>
-      <input type="search" name="error" class="grow" aria-label="Error or answer contains" placeholder="Error or answer contains …" maxlength="200" .value=${value('error')} />
-      <input name="type" aria-label="Type" placeholder="Type" maxlength="100" .value=${value('type')} />
-      <input name="key" aria-label="Key" placeholder="Key" maxlength="200" .value=${value('key')} />
-      <button type="submit" class="outline">Filter</button>
-    </form></search>`;
+    return html`<search>
+      <form class="row find" @submit=${submit}>
+        <input
+          type="search"
+          name="error"
+          class="grow"
+          aria-label="Error or answer contains"
+          placeholder="Error or answer contains …"
+          maxlength="200"
+          .value=${value('error')}
+        />
+        <input name="type" aria-label="Type" placeholder="Type" maxlength="100" .value=${value('type')} />
+        <input name="key" aria-label="Key" placeholder="Key" maxlength="200" .value=${value('key')} />
+        <button type="submit" class="outline">Filter</button>
+      </form>
+    </search>`;
   }
 
   #none() {
@@ -222,12 +257,23 @@ class DeadLettersPage extends Page {
     const { type, group: fingerprint } = group;
     return html`<tr>
       <td data-label="Error" class="wide-cell">
-        <a href=${href('dead-letters', { view: 'letters', type, group: fingerprint })} title=${visible(group.error).slice(0, 1000)}>${firstLine(group.error) || 'no error text'}</a>
+        <a
+          href=${href('dead-letters', { view: 'letters', type, group: fingerprint })}
+          title=${visible(group.error).slice(0, 1000)}
+          >${firstLine(group.error) || 'no error text'}</a
+        >
         <small>${kind(group.failure, group.status)}</small>
       </td>
       <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
       <td data-label="Dead now" class="num">${count(group.letters)}</td>
-      <td class="share"><progress class="bar dead" max=${most} value=${group.letters} aria-label="Share of the largest group"></progress></td>
+      <td class="share">
+        <progress
+          class="bar dead"
+          max=${most}
+          value=${group.letters}
+          aria-label="Share of the largest group"
+        ></progress>
+      </td>
       <td data-label="Last">${ago(group.lastSeenAt)}</td>
       <td data-label="First">${ago(group.firstSeenAt)}</td>
       <td>${this.#actions({ type, group: fingerprint }, `${fingerprint} ${type}`)}</td>
@@ -237,10 +283,23 @@ class DeadLettersPage extends Page {
   #actions(body, name, label = 'Redrive') {
     if (!api.may('TASKS_OPERATE')) return nothing;
     return html`<div class="row">
-      <button type="button" class="small" aria-busy=${this.doing === name} ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => redriveDialog(body))}>${label}</button>
-      <button type="button" class="small outline danger" ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => purgeDialog(body))}>Purge</button>
+      <button
+        type="button"
+        class="small"
+        aria-busy=${this.doing === name}
+        ?disabled=${this.doing !== ''}
+        @click=${() => this.#do(name, () => redriveDialog(body))}
+      >
+        ${label}
+      </button>
+      <button
+        type="button"
+        class="small outline danger"
+        ?disabled=${this.doing !== ''}
+        @click=${() => this.#do(name, () => purgeDialog(body))}
+      >
+        Purge
+      </button>
     </div>`;
   }
 
@@ -265,20 +324,26 @@ class DeadLettersPage extends Page {
       ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
       ${this.#groupHead()} ${problem(pages.error)}
       <div class="row bulk">
-        ${picked.length > 0
-          ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
-              <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
-          : pages.items.length > 0
-            ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all that match' : 'Redrive all')
-            : nothing}
-        <button type="button" class="quiet small end" aria-busy=${pages.busy} @click=${() => pages.reload()}>↻ Refresh</button>
+        ${
+          picked.length > 0
+            ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
+                <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
+            : pages.items.length > 0
+              ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all that match' : 'Redrive all')
+              : nothing
+        }
+        <button type="button" class="quiet small end" aria-busy=${pages.busy} @click=${() => pages.reload()}>
+          ↻ Refresh
+        </button>
       </div>
       ${!pages.ready && !pages.error ? loading() : nothing}
-      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
-        ? filtered
-          ? empty({ title: 'Nothing matches', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
-          : this.#none()
-        : nothing}
+      ${
+        pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
+          ? filtered
+            ? empty({ title: 'Nothing matches', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
+            : this.#none()
+          : nothing
+      }
       ${pages.items.length > 0 ? this.#letterTable(pages.items) : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
@@ -291,7 +356,14 @@ class DeadLettersPage extends Page {
       <table class="tasks">
         <thead>
           <tr>
-            <th scope="col"><input type="checkbox" aria-label="Pick all on this page" .checked=${every} @change=${(e) => pickAll(e.target.checked)} /></th>
+            <th scope="col">
+              <input
+                type="checkbox"
+                aria-label="Pick all on this page"
+                .checked=${every}
+                @change=${(e) => pickAll(e.target.checked)}
+              />
+            </th>
             <th scope="col">Died</th>
             <th scope="col">Type</th>
             <th scope="col">Key</th>
@@ -315,17 +387,35 @@ class DeadLettersPage extends Page {
       this.picked = picked;
     };
     return html`<tr class="linked">
-      <td><input type="checkbox" aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
-          .checked=${this.picked.has(letter.id)} @change=${(e) => pick(e.target.checked)} /></td>
+      <td>
+        <input
+          type="checkbox"
+          aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
+          .checked=${this.picked.has(letter.id)}
+          @change=${(e) => pick(e.target.checked)}
+        />
+      </td>
       <td class="first">${ago(letter.diedAt)}</td>
       <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
-      <td data-label="Key">${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}</td>
+      <td data-label="Key">
+        ${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}
+      </td>
       <td data-label="Attempts" class="num">${letter.attempt}</td>
       <td data-label="Error" class="clip-cell">${errorLine(letter)}</td>
-      <td>${api.may('TASKS_OPERATE')
-          ? html`<button type="button" class="small outline" ?disabled=${this.doing !== ''}
-              @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}>Edit and redrive</button>`
-          : nothing}</td>
+      <td>
+        ${
+          api.may('TASKS_OPERATE')
+            ? html`<button
+                type="button"
+                class="small outline"
+                ?disabled=${this.doing !== ''}
+                @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}
+              >
+                Edit and redrive
+              </button>`
+            : nothing
+        }
+      </td>
     </tr>`;
   }
 }

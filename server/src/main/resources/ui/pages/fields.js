@@ -5,6 +5,7 @@ import { api, Problem } from '../api.js';
 import { localTime, seconds } from '../format.js';
 import { parseExact } from '../exact.js';
 
+/** @type {[number, string][]} milliseconds */
 const UNITS = [
   [86_400_000, 'd'],
   [3_600_000, 'h'],
@@ -59,25 +60,55 @@ const control = (f, shown, wrong) => {
   const kind = f.kind ?? 'text';
   if (f.choices) {
     return html`<select
-      id=${id} name=${f.name} data-kind=${kind} aria-describedby=${described} aria-invalid=${invalid}
-      ?disabled=${f.disabled} @change=${f.change}
-    >${options(f.choices, f.value ?? '')}</select>`;
+      id=${id}
+      name=${f.name}
+      data-kind=${kind}
+      aria-describedby=${described}
+      aria-invalid=${invalid}
+      ?disabled=${f.disabled}
+      @change=${f.change}
+    >
+      ${options(f.choices, f.value ?? '')}
+    </select>`;
   }
   if (f.rows) {
     return html`<textarea
-      id=${id} name=${f.name} data-kind=${kind} rows=${f.rows} .value=${shown} .original=${f.value} spellcheck="false"
-      class="code" placeholder=${f.placeholder ?? nothing}
-      aria-describedby=${described} aria-invalid=${invalid} ?disabled=${f.disabled}
+      id=${id}
+      name=${f.name}
+      data-kind=${kind}
+      rows=${f.rows}
+      .value=${shown}
+      .original=${f.value}
+      spellcheck="false"
+      class="code"
+      placeholder=${f.placeholder ?? nothing}
+      aria-describedby=${described}
+      aria-invalid=${invalid}
+      ?disabled=${f.disabled}
     ></textarea>`;
   }
   const type = { time: 'datetime-local', number: 'number', secret: 'password' }[kind] ?? 'text';
   return html`<input
-    id=${id} name=${f.name} data-kind=${kind} type=${type} .value=${shown} .original=${f.value}
-    step=${kind === 'time' ? '1' : nothing} min=${f.min ?? nothing} max=${f.max ?? nothing}
-    placeholder=${f.placeholder ?? nothing} list=${f.list ?? nothing} ?required=${f.required}
-    maxlength=${f.maxlength ?? nothing} autocomplete="off" spellcheck="false" ?disabled=${f.disabled}
+    id=${id}
+    name=${f.name}
+    data-kind=${kind}
+    type=${type}
+    .value=${shown}
+    .original=${f.value}
+    step=${kind === 'time' ? '1' : nothing}
+    min=${f.min ?? nothing}
+    max=${f.max ?? nothing}
+    placeholder=${f.placeholder ?? nothing}
+    list=${f.list ?? nothing}
+    ?required=${f.required}
+    maxlength=${f.maxlength ?? nothing}
+    autocomplete="off"
+    spellcheck="false"
+    ?disabled=${f.disabled}
     class=${f.code ? 'code' : ''}
-    aria-describedby=${described} aria-invalid=${invalid} @input=${f.input}
+    aria-describedby=${described}
+    aria-invalid=${invalid}
+    @input=${f.input}
   />`;
 };
 
@@ -92,8 +123,7 @@ export const field = (f) => {
   const wrong = wrongOf(f.errors, f.name);
   return html`<div class="field ${f.wide || f.rows ? 'field-wide' : ''}">
     <label for=${id}>${f.label}${f.required ? html`<span class="muted"> (required)</span>` : nothing}</label>
-    ${control(f, shownAs(f.kind, f.value), wrong)}
-    ${f.hint ? html`<small id="${id}-hint">${f.hint}</small>` : nothing}
+    ${control(f, shownAs(f.kind, f.value), wrong)} ${f.hint ? html`<small id="${id}-hint">${f.hint}</small>` : nothing}
     ${wrong ? html`<small id="${id}-wrong" class="wrong">${wrong}</small>` : nothing}
   </div>`;
 };
@@ -129,7 +159,11 @@ const READ = {
   headers,
   time: (text) => new Date(text).toISOString(),
   names: (text) => text.split(/[\s,]+/).filter(Boolean),
-  codes: (text) => text.split(/[\s,]+/).filter(Boolean).map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
+  codes: (text) =>
+    text
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map((code) => (/^\d+$/.test(code) ? Number(code) : code)),
 };
 
 const isUntouched = ({ original, value, dataset }) => {
@@ -198,12 +232,20 @@ const exists = async (at) => {
  * Makes or changes what a form stands for. A new one must not replace somebody's: asked for first, as the API has no
  * "only if new".
  *
- * @param {() => object} body read only then
- * @returns {Promise<object>} as it is now
+ * @param {object} form
+ * @param {string} form.kind what it is, in words
+ * @param {string} form.at its path
+ * @param {boolean} form.isNew
+ * @param {() => object} form.body read only then
+ * @param {string | null} [form.ifMatch]
+ * @returns {Promise<any>} as it is now
  */
 export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
   if (isNew && (await exists(at))) {
-    throw Object.assign(new Error(), { title: `There is a ${kind} of this name`, detail: 'Choose another name, or change that one.' });
+    throw Object.assign(new Error(), {
+      title: `There is a ${kind} of this name`,
+      detail: 'Choose another name, or change that one.',
+    });
   }
   return (await api.put(at, body(), { ifMatch })).data;
 };

@@ -32,7 +32,10 @@ const REASONS = {
     'Nobody could record it in time, and the catch-up rule does not make up for it.',
     'Backfill it, or choose the catch-up rule "all".',
   ],
-  dstGap: ['This local time did not exist: clocks went forward.', 'With the gap rule "shift" it fires when the gap ends.'],
+  dstGap: [
+    'This local time did not exist: clocks went forward.',
+    'With the gap rule "shift" it fires when the gap ends.',
+  ],
   ended: ['maxRuns or endAt was reached.', 'Raise maxRuns or endAt to go on.'],
 };
 
@@ -148,8 +151,8 @@ class FireStrip extends LitElement {
   #keys(e) {
     const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity }[e.key];
     if (step === undefined) return;
-    const marks = [...this.querySelectorAll('button.mark')];
-    const at = marks.indexOf(document.activeElement);
+    const marks = [.../** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('button.mark'))];
+    const at = marks.findIndex((each) => each === document.activeElement);
     const next = Math.min(marks.length - 1, Math.max(0, at + step));
     e.preventDefault();
     marks[next]?.focus();
@@ -168,11 +171,15 @@ class FireStrip extends LitElement {
       title=${text}
       @click=${() => this.#choose(fire)}
       @focus=${(e) => this.#stopAt(e.target)}
-    >${shape}</button>`;
+    >
+      ${shape}
+    </button>`;
   }
 
   #stopAt(mark) {
-    this.querySelectorAll('button.mark[tabindex="0"]').forEach((each) => (each.tabIndex = -1));
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('button.mark[tabindex="0"]'))) {
+      each.tabIndex = -1;
+    }
     mark.tabIndex = 0;
   }
 
@@ -183,19 +190,32 @@ class FireStrip extends LitElement {
     const lastPast = marks.findLast((fire) => !fire.isNext);
     return html`<div class="strip" role="toolbar" aria-label="Fires, oldest first" @keydown=${this.#keys}>
       ${days(marks).map(
-        (day) => html`<div class="strip-day">
-          <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
-          <div class="strip-marks">
-            ${day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)}
-          </div>
-        </div>`,
+        (day) =>
+          html`<div class="strip-day">
+            <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
+            <div class="strip-marks">
+              ${day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)}
+            </div>
+          </div>`,
       )}
     </div>`;
   }
 }
 customElements.define('c-fire-strip', FireStrip);
 
-const LEGEND = ['COMPLETED', 'DEAD', 'RUNNING', 'PENDING', 'CANCELLED', 'EXPIRED', 'overlap', 'paused', 'window', 'dstGap', 'next'];
+const LEGEND = [
+  'COMPLETED',
+  'DEAD',
+  'RUNNING',
+  'PENDING',
+  'CANCELLED',
+  'EXPIRED',
+  'overlap',
+  'paused',
+  'window',
+  'dstGap',
+  'next',
+];
 
 /** What the marks mean; only those that are there. */
 export const legend = (fires, hasNext) => {
@@ -211,22 +231,31 @@ export const legend = (fires, hasNext) => {
 
 const KINDS = { scheduled: 'by its rule', trigger: 'triggered by hand', backfill: 'by a backfill' };
 
-/** All there is to say about one fire. */
+/**
+ * All there is to say about one fire.
+ *
+ * @param {any} fire
+ * @param {{backfill?: (fire: any) => void}} [options]
+ */
 export const fireDetail = (fire, { backfill } = {}) => {
   const reason = reasonOf(fire);
   return html`<div class="fire-detail">
     <p>
       <strong>${localText(fire.local)}</strong>
       ${fire.isNext ? badge('off', '◦', 'will fire') : outcomeBadge(fire)}
-      <span class="muted">${time(fire.at)} your time, ${agoText(fire.at)}${fire.kind ? `, ${KINDS[fire.kind] ?? fire.kind}` : ''}</span>
+      <span class="muted"
+        >${time(fire.at)} your time, ${agoText(fire.at)}${fire.kind ? `, ${KINDS[fire.kind] ?? fire.kind}` : ''}</span
+      >
     </p>
     ${fire.note ? html`<p class="note">${fire.note}</p>` : nothing}
     ${reason ? html`<p>${reason[0]} <span class="muted">${reason[1]}</span></p>` : nothing}
     <p class="row">
       ${fire.taskId ? html`<a href=${href('tasks', fire.taskId)}>Its task ${fire.taskId}</a>` : nothing}
-      ${backfill && fire.outcome === 'skipped' && fire.reason !== 'ended'
-        ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this time…</button>`
-        : nothing}
+      ${
+        backfill && fire.outcome === 'skipped' && fire.reason !== 'ended'
+          ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this time…</button>`
+          : nothing
+      }
       ${fire.recordedAt ? html`<span class="muted">recorded ${time(fire.recordedAt)}</span>` : nothing}
     </p>
   </div>`;

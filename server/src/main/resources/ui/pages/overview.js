@@ -30,7 +30,9 @@ const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldes
 const latenessTile = (last) => {
   const [some, when] = last.minute.lateness?.p50 ? [last.minute, 'minute'] : [last.hour, 'hour'];
   const { p50, p95, p99 } = some.lateness ?? {};
-  const note = p50 ? html`95 % ${duration(p95)}, 99 % ${duration(p99)}, last ${when}` : 'nothing started in the last hour';
+  const note = p50
+    ? html`95 % ${duration(p95)}, 99 % ${duration(p99)}, last ${when}`
+    : 'nothing started in the last hour';
   return tile('Half start within', p50 ? duration(p50) : '–', note);
 };
 
@@ -50,11 +52,12 @@ const tiles = (stats) => {
 
 const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info: ['off', 'i', 'Note'] };
 
-const attentionRow = (item) => html`<li class="attention attention-${item.tone}">
-  ${badge(...TONES[item.tone])}
-  <span class="attention-text"><strong>${item.what}</strong> <span class="muted">${item.text()}</span></span>
-  <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
-</li>`;
+const attentionRow = (item) =>
+  html`<li class="attention attention-${item.tone}">
+    ${badge(...TONES[item.tone])}
+    <span class="attention-text"><strong>${item.what}</strong> <span class="muted">${item.text()}</span></span>
+    <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
+  </li>`;
 
 const ofType = (type, key) =>
   ({
@@ -81,6 +84,7 @@ class OverviewPage extends Page {
     super();
     this.stats = null;
     this.found = null;
+    /** @type {[string, boolean]} */
     this.sort = ['due', true];
     this.statsMissing = false;
   }
@@ -140,31 +144,52 @@ class OverviewPage extends Page {
 
   #isEmpty() {
     const { stats } = this;
-    return stats && stats.types.length === 0 && stats.last.day.started === 0 && stats.status.PENDING === 0 && stats.due.tasks === 0;
+    return (
+      stats &&
+      stats.types.length === 0 &&
+      stats.last.day.started === 0 &&
+      stats.status.PENDING === 0 &&
+      stats.due.tasks === 0
+    );
   }
 
   #attention() {
     const { found } = this;
-    const items = ranked([...(this.stats ? fromStats(this.stats) : []), ...(found?.deaths ?? []), ...(found?.others ?? [])]);
+    const items = ranked([
+      ...(this.stats ? fromStats(this.stats) : []),
+      ...(found?.deaths ?? []),
+      ...(found?.others ?? []),
+    ]);
     return html`<section aria-labelledby="attention">
       <div class="row spread">
         <h2 id="attention">Needs attention</h2>
         <div class="row">
           ${found ? html`<small class="muted">looked ${ago(found.at)}</small>` : nothing}
-          <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>Look again</button>
+          <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>
+            Look again
+          </button>
         </div>
       </div>
-      ${items.length > 0
-        ? html`<ul class="attentions">${items.map(attentionRow)}</ul>`
-        : this.#calm()}
+      ${
+        items.length > 0
+          ? html`<ul class="attentions">
+              ${items.map(attentionRow)}
+            </ul>`
+          : this.#calm()
+      }
       ${found?.note ? html`<p class="muted"><small>${found.note}</small></p>` : nothing}
     </section>`;
   }
 
   #calm() {
-    if (this.error) return html`<p class="calm">${badge('warn', '?', 'Not known')} <span class="muted">the last look failed</span></p>`;
+    if (this.error)
+      return html`<p class="calm">
+        ${badge('warn', '?', 'Not known')} <span class="muted">the last look failed</span>
+      </p>`;
     if (!this.found) return loading('Looking');
-    return html`<p class="calm">${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span></p>`;
+    return html`<p class="calm">
+      ${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span>
+    </p>`;
   }
 
   #types() {
@@ -177,9 +202,10 @@ class OverviewPage extends Page {
         <table>
           <thead>
             <tr>
-              ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')} ${head('running', 'In flight')}
-              ${head('pending', 'Waiting')} ${head('dead', 'Dead')} ${head('completed', 'Completed, hour')} ${head('retried', 'Retried')}
-              ${head('died', 'Died')} ${head('p95', '95 % start within')}
+              ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')}
+              ${head('running', 'In flight')} ${head('pending', 'Waiting')} ${head('dead', 'Dead')}
+              ${head('completed', 'Completed, hour')} ${head('retried', 'Retried')} ${head('died', 'Died')}
+              ${head('p95', '95 % start within')}
             </tr>
           </thead>
           <tbody>
@@ -196,7 +222,9 @@ class OverviewPage extends Page {
     const quiet = (n) => (n ? count(n) : html`<span class="muted">0</span>`);
     return html`<tr>
       <th scope="row">
-        <div><a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}</div>
+        <div>
+          <a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
+        </div>
       </th>
       ${num('Due', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
       ${num('Oldest due', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
@@ -223,25 +251,38 @@ class OverviewPage extends Page {
           </thead>
           <tbody>
             ${items.slice(0, MOST_TENANTS).map(
-              (tenant) => html`<tr>
-                <th scope="row">
-                  <div>
-                    <button type="button" class="link" @click=${() => (api.tenant = tenant.tenant)} title="Look at this tenant">${tenant.tenant}</button>
-                    ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
-                    ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
-                  </div>
-                </th>
-                ${num('Due', count(tenant.due))} ${num('Oldest due', wait(at, tenant.oldestDue) ?? '–')}
-                ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))} ${num('Dead', count(tenant.dead))}
-                ${num('Completed, hour', count(tenant.hour?.completed))} ${num('Died', count(tenant.hour?.dead))}
-              </tr>`,
+              (tenant) =>
+                html`<tr>
+                  <th scope="row">
+                    <div>
+                      <button
+                        type="button"
+                        class="link"
+                        @click=${() => (api.tenant = tenant.tenant)}
+                        title="Look at this tenant"
+                      >
+                        ${tenant.tenant}
+                      </button>
+                      ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
+                      ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
+                    </div>
+                  </th>
+                  ${num('Due', count(tenant.due))} ${num('Oldest due', wait(at, tenant.oldestDue) ?? '–')}
+                  ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))}
+                  ${num('Dead', count(tenant.dead))} ${num('Completed, hour', count(tenant.hour?.completed))}
+                  ${num('Died', count(tenant.hour?.dead))}
+                </tr>`,
             )}
           </tbody>
         </table>
       </div>
-      ${items.length > MOST_TENANTS
-        ? html`<p class="muted"><small>The ${MOST_TENANTS} with the most going on of ${count(items.length)}.</small></p>`
-        : nothing}
+      ${
+        items.length > MOST_TENANTS
+          ? html`<p class="muted">
+              <small>The ${MOST_TENANTS} with the most going on of ${count(items.length)}.</small>
+            </p>`
+          : nothing
+      }
     </section>`;
   }
 
@@ -262,8 +303,7 @@ class OverviewPage extends Page {
   render() {
     return html`
       <h1>Overview</h1>
-      ${problem(this.error)} ${this.#numbers()}
-      ${this.stats && !this.#isEmpty() ? nothing : this.#attention()}
+      ${problem(this.error)} ${this.#numbers()} ${this.stats && !this.#isEmpty() ? nothing : this.#attention()}
       ${this.#tenantTable()}
     `;
   }

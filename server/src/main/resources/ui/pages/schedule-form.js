@@ -16,7 +16,11 @@ const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 const choices = (...pairs) => pairs;
 
 const GAP = choices(['shift', 'fires when the gap ends'], ['skip', 'does not fire that day']);
-const OVERLAP_OF_CLOCKS = choices(['first', 'fires the first time'], ['last', 'fires the second time'], ['both', 'fires both times']);
+const OVERLAP_OF_CLOCKS = choices(
+  ['first', 'fires the first time'],
+  ['last', 'fires the second time'],
+  ['both', 'fires both times'],
+);
 const OVERLAP = choices(
   ['skip', 'skip the new one'],
   ['allow', 'allow both'],
@@ -94,6 +98,10 @@ class ScheduleForm extends LitElement {
     this.#timer = setTimeout(() => this.#look(), PAUSE);
   }
 
+  get #name() {
+    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
+  }
+
   get #form() {
     return this.querySelector('form');
   }
@@ -109,7 +117,7 @@ class ScheduleForm extends LitElement {
         this.previewError = null;
         return;
       }
-      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      const name = this.schedule?.name ?? this.#name.trim();
       if (name) rule.name = name;
       const { data } = await api.post('/v1/schedules/preview', rule, { signal: abort.signal });
       this.preview = data;
@@ -130,7 +138,7 @@ class ScheduleForm extends LitElement {
     event.preventDefault();
     this.busy = true;
     try {
-      const name = this.schedule?.name ?? this.#form.elements.name.value.trim();
+      const name = this.schedule?.name ?? this.#name.trim();
       const data = await putForm({
         kind: 'schedule',
         at: path`/v1/schedules/${name}`,
@@ -152,7 +160,7 @@ class ScheduleForm extends LitElement {
 
   #asCurl() {
     try {
-      const name = this.schedule?.name ?? (this.#form.elements.name.value.trim() || 'NAME');
+      const name = this.schedule?.name ?? (this.#name.trim() || 'NAME');
       this.command = curl('PUT', path`/v1/schedules/${name}`, this.#body());
     } catch (e) {
       this.error = e;
@@ -160,16 +168,47 @@ class ScheduleForm extends LitElement {
   }
 
   #when(s, errors) {
-    const which = (isEvery, text) => html`<label>
-      <input type="radio" name="rule" .checked=${this.isEvery === isEvery} @change=${() => (this.isEvery = isEvery)} /> ${text}
-    </label>`;
+    const which = (isEvery, text) =>
+      html`<label>
+        <input
+          type="radio"
+          name="rule"
+          .checked=${this.isEvery === isEvery}
+          @change=${() => (this.isEvery = isEvery)}
+        />
+        ${text}
+      </label>`;
     return html`<fieldset>
       <legend>When</legend>
-      <div class="row" role="radiogroup" aria-label="Kind of rule">${which(false, 'by the calendar (cron)')} ${which(true, 'every so often')}</div>
+      <div class="row" role="radiogroup" aria-label="Kind of rule">
+        ${which(false, 'by the calendar (cron)')} ${which(true, 'every so often')}
+      </div>
       <div class="fields">
-        ${this.isEvery
-          ? field({ name: '/every', label: 'Every', value: s.every, kind: 'duration', errors, required: true, code: true, placeholder: '90s', hint: 'Such as 90s, 15m, 2h, 7d. Goes on counting whatever clocks show.' })
-          : field({ name: '/cron', label: 'Expression', value: s.cron, errors, required: true, code: true, maxlength: 256, placeholder: '0 9 * * MON-FRI', hint: 'Minute, hour, day of month, month, day of week; six fields start with the second. H spreads load.' })}
+        ${
+          this.isEvery
+            ? field({
+                name: '/every',
+                label: 'Every',
+                value: s.every,
+                kind: 'duration',
+                errors,
+                required: true,
+                code: true,
+                placeholder: '90s',
+                hint: 'Such as 90s, 15m, 2h, 7d. Goes on counting whatever clocks show.',
+              })
+            : field({
+                name: '/cron',
+                label: 'Expression',
+                value: s.cron,
+                errors,
+                required: true,
+                code: true,
+                maxlength: 256,
+                placeholder: '0 9 * * MON-FRI',
+                hint: 'Minute, hour, day of month, month, day of week; six fields start with the second. H spreads load.',
+              })
+        }
         ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
         ${field({ name: '/dst/gap', label: 'A time that clocks leave out', value: s.dst?.gap ?? 'shift', choices: GAP, errors })}
         ${field({ name: '/dst/overlap', label: 'A time that comes twice', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })}
@@ -186,7 +225,8 @@ class ScheduleForm extends LitElement {
     if (previewError) {
       const texts = previewError.errors?.map((each) => each.message ?? each.detail) ?? [];
       return html`<div class="preview preview-bad" role="status">
-        <strong>It would not fire:</strong> ${visible(texts.join('; ') || previewError.detail || previewError.message).replace(NEVER, '')}
+        <strong>It would not fire:</strong>
+        ${visible(texts.join('; ') || previewError.detail || previewError.message).replace(NEVER, '')}
       </div>`;
     }
     if (!preview) return html`<div class="preview muted" role="status">Type a rule to see when it fires.</div>`;
@@ -194,11 +234,12 @@ class ScheduleForm extends LitElement {
       <strong>${preview.description}</strong> <span class="muted">${this.isEvery ? '' : preview.timezone}</span>
       <ol>
         ${preview.nextRuns.map(
-          (run) => html`<li>
-            ${run.skipped ? html`<s>${localText(run.local)}</s>` : localText(run.local)}
-            <span class="muted">${ago(run.at)}</span>
-            ${run.note ? html`<div class="note">${run.note}</div>` : nothing}
-          </li>`,
+          (run) =>
+            html`<li>
+              ${run.skipped ? html`<s>${localText(run.local)}</s>` : localText(run.local)}
+              <span class="muted">${ago(run.at)}</span>
+              ${run.note ? html`<div class="note">${run.note}</div>` : nothing}
+            </li>`,
         )}
       </ol>
       ${preview.nextRuns.length === 0 ? html`<p class="wrong">It never fires between these times.</p>` : nothing}
@@ -220,7 +261,15 @@ class ScheduleForm extends LitElement {
       </details>
       <details ?open=${this.hasRetry}>
         <summary>Retries</summary>
-        <label><input type="checkbox" role="switch" .checked=${this.hasRetry} @change=${(e) => (this.hasRetry = e.target.checked)} /> Other than its type says</label>
+        <label
+          ><input
+            type="checkbox"
+            role="switch"
+            .checked=${this.hasRetry}
+            @change=${(e) => (this.hasRetry = e.target.checked)}
+          />
+          Other than its type says</label
+        >
         ${this.hasRetry ? html`<div class="fields">${retryFields(s.retry, errors)}</div>` : nothing}
       </details>
     </fieldset>`;
@@ -245,24 +294,41 @@ class ScheduleForm extends LitElement {
     const s = this.schedule ?? {};
     const errors = this.error?.errors;
     return html`<form class="card form" @submit=${this.#save} @input=${this.#previewSoon} @change=${this.#previewSoon}>
-      ${this.schedule
-        ? nothing
-        : html`<div class="fields">
-            <div class="field">
-              <label for="schedule-name">Name<span class="muted"> (required)</span></label>
-              <input id="schedule-name" name="name" required maxlength="100" pattern="[A-Za-z0-9_.][A-Za-z0-9_.\\-]*" autocomplete="off" spellcheck="false" aria-describedby="schedule-name-hint" />
-              <small id="schedule-name-hint">Letters, digits, _ . and -</small>
-            </div>
-          </div>`}
+      ${
+        this.schedule
+          ? nothing
+          : html`<div class="fields">
+              <div class="field">
+                <label for="schedule-name">Name<span class="muted"> (required)</span></label>
+                <input
+                  id="schedule-name"
+                  name="name"
+                  required
+                  maxlength="100"
+                  pattern="[A-Za-z0-9_.][A-Za-z0-9_.\\-]*"
+                  autocomplete="off"
+                  spellcheck="false"
+                  aria-describedby="schedule-name-hint"
+                />
+                <small id="schedule-name-hint">Letters, digits, _ . and -</small>
+              </div>
+            </div>`
+      }
       ${this.#when(s, errors)} ${this.#what(s, errors)} ${this.#rules(s, errors)} ${problem(this.error)}
       ${this.schedule ? html`<p class="muted"><small>A change counts from now on: what was planned and has not come is planned anew.</small></p>` : nothing}
       <div class="row">
-        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>${this.schedule ? 'Save' : 'Make schedule'}</button>
-        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>Cancel</button>
+        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
+          ${this.schedule ? 'Save' : 'Make schedule'}
+        </button>
+        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
+          Cancel
+        </button>
         <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
       </div>
       ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
-      <datalist id="zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value=${zone}></option>`)}</datalist>
+      <datalist id="zones">
+        ${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value=${zone}></option>`)}
+      </datalist>
       <datalist id="types">${this.types.map((type) => html`<option value=${type}></option>`)}</datalist>
     </form>`;
   }

@@ -25,7 +25,12 @@ const OUTCOMES = [
 ];
 
 const WORDS = {
-  overlap: { skip: 'the new one is skipped', allow: 'both run', queue: 'one waits behind the other', cancelPrevious: 'the earlier ones are cancelled' },
+  overlap: {
+    skip: 'the new one is skipped',
+    allow: 'both run',
+    queue: 'one waits behind the other',
+    cancelPrevious: 'the earlier ones are cancelled',
+  },
   catchUp: { none: 'nothing', last: 'the newest', all: 'all' },
 };
 
@@ -121,7 +126,7 @@ class SchedulePage extends Page {
         <label>Why <input name="reason" maxlength="500" autocomplete="off" placeholder="shown to everybody" /></label>`,
       action: 'Pause',
       submit: (form) => {
-        const reason = form.get('reason').trim();
+        const reason = /** @type {string} */ (form.get('reason')).trim();
         return api.post(`${this.#at}/pause`, reason ? { reason } : undefined);
       },
     });
@@ -140,10 +145,13 @@ class SchedulePage extends Page {
     const done = await asked({
       title: `Trigger ${this.#name} now?`,
       body: html`<p>Makes a task that is due now, whatever its times, the overlap rule and a pause say.</p>
-        <label>Payload (JSON) <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="the schedule's own"></textarea></label>`,
+        <label
+          >Payload (JSON)
+          <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="the schedule's own"></textarea>
+        </label>`,
       action: 'Trigger',
       submit: async (form) => {
-        const text = form.get('payload').trim();
+        const text = /** @type {string} */ (form.get('payload')).trim();
         return (await api.post(`${this.#at}/trigger`, text ? { payload: parseExact(text) } : undefined)).data;
       },
     });
@@ -156,7 +164,7 @@ class SchedulePage extends Page {
     const started = await startBackfill(this.#name, fire ? { from: fire.at, to: fire.at } : {});
     if (!started) return;
     toast('The backfill is under way');
-    this.querySelector('c-backfills')?.load();
+    /** @type {any} */ (this.querySelector('c-backfills'))?.load();
   }
 
   async #delete() {
@@ -187,14 +195,17 @@ class SchedulePage extends Page {
       <p class="crumbs"><a href=${href('schedules')}>Schedules</a></p>
       <div class="row spread">
         <h1>${this.#name} ${s ? statusBadge(s) : nothing}</h1>
-        ${s && may
-          ? html`<div class="row">
-              ${button('Trigger now', () => this.#trigger(), '')} ${s.paused ? button('Resume', () => this.#resume()) : button('Pause', () => this.#pause())}
-              ${button('Backfill', () => this.#backfill())}
-              ${this.query.has('edit') ? nothing : button('Edit', () => setQuery({ edit: 1 }))}
-              ${button('Delete', () => this.#delete(), 'outline danger')}
-            </div>`
-          : nothing}
+        ${
+          s && may
+            ? html`<div class="row">
+                ${button('Trigger now', () => this.#trigger(), '')}
+                ${s.paused ? button('Resume', () => this.#resume()) : button('Pause', () => this.#pause())}
+                ${button('Backfill', () => this.#backfill())}
+                ${this.query.has('edit') ? nothing : button('Edit', () => setQuery({ edit: 1 }))}
+                ${button('Delete', () => this.#delete(), 'outline danger')}
+              </div>`
+            : nothing
+        }
       </div>
       ${s ? this.#summary(s) : nothing}
     `;
@@ -203,13 +214,19 @@ class SchedulePage extends Page {
   #summary(s) {
     return html`<p class="lead">
         ${s.description ?? html`<span class="wrong">Its expression cannot be read by this version.</span>`}
-        <span class="muted"><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, makes tasks of the type <a href=${href('types', s.type)}>${s.type}</a></span>
+        <span class="muted"
+          ><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, makes tasks of the type
+          <a href=${href('types', s.type)}>${s.type}</a></span
+        >
       </p>
-      ${s.paused
-        ? html`<div class="alert warn" role="note">
-            <strong>Paused</strong> ${s.pausedAt ? ago(s.pausedAt) : nothing} by ${visible(s.pausedBy ?? 'somebody')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
-          </div>`
-        : nothing}`;
+      ${
+        s.paused
+          ? html`<div class="alert warn" role="note">
+              <strong>Paused</strong> ${s.pausedAt ? ago(s.pausedAt) : nothing} by
+              ${visible(s.pausedBy ?? 'somebody')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
+            </div>`
+          : nothing
+      }`;
   }
 
   #calendar(s) {
@@ -218,12 +235,21 @@ class SchedulePage extends Page {
         <h2 id="calendar">Fires</h2>
         <small class="muted">days in ${s.timezone}${s.paused ? ', next ones as if it were resumed' : ''}</small>
       </div>
-      <c-fire-strip .fires=${this.fires} .next=${s.nextRuns} .chosen=${this.chosen} @chosen=${(e) => (this.chosen = e.detail)}></c-fire-strip>
+      <c-fire-strip
+        .fires=${this.fires}
+        .next=${s.nextRuns}
+        .chosen=${this.chosen}
+        @chosen=${(e) => (this.chosen = e.detail)}
+      ></c-fire-strip>
       ${legend(this.fires, s.nextRuns.length > 0)}
       <div aria-live="polite">
-        ${this.chosen
-          ? fireDetail(this.chosen, { backfill: api.may('SCHEDULES_CONFIGURE') ? (fire) => this.#backfill(fire) : null })
-          : html`<p class="muted"><small>Choose a mark to see what became of that time.</small></p>`}
+        ${
+          this.chosen
+            ? fireDetail(this.chosen, {
+                backfill: api.may('SCHEDULES_CONFIGURE') ? (fire) => this.#backfill(fire) : null,
+              })
+            : html`<p class="muted"><small>Choose a mark to see what became of that time.</small></p>`
+        }
       </div>
     </section>`;
   }
@@ -242,36 +268,43 @@ class SchedulePage extends Page {
       ${runs.length === 0 ? html`<p class="muted">None: it is finished.</p>` : nothing}
       <ol class="plain">
         ${runs.map(
-          (run) => html`<li>
-            <span class="row spread">
-              ${run.skipped ? html`<s>${localText(run.local)}</s>` : html`<span>${localText(run.local)}</span>`}
-              <span class="muted">${ago(run.at)}</span>
-            </span>
-            ${run.note ? html`<span class="note">${run.note}</span>` : nothing}
-          </li>`,
+          (run) =>
+            html`<li>
+              <span class="row spread">
+                ${run.skipped ? html`<s>${localText(run.local)}</s>` : html`<span>${localText(run.local)}</span>`}
+                <span class="muted">${ago(run.at)}</span>
+              </span>
+              ${run.note ? html`<span class="note">${run.note}</span>` : nothing}
+            </li>`,
         )}
       </ol>
-      ${s.cron && runs === s.nextRuns && runs.length > 0
-        ? html`<button type="button" class="small quiet" @click=${() => this.#showMore()}>Show ${MORE_RUNS}</button>`
-        : nothing}
+      ${
+        s.cron && runs === s.nextRuns && runs.length > 0
+          ? html`<button type="button" class="small quiet" @click=${() => this.#showMore()}>Show ${MORE_RUNS}</button>`
+          : nothing
+      }
     </section>`;
   }
 
   #counters({ counters }) {
     const skipped = Object.entries(counters.skipped).filter(([, n]) => n > 0);
-    const number = (name, n) => html`<dt>${name}</dt><dd>${count(n)}</dd>`;
+    const number = (name, n) =>
+      html`<dt>${name}</dt>
+        <dd>${count(n)}</dd>`;
     return html`<section class="card" aria-labelledby="counters">
       <h2 id="counters">So far</h2>
       <dl class="facts">
-        ${number('Runs', counters.runs)} ${number('Completed', counters.completed)} ${number('Failed', counters.failed)} ${number('Cancelled', counters.cancelled)}
-        ${skipped.map(([reason, n]) => number(`Skipped: ${reason}`, n))}
+        ${number('Runs', counters.runs)} ${number('Completed', counters.completed)} ${number('Failed', counters.failed)}
+        ${number('Cancelled', counters.cancelled)} ${skipped.map(([reason, n]) => number(`Skipped: ${reason}`, n))}
       </dl>
       <p><a href=${href('tasks', { schedule: this.#name })}>All its tasks</a></p>
     </section>`;
   }
 
   #definition(s) {
-    const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+    const fact = (name, value) =>
+      html`<dt>${name}</dt>
+        <dd>${value}</dd>`;
     return html`<details class="card">
       <summary><h2>Definition</h2></summary>
       <dl class="facts">
@@ -293,15 +326,20 @@ class SchedulePage extends Page {
     const { pages } = this;
     const filter = this.#filter;
     const set = (name, value) => setQuery({ ...filter, [name]: value });
-    const moment = (name, text) => html`<label>${text}
-      <input
-        type="datetime-local" class="small" .value=${localTime(filter[name])}
-        @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
+    const moment = (name, text) =>
+      html`<label
+        >${text}
+        <input
+          type="datetime-local"
+          class="small"
+          .value=${localTime(filter[name])}
+          @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
       /></label>`;
     return html`<section aria-labelledby="fires">
       <h2 id="fires">What became of each time</h2>
       <div class="row filters">
-        <label>Show
+        <label
+          >Show
           <select class="small" @change=${(e) => set('outcome', e.target.value)}>
             ${choices(OUTCOMES, filter.outcome ?? '')}
           </select>
@@ -309,23 +347,31 @@ class SchedulePage extends Page {
         ${moment('from', 'From')} ${moment('to', 'To')}
       </div>
       ${problem(pages.error)}
-      ${pages.items.length === 0
-        ? html`<p class="muted">${pages.ready ? 'None yet.' : 'Loading …'}</p>`
-        : html`<div class="table">
-            <table>
-              <thead>
-                <tr>${['Local time', 'Your time', 'By', 'Outcome', 'Task or reason'].map((text) => html`<th scope="col">${text}</th>`)}</tr>
-              </thead>
-              <tbody>${pages.items.map((fire) => this.#row(fire))}</tbody>
-            </table>
-          </div>`}
+      ${
+        pages.items.length === 0
+          ? html`<p class="muted">${pages.ready ? 'None yet.' : 'Loading …'}</p>`
+          : html`<div class="table">
+              <table>
+                <thead>
+                  <tr>
+                    ${['Local time', 'Your time', 'By', 'Outcome', 'Task or reason'].map((text) => html`<th scope="col">${text}</th>`)}
+                  </tr>
+                </thead>
+                <tbody>
+                  ${pages.items.map((fire) => this.#row(fire))}
+                </tbody>
+              </table>
+            </div>`
+      }
       <c-pager .pages=${pages}></c-pager>
     </section>`;
   }
 
   #row(fire) {
     return html`<tr>
-      <th scope="row"><div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div></th>
+      <th scope="row">
+        <div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div>
+      </th>
       <td data-label="Your time">${time(fire.at)}</td>
       <td data-label="By">${fire.kind}</td>
       <td data-label="Outcome">${outcomeBadge(fire)}</td>
@@ -349,7 +395,8 @@ class SchedulePage extends Page {
   }
 
   render() {
-    return html`${this.#head()} ${problem(this.error)} ${this.schedule ? this.#body(this.schedule) : this.error ? nothing : loading()}`;
+    return html`${this.#head()} ${problem(this.error)}
+    ${this.schedule ? this.#body(this.schedule) : this.error ? nothing : loading()}`;
   }
 }
 customElements.define('page-schedule', SchedulePage);

@@ -69,14 +69,22 @@ class SchedulesPage extends Page {
         <div>
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
           <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
-          <small><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small>
+          <small
+            ><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
+          >
         </div>
       </th>
       <td data-label="Type" class="kind"><a href=${href('types', schedule.type)}>${schedule.type}</a></td>
       <td data-label="Next run" class="when">
-        ${next && !schedule.paused
-          ? html`<div>${ago(next.at)}<br /><small title=${next.note ?? ''}>${localText(next.local)}${next.note ? ' *' : ''}</small></div>`
-          : html`<span class="muted">–</span>`}
+        ${
+          next && !schedule.paused
+            ? html`<div>
+                ${ago(next.at)}<br /><small title=${next.note ?? ''}
+                  >${localText(next.local)}${next.note ? ' *' : ''}</small
+                >
+              </div>`
+            : html`<span class="muted">–</span>`
+        }
       </td>
       <td data-label="Last fires">${miniStrip(schedule.fires)}</td>
       <td data-label="Last outcome">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
@@ -96,9 +104,13 @@ class SchedulesPage extends Page {
       <div class="table">
         <table>
           <thead>
-            <tr>${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}</tr>
+            <tr>
+              ${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}
+            </tr>
           </thead>
-          <tbody>${shown.map((schedule) => this.#row(schedule))}</tbody>
+          <tbody>
+            ${shown.map((schedule) => this.#row(schedule))}
+          </tbody>
         </table>
       </div>
       ${shown.length === 0 ? html`<p class="muted">None on this page matches “${visible(this.filter)}”.</p>` : nothing}
@@ -122,15 +134,22 @@ class SchedulesPage extends Page {
   render() {
     if (this.#isNew) {
       return html`<h1>New schedule</h1>
-        <c-schedule-form @saved=${(e) => go('schedules', e.detail.name)} @left=${() => go('schedules')}></c-schedule-form>`;
+        <c-schedule-form
+          @saved=${(e) => go('schedules', e.detail.name)}
+          @left=${() => go('schedules')}
+        ></c-schedule-form>`;
     }
     return html`
       <div class="row spread">
         <h1>Schedules</h1>
         <div class="row">
           <input
-            type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
-            .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
+            type="search"
+            class="small"
+            aria-label="Filter this page"
+            placeholder="Filter this page"
+            .value=${this.filter}
+            @input=${(e) => (this.filter = e.target.value)}
           />
           ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing}
         </div>

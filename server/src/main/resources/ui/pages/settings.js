@@ -80,7 +80,11 @@ class SettingsPage extends Page {
     return html`<p class="muted">What a request may be at most. They are the same for everybody.</p>
       <div class="card">
         <dl class="facts">
-          ${Object.entries(this.limits).map(([name, value]) => html`<dt>${words(name)}</dt><dd>${limit(name, value)}</dd>`)}
+          ${Object.entries(this.limits).map(
+            ([name, value]) =>
+              html`<dt>${words(name)}</dt>
+                <dd>${limit(name, value)}</dd>`,
+          )}
         </dl>
       </div>`;
   }
@@ -100,7 +104,9 @@ class SettingsPage extends Page {
           <dt>Types</dt>
           <dd>${me.types.length === 0 ? 'all' : me.types.join(', ')}</dd>
           <dt>May</dt>
-          <dd><small>${me.permissions.map((each) => words(each.toLowerCase().replaceAll('_', ' '))).join(', ')}</small></dd>
+          <dd>
+            <small>${me.permissions.map((each) => words(each.toLowerCase().replaceAll('_', ' '))).join(', ')}</small>
+          </dd>
         </dl>
       </section>
       <section class="card">

@@ -15,12 +15,19 @@ export const sortHead = (host, key, text, className = '') => {
 
 const isMissing = (value) => value === null || value === undefined;
 
-/** Sorted so; what has no value comes last either way. */
-export const sorted = (items, [key, down], value = (item) => item[key]) => {
+/**
+ * Sorted so; what has no value comes last either way.
+ *
+ * @template T
+ * @param {T[]} items
+ * @param {[string, boolean]} by the key, and whether the largest come first
+ * @param {(item: T, key: string) => any} [value]
+ */
+export const sorted = (items, [key, down], value = (/** @type {any} */ item) => item[key]) => {
   const way = down ? -1 : 1;
   return [...items].sort((a, b) => {
     const [x, y] = [value(a, key), value(b, key)];
-    if (isMissing(x) || isMissing(y)) return isMissing(x) - isMissing(y);
+    if (isMissing(x) || isMissing(y)) return Number(isMissing(x)) - Number(isMissing(y));
     return x < y ? -way : x > y ? way : 0;
   });
 };

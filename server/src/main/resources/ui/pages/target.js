@@ -94,7 +94,7 @@ const BROKER_FIELDS = {
     ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
     ${field({ name: `${at}/topic`, label: 'Topic', value: value.topic, errors, required: true })}
     ${field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })}
-    ${isType ? depthFields(at, value, errors, 'group', "Counted for the consumer group") : nothing}
+    ${isType ? depthFields(at, value, errors, 'group', 'Counted for the consumer group') : nothing}
   `,
   rabbitmq: (at, value, errors, isType) => html`
     ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
@@ -118,6 +118,11 @@ class TargetFields extends LitElement {
 
   constructor() {
     super();
+    /** @type {any} */
+    this.value = undefined;
+    /** @type {{pointer: string, code: string, detail: string}[] | undefined} */
+    this.errors = undefined;
+    this.isType = false;
     this.at = '/target';
     this.kind = null;
   }
@@ -144,9 +149,11 @@ class TargetFields extends LitElement {
         change: (e) => (this.kind = e.target.value),
         wide: true,
       })}
-      ${this.kind === 'pull' || this.kind === 'discard'
-        ? html`<input type="hidden" name=${at} data-kind="json" value="{}" />`
-        : nothing}
+      ${
+        this.kind === 'pull' || this.kind === 'discard'
+          ? html`<input type="hidden" name=${at} data-kind="json" value="{}" />`
+          : nothing
+      }
       ${this.kind === 'http' ? httpFields(at, value, this.errors, true) : nothing}
       ${BROKER_FIELDS[this.kind]?.(at, value, this.errors, this.isType) ?? nothing}
     `;

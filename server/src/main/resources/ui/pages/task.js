@@ -21,7 +21,8 @@ const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something 
 const fact = (name, value) =>
   value === null || value === undefined || value === '' || value === nothing
     ? nothing
-    : html`<dt>${name}</dt><dd>${value}</dd>`;
+    : html`<dt>${name}</dt>
+        <dd>${value}</dd>`;
 
 class TaskPage extends Page {
   static properties = {
@@ -90,7 +91,8 @@ class TaskPage extends Page {
       this.type = null;
     }
     // One that died again may have died of something else.
-    if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt) this.group = null;
+    if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt)
+      this.group = null;
     this.#story.take(data);
     this.#etag = etag;
     this.task = data;
@@ -144,27 +146,36 @@ class TaskPage extends Page {
     if (!this.task) {
       const gone = this.error?.status === 404 || this.error?.status === 400;
       return html`<h1>Task</h1>
-        ${gone
-          ? html`<div class="empty">
-              <h2>There is no task <code>${visible(this.id)}</code> here</h2>
-              <p>It belongs to another tenant, was removed by retention, or never was.</p>
-              <a href=${href('tasks')}>All tasks</a>
-            </div>`
-          : this.error
-            ? problem(this.error)
-            : loading()}`;
+        ${
+          gone
+            ? html`<div class="empty">
+                <h2>There is no task <code>${visible(this.id)}</code> here</h2>
+                <p>It belongs to another tenant, was removed by retention, or never was.</p>
+                <a href=${href('tasks')}>All tasks</a>
+              </div>`
+            : this.error
+              ? problem(this.error)
+              : loading()
+        }`;
     }
     const { task } = this;
     return html`
-      <nav class="trail" aria-label="Where this is"><a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a></nav>
-      <h1>${status(task.status)} <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}</h1>
+      <nav class="trail" aria-label="Where this is">
+        <a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a>
+      </nav>
+      <h1>
+        ${status(task.status)}
+        <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}
+      </h1>
       <p class="lede">${nextWords(task, this.type, this.#story.entries()[0])}</p>
-      ${problem(this.error)} ${problem(this.failed)}
-      ${task.status === 'DEAD' && task.error ? nothing : this.#actions()} ${this.#why()}
+      ${problem(this.error)} ${problem(this.failed)} ${task.status === 'DEAD' && task.error ? nothing : this.#actions()}
+      ${this.#why()}
       <div class="task-columns">
         <div>
-          <section aria-labelledby="story"><h2 id="story">What happened</h2>
-            <c-story .task=${task} .story=${this.#story}></c-story></section>
+          <section aria-labelledby="story">
+            <h2 id="story">What happened</h2>
+            <c-story .task=${task} .story=${this.#story}></c-story>
+          </section>
         </div>
         <div>${this.#facts()} ${this.#contents()} ${this.#commands()}</div>
       </div>
@@ -177,13 +188,18 @@ class TaskPage extends Page {
     const buttons = [];
     if (task.status === 'DEAD' && operate) {
       buttons.push(this.#button('redrive', 'Redrive', () => redrive(task), ''));
-      buttons.push(this.#button('edit', 'Edit and redrive', () => edit(task, this.#etag, { redrive: true }), 'outline'));
+      buttons.push(
+        this.#button('edit', 'Edit and redrive', () => edit(task, this.#etag, { redrive: true }), 'outline'),
+      );
     }
     if (task.status === 'PENDING' && operate) {
       buttons.push(this.#button('run', 'Run now', () => runNow(task), ''));
       buttons.push(this.#button('edit', 'Edit', () => edit(task, this.#etag), 'outline'));
     }
-    if ((task.status === 'PENDING' || (task.status === 'RUNNING' && !task.cancelRequested)) && api.may('TASKS_CANCEL')) {
+    if (
+      (task.status === 'PENDING' || (task.status === 'RUNNING' && !task.cancelRequested)) &&
+      api.may('TASKS_CANCEL')
+    ) {
       buttons.push(this.#button('cancel', 'Cancel', () => cancel(task), 'outline danger'));
     }
     return buttons.length > 0 ? html`<div class="row actions">${buttons}</div>` : nothing;
@@ -211,15 +227,26 @@ class TaskPage extends Page {
       <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
       ${errorText(message(task.error))}
       <p>${advice(task.error)}</p>
-      ${last?.request?.url
-        ? html`<p class="wrap"><small>Sent</small> <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
-            ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}</p>`
-        : nothing}
+      ${
+        last?.request?.url
+          ? html`<p class="wrap">
+              <small>Sent</small>
+              <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
+              ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}
+            </p>`
+          : nothing
+      }
       ${last?.output ? html`<c-json json .value=${last.output} label="What came back"></c-json>` : nothing}
       ${dead ? this.#actions() : nothing}
-      ${dead && this.group
-        ? html`<p><a href=${href('dead-letters', { view: 'letters', type: task.type, group: this.group })}>Others that died of the same</a></p>`
-        : nothing}
+      ${
+        dead && this.group
+          ? html`<p>
+              <a href=${href('dead-letters', { view: 'letters', type: task.type, group: this.group })}
+                >Others that died of the same</a
+              >
+            </p>`
+          : nothing
+      }
     </section>`;
   }
 
@@ -234,22 +261,35 @@ class TaskPage extends Page {
         ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
         ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
         ${fact('Goes to', html`<span class="wrap">${target ? targetText(target) : 'Workers pull it'}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
-        ${headers.length > 0 ? fact('With headers', headers.map((line) => html`<div><code class="wrap">${line}</code></div>`)) : nothing}
+        ${
+          headers.length > 0
+            ? fact(
+                'With headers',
+                headers.map((line) => html`<div><code class="wrap">${line}</code></div>`),
+              )
+            : nothing
+        }
         ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
         ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
-        ${fact('Created', time(task.createdAt))} ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
+        ${fact('Created', time(task.createdAt))}
+        ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
         ${task.finishedAt ? fact('Ended', time(task.finishedAt)) : nothing}
         ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>unless started by then</small>`) : nothing}
         ${fact('Priority', task.priority)}
-        ${fact('Schedule', task.scheduleName
-            ? html`<a href=${href('schedules', task.scheduleName)}>${visible(task.scheduleName)}</a> for ${time(task.fireAt)}`
-            : '')}
+        ${fact(
+          'Schedule',
+          task.scheduleName
+            ? html`<a href=${href('schedules', task.scheduleName)}>${visible(task.scheduleName)}</a> for
+                ${time(task.fireAt)}`
+            : '',
+        )}
         ${fact('One at a time by', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
         ${fact('Last run by', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
         ${fact('Progress', task.progress ? visible(task.progress) : '')}
         ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>nodes died while they ran it</small>`) : nothing}
         ${metadata.map(([name, value]) =>
-          fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`))}
+          fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`),
+        )}
       </dl>
     </section>`;
   }
@@ -263,12 +303,16 @@ class TaskPage extends Page {
   #contents() {
     const { task } = this;
     return html`
-      ${task.payload === null
-        ? html`<p class="muted">No payload.</p>`
-        : html`<c-json .value=${task.payload} label="Payload"></c-json>`}
-      ${task.output && task.status === 'COMPLETED'
-        ? html`<c-json json .value=${task.output} label="What came back"></c-json>`
-        : nothing}
+      ${
+        task.payload === null
+          ? html`<p class="muted">No payload.</p>`
+          : html`<c-json .value=${task.payload} label="Payload"></c-json>`
+      }
+      ${
+        task.output && task.status === 'COMPLETED'
+          ? html`<c-json json .value=${task.output} label="What came back"></c-json>`
+          : nothing
+      }
     `;
   }
 

@@ -16,7 +16,15 @@ const SETTLE = 500;
 const APART = 5_000;
 const SHOWN = 50;
 
-const NAMES = { '': 'All', PENDING: 'Pending', RUNNING: 'Running', COMPLETED: 'Completed', DEAD: 'Dead', CANCELLED: 'Cancelled', EXPIRED: 'Expired' };
+const NAMES = {
+  '': 'All',
+  PENDING: 'Pending',
+  RUNNING: 'Running',
+  COMPLETED: 'Completed',
+  DEAD: 'Dead',
+  CANCELLED: 'Cancelled',
+  EXPIRED: 'Expired',
+};
 
 class TasksPage extends Page {
   static properties = {
@@ -111,13 +119,16 @@ class TasksPage extends Page {
   #lookSoon() {
     this.#wanted = true;
     if (this.#timer !== null) return;
-    this.#timer = setTimeout(async () => {
-      this.#wanted = false;
-      await this.#look().catch(() => {}); // the next one may do better
-      this.#lookedAt = Date.now();
-      this.#timer = null;
-      if (this.#wanted && this.isConnected) this.#lookSoon();
-    }, Math.max(SETTLE, this.#lookedAt + APART - Date.now()));
+    this.#timer = setTimeout(
+      async () => {
+        this.#wanted = false;
+        await this.#look().catch(() => {}); // the next one may do better
+        this.#lookedAt = Date.now();
+        this.#timer = null;
+        if (this.#wanted && this.isConnected) this.#lookSoon();
+      },
+      Math.max(SETTLE, this.#lookedAt + APART - Date.now()),
+    );
   }
 
   /** What the stream does not say of the rows, such as the error, or did not say at all. */
@@ -149,7 +160,7 @@ class TasksPage extends Page {
 
   #search(event) {
     event.preventDefault();
-    const text = new FormData(event.target).get('search');
+    const text = /** @type {string} */ (new FormData(event.target).get('search'));
     if (!text.trim()) return;
     const { id, query } = understood(text);
     event.target.reset();
@@ -165,18 +176,36 @@ class TasksPage extends Page {
     const pages = this.#pages;
     return html`
       <h1>Tasks</h1>
-      <search><form class="row find" @submit=${this.#search}>
-        <input type="search" name="search" class="grow" aria-label="Find a task" autocomplete="off" spellcheck="false"
-          placeholder="Id, key, or NAME=VALUE of the metadata" />
-        <button type="submit" class="outline">Find</button>
-        <button type="button" class="outline" aria-expanded=${this.wide} aria-controls="filters" @click=${() => (this.wide = !this.wide)}>
-          Filters
-        </button>
-      </form></search>
-      <c-filters id="filters" ?hidden=${!this.wide} .filter=${this.#filter}
-        @filter=${(e) => setQuery(e.detail)}></c-filters>
-      ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)}
-      ${this.#bar()}
+      <search>
+        <form class="row find" @submit=${this.#search}>
+          <input
+            type="search"
+            name="search"
+            class="grow"
+            aria-label="Find a task"
+            autocomplete="off"
+            spellcheck="false"
+            placeholder="Id, key, or NAME=VALUE of the metadata"
+          />
+          <button type="submit" class="outline">Find</button>
+          <button
+            type="button"
+            class="outline"
+            aria-expanded=${this.wide}
+            aria-controls="filters"
+            @click=${() => (this.wide = !this.wide)}
+          >
+            Filters
+          </button>
+        </form>
+      </search>
+      <c-filters
+        id="filters"
+        ?hidden=${!this.wide}
+        .filter=${this.#filter}
+        @filter=${(e) => setQuery(e.detail)}
+      ></c-filters>
+      ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)} ${this.#bar()}
       ${!pages.ready && !pages.error ? loading() : nothing}
       ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? this.#nothing() : nothing}
       ${pages.items.length > 0 ? this.#table() : nothing}
@@ -189,9 +218,12 @@ class TasksPage extends Page {
     if (chips.length === 0) return nothing;
     return html`<ul class="row chips" aria-label="Filters that are set">
       ${chips.map(
-        ([name, words]) => html`<li>
-          <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove the filter ${words}`}>${words} <span aria-hidden="true">✕</span></a>
-        </li>`,
+        ([name, words]) =>
+          html`<li>
+            <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove the filter ${words}`}
+              >${words} <span aria-hidden="true">✕</span></a
+            >
+          </li>`,
       )}
       <li><a href=${href('tasks', { status: this.#filter.status })}>Clear</a></li>
     </ul>`;
@@ -203,9 +235,14 @@ class TasksPage extends Page {
     const plain = this.#filter.chips(timeText).length === 0;
     return html`<nav class="tabs" aria-label="Status">
       ${['', ...STATUSES].map(
-        (name) => html`<a class="tab" href=${href('tasks', this.#filter.query({ status: name }))}
-          aria-current=${this.#filter.status === name ? 'page' : nothing}
-          >${NAMES[name]} ${plain && counts[name] !== undefined ? html`<small>${compact(counts[name])}</small>` : nothing}</a>`,
+        (name) =>
+          html`<a
+            class="tab"
+            href=${href('tasks', this.#filter.query({ status: name }))}
+            aria-current=${this.#filter.status === name ? 'page' : nothing}
+            >${NAMES[name]}
+            ${plain && counts[name] !== undefined ? html`<small>${compact(counts[name])}</small>` : nothing}</a
+          >`,
       )}
     </nav>`;
   }
@@ -219,22 +256,42 @@ class TasksPage extends Page {
       ? new Set(this.#filter.status ? [this.#filter.status] : ['PENDING', 'RUNNING'])
       : new Set(picked.map((task) => task.status));
     return html`<div class="row bulk">
-      ${chosen
-        ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
-            ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
-            ${!this.all && this.#canMeanAll
-              ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>All that match instead</button>`
-              : nothing}
-            <button type="button" class="quiet small" @click=${() => this.#unpick()}>Pick none</button>`
-        : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small>
-            ${this.#canMeanAll && rows.length > 0
-              ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>All that match …</button>`
-              : nothing}
-            ${rows.length > 0 ? this.#whyNotAll() : nothing}`}
+      ${
+        chosen
+          ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
+              ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
+              ${
+                !this.all && this.#canMeanAll
+                  ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
+                      All that match instead
+                    </button>`
+                  : nothing
+              }
+              <button type="button" class="quiet small" @click=${() => this.#unpick()}>Pick none</button>`
+          : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small> ${
+                this.#canMeanAll && rows.length > 0
+                  ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
+                      All that match …
+                    </button>`
+                  : nothing
+              }
+              ${rows.length > 0 ? this.#whyNotAll() : nothing}`
+      }
       <span class="end" role="status"
-        >${this.news > 0
-          ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>↻ ${compact(this.news)} changed beyond this page</button>`
-          : html`<button type="button" class="quiet small" aria-busy=${this.#pages.busy} @click=${() => this.#refresh()}>↻ Refresh</button>`}</span
+        >${
+          this.news > 0
+            ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>
+                ↻ ${compact(this.news)} changed beyond this page
+              </button>`
+            : html`<button
+                type="button"
+                class="quiet small"
+                aria-busy=${this.#pages.busy}
+                @click=${() => this.#refresh()}
+              >
+                ↻ Refresh
+              </button>`
+        }</span
       >
     </div>`;
   }
@@ -250,8 +307,11 @@ class TasksPage extends Page {
     const { status, isOfDeadLetters, values } = this.#filter;
     const { type, key, error } = values;
     if (status !== 'DEAD' || isOfDeadLetters || !api.may('TASKS_OPERATE')) return nothing;
-    return html`<small>Dead tasks are redriven all at once by <a href=${href('dead-letters', { view: 'letters', type, key, error })}>what
-      they died of, and when</a>, not by schedule or due time.</small>`;
+    return html`<small
+      >Dead tasks are redriven all at once by
+      <a href=${href('dead-letters', { view: 'letters', type, key, error })}>what they died of, and when</a>, not by
+      schedule or due time.</small
+    >`;
   }
 
   #refresh() {
@@ -299,8 +359,15 @@ class TasksPage extends Page {
         <thead>
           <tr>
             <th scope="col">
-              <input type="checkbox" aria-label="Pick all on this page" .checked=${every}
-                @change=${(e) => { this.all = false; this.picked = new Set(e.target.checked ? items.map((task) => task.id) : []); }} />
+              <input
+                type="checkbox"
+                aria-label="Pick all on this page"
+                .checked=${every}
+                @change=${(e) => {
+                  this.all = false;
+                  this.picked = new Set(e.target.checked ? items.map((task) => task.id) : []);
+                }}
+              />
             </th>
             <th scope="col">Status</th>
             <th scope="col">Type</th>
@@ -319,11 +386,19 @@ class TasksPage extends Page {
 
   #row(task) {
     return html`<tr class="linked">
-      <td><input type="checkbox" aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
-          .checked=${this.all || this.picked.has(task.id)} @change=${(e) => this.#pick(task.id, e.target.checked)} /></td>
+      <td>
+        <input
+          type="checkbox"
+          aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
+          .checked=${this.all || this.picked.has(task.id)}
+          @change=${(e) => this.#pick(task.id, e.target.checked)}
+        />
+      </td>
       <td class="first">${statusBadge(task.status)}</td>
       <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
-      <td data-label="Key">${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}</td>
+      <td data-label="Key">
+        ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}
+      </td>
       <td data-label="Due">${ago(task.dueAt)}</td>
       <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
       <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>

@@ -38,6 +38,10 @@ class TypeForm extends LitElement {
     return this;
   }
 
+  get #name() {
+    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
+  }
+
   get #form() {
     return this.querySelector('form');
   }
@@ -54,7 +58,7 @@ class TypeForm extends LitElement {
     event.preventDefault();
     this.busy = true;
     try {
-      const name = this.value?.name ?? this.#form.elements.name.value.trim();
+      const name = this.value?.name ?? this.#name.trim();
       const data = await putForm({
         kind: 'type',
         at: path`/v1/types/${name}`,
@@ -79,7 +83,7 @@ class TypeForm extends LitElement {
     try {
       const body = this.#body();
       if (body.signingSecret) body.signingSecret = 'whsec_…';
-      this.command = curl('PUT', path`/v1/types/${this.value?.name ?? (this.#form.elements.name.value.trim() || 'NAME')}`, body);
+      this.command = curl('PUT', path`/v1/types/${this.value?.name ?? (this.#name.trim() || 'NAME')}`, body);
     } catch (e) {
       this.error = e;
     }
@@ -111,7 +115,11 @@ class TypeForm extends LitElement {
   #signing(t, errors) {
     return html`<details>
       <summary>Signing${t.signed ? ' (on)' : ''}</summary>
-      <p class="muted">Deliveries are signed as in Standard Webhooks. ${t.signed ? 'Empty keeps the secret; a new one signs beside the old for 24 hours.' : 'Empty: not signed.'} It is never shown again.</p>
+      <p class="muted">
+        Deliveries are signed as in Standard Webhooks.
+        ${t.signed ? 'Empty keeps the secret; a new one signs beside the old for 24 hours.' : 'Empty: not signed.'} It
+        is never shown again.
+      </p>
       <div class="fields">
         ${field({ name: '/signingSecret', label: 'Signing secret', value: this.secret, kind: this.secret ? 'text' : 'secret', errors, placeholder: 'whsec_…', wide: true, code: true })}
       </div>
@@ -121,7 +129,9 @@ class TypeForm extends LitElement {
   }
 
   #callbacks(t, errors) {
-    const part = (name, text) => html`<h4>${text}</h4><div class="fields">${callbackFields(`/${name}`, t[name], errors)}</div>`;
+    const part = (name, text) =>
+      html`<h4>${text}</h4>
+        <div class="fields">${callbackFields(`/${name}`, t[name], errors)}</div>`;
     return html`<details ?open=${Boolean(t.onComplete || t.onDead)}>
       <summary>Who is told how its tasks end</summary>
       ${part('onComplete', 'When one has completed')} ${part('onDead', 'When one has died')}
@@ -133,18 +143,31 @@ class TypeForm extends LitElement {
     const errors = this.error?.errors;
     const schema = t.schema === null ? undefined : t.schema;
     return html`<form class="form" @submit=${this.#save}>
-      ${this.value
-        ? nothing
-        : html`<div class="fields">
-            <div class="field">
-              <label for="type-name">Name<span class="muted"> (required)</span></label>
-              <input id="type-name" name="name" required maxlength="100" pattern="[A-Za-z0-9_.\\-]+" autocomplete="off" spellcheck="false" aria-describedby="type-name-hint" />
-              <small id="type-name-hint">Letters, digits, _ . and -</small>
-            </div>
-          </div>`}
+      ${
+        this.value
+          ? nothing
+          : html`<div class="fields">
+              <div class="field">
+                <label for="type-name">Name<span class="muted"> (required)</span></label>
+                <input
+                  id="type-name"
+                  name="name"
+                  required
+                  maxlength="100"
+                  pattern="[A-Za-z0-9_.\\-]+"
+                  autocomplete="off"
+                  spellcheck="false"
+                  aria-describedby="type-name-hint"
+                />
+                <small id="type-name-hint">Letters, digits, _ . and -</small>
+              </div>
+            </div>`
+      }
       <fieldset>
         <legend>Target</legend>
-        <div class="fields"><c-target-fields is-type .value=${t.target ?? null} .errors=${errors}></c-target-fields></div>
+        <div class="fields">
+          <c-target-fields is-type .value=${t.target ?? null} .errors=${errors}></c-target-fields>
+        </div>
       </fieldset>
       <fieldset>
         <legend>Retries</legend>
@@ -159,8 +182,12 @@ class TypeForm extends LitElement {
       </details>
       ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${problem(this.error)}
       <div class="row">
-        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>${this.value ? 'Save' : 'Make type'}</button>
-        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>Cancel</button>
+        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
+          ${this.value ? 'Save' : 'Make type'}
+        </button>
+        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
+          Cancel
+        </button>
         <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
       </div>
       ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}

@@ -42,7 +42,11 @@ class TypePage extends Page {
   }
 
   async load(signal) {
-    const [{ data, etag }, limits] = await Promise.all([getExact(this.#at), api.get('/v1/limits', { signal }), this.#numbers(signal)]);
+    const [{ data, etag }, limits] = await Promise.all([
+      getExact(this.#at),
+      api.get('/v1/limits', { signal }),
+      this.#numbers(signal),
+    ]);
     if (signal.aborted) return;
     this.type = data;
     this.etag = etag;
@@ -70,18 +74,23 @@ class TypePage extends Page {
   async #pause() {
     const submit = () => api.post(`${this.#at}/pause`);
     const body = 'Nothing of this type starts any more. What runs goes on, and tasks can still be made.';
-    if (await asked({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit })) this.#done(`${this.#name} is paused`);
+    if (await asked({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit }))
+      this.#done(`${this.#name} is paused`);
   }
 
   async #resume() {
     const submit = () => api.post(`${this.#at}/resume`);
-    const due = this.stats?.due ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' and more' : ''} will start at once.` : '';
+    const due = this.stats?.due
+      ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' and more' : ''} will start at once.`
+      : '';
     const body = `Its tasks start again.${due}`;
-    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit })) this.#done(`${this.#name} goes on`);
+    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit }))
+      this.#done(`${this.#name} goes on`);
   }
 
   async #delete() {
-    const body = 'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.';
+    const body =
+      'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.';
     const submit = () => api.del(this.#at, { ifMatch: this.etag });
     if (await deleted({ name: this.#name, body, submit })) go('types');
   }
@@ -99,13 +108,15 @@ class TypePage extends Page {
       <p class="crumbs"><a href=${href('types')}>Types</a></p>
       <div class="row spread">
         <h1>${this.#name} ${t?.paused ? badge('warn', '‖', 'Paused') : nothing}</h1>
-        ${t && api.may('TYPES_CONFIGURE')
-          ? html`<div class="row">
-              ${t.paused ? button('Resume', () => this.#resume(), '') : button('Pause', () => this.#pause())}
-              ${this.query.has('edit') ? nothing : button('Edit', () => setQuery({ edit: 1 }))}
-              ${button('Delete', () => this.#delete(), 'outline danger')}
-            </div>`
-          : nothing}
+        ${
+          t && api.may('TYPES_CONFIGURE')
+            ? html`<div class="row">
+                ${t.paused ? button('Resume', () => this.#resume(), '') : button('Pause', () => this.#pause())}
+                ${this.query.has('edit') ? nothing : button('Edit', () => setQuery({ edit: 1 }))}
+                ${button('Delete', () => this.#delete(), 'outline danger')}
+              </div>`
+            : nothing
+        }
       </div>
       ${t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
     `;
@@ -114,7 +125,9 @@ class TypePage extends Page {
   #tiles() {
     const s = this.stats;
     if (!s) return nothing;
-    const oldest = s.oldestDue ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}` : 'nothing waits for its turn';
+    const oldest = s.oldestDue
+      ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}`
+      : 'nothing waits for its turn';
     const { hour, day } = s;
     const late = hour.lateness ?? {};
     return html`<dl class="tiles">
@@ -128,36 +141,42 @@ class TypePage extends Page {
   }
 
   #settings(t) {
-    const fact = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+    const fact = (name, value) =>
+      html`<dt>${name}</dt>
+        <dd>${value}</dd>`;
     const codes = (list) => (list?.length ? list.join(', ') : 'as usual');
     return html`<div class="pair">
-      <section class="card" aria-labelledby="settings">
-        <h2 id="settings">Settings</h2>
-        <dl class="facts">
-          ${fact('Target', targetText(t.target))} ${fact('Retries', retryText(t.retry))}
-          ${fact('Answers that complete', codes(t.successCodes))} ${fact('Answers to retry', codes(t.retryCodes))} ${fact('Answers that end it', codes(t.deadCodes))}
-          ${fact('Told of completed ones', t.onComplete ? targetText(t.onComplete) : 'nobody')}
-          ${fact('Told of dead ones', t.onDead ? targetText(t.onDead) : 'nobody')}
-          ${fact('Deliveries are signed', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
-        </dl>
-      </section>
-      <section class="card" aria-labelledby="limits">
-        <h2 id="limits">Limits</h2>
-        <dl class="facts">
-          ${fact('Deadline of an attempt', duration(t.timeout))} ${fact("A worker's lease", duration(t.leaseTimeout))}
-          ${fact('Attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))} ${fact('Slices', count(t.slices))}
-          ${this.limits ? fact('Payload at most', bytes(this.limits.payloadBytes)) : nothing}
-          ${this.limits ? fact('Output at most', bytes(this.limits.outputBytes)) : nothing}
-        </dl>
-      </section>
-    </div>
-    ${t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Schema of payloads"></c-json>`}`;
+        <section class="card" aria-labelledby="settings">
+          <h2 id="settings">Settings</h2>
+          <dl class="facts">
+            ${fact('Target', targetText(t.target))} ${fact('Retries', retryText(t.retry))}
+            ${fact('Answers that complete', codes(t.successCodes))} ${fact('Answers to retry', codes(t.retryCodes))}
+            ${fact('Answers that end it', codes(t.deadCodes))}
+            ${fact('Told of completed ones', t.onComplete ? targetText(t.onComplete) : 'nobody')}
+            ${fact('Told of dead ones', t.onDead ? targetText(t.onDead) : 'nobody')}
+            ${fact('Deliveries are signed', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
+          </dl>
+        </section>
+        <section class="card" aria-labelledby="limits">
+          <h2 id="limits">Limits</h2>
+          <dl class="facts">
+            ${fact('Deadline of an attempt', duration(t.timeout))} ${fact("A worker's lease", duration(t.leaseTimeout))}
+            ${fact('Attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))}
+            ${fact('Slices', count(t.slices))}
+            ${this.limits ? fact('Payload at most', bytes(this.limits.payloadBytes)) : nothing}
+            ${this.limits ? fact('Output at most', bytes(this.limits.outputBytes)) : nothing}
+          </dl>
+        </section>
+      </div>
+      ${t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Schema of payloads"></c-json>`}`;
   }
 
   #body(t) {
     if (this.query.has('edit') && api.may('TYPES_CONFIGURE')) {
       const leave = () => setQuery({});
-      return html`<div class="card"><c-type-form .value=${t} .etag=${this.etag} @saved=${leave} @left=${leave}></c-type-form></div>`;
+      return html`<div class="card">
+        <c-type-form .value=${t} .etag=${this.etag} @saved=${leave} @left=${leave}></c-type-form>
+      </div>`;
     }
     return html`${this.#tiles()} <c-activity type=${this.#name}></c-activity> ${this.#settings(t)}
       <p class="row">
@@ -167,7 +186,8 @@ class TypePage extends Page {
   }
 
   render() {
-    return html`${this.#head()} ${problem(this.error)} ${this.type ? this.#body(this.type) : this.error ? nothing : loading()}`;
+    return html`${this.#head()} ${problem(this.error)}
+    ${this.type ? this.#body(this.type) : this.error ? nothing : loading()}`;
   }
 }
 customElements.define('page-type', TypePage);

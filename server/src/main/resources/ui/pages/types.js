@@ -66,14 +66,17 @@ class TypesPage extends Page {
   #row(type, stats) {
     // Types that nothing goes on in are left out of the numbers; beyond 200, so are some others.
     const isKnown = stats || this.stats?.moreTypes === 0;
-    const num = (label, n, text = count(n)) =>
+    const num = (/** @type {string} */ label, /** @type {number} */ n, /** @type {unknown} */ text = count(n)) =>
       html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;
-    const oldest = stats?.oldestDue ? span((Date.parse(this.stats.seenAt.due) - Date.parse(stats.oldestDue)) / 1000) : null;
+    const oldest = stats?.oldestDue
+      ? span((Date.parse(this.stats.seenAt.due) - Date.parse(stats.oldestDue)) / 1000)
+      : null;
     const perSecond = stats?.hour?.perSecond ?? 0;
     return html`<tr>
       <th scope="row">
         <div>
-          <a href=${href('types', type.name)}><strong>${type.name}</strong></a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
+          <a href=${href('types', type.name)}><strong>${type.name}</strong></a>
+          ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
           ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
         </div>
       </th>
@@ -106,7 +109,9 @@ class TypesPage extends Page {
     }
     const byName = new Map((this.stats?.types ?? []).map((each) => [each.type, each]));
     const wanted = this.filter.trim().toLowerCase();
-    const shown = pages.items.filter((type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted));
+    const shown = pages.items.filter(
+      (type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted),
+    );
     return html`
       <div class="table numbers">
         <table>
@@ -117,7 +122,9 @@ class TypesPage extends Page {
               ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Per second', '95 % start within'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
             </tr>
           </thead>
-          <tbody>${shown.map((type) => this.#row(type, byName.get(type.name)))}</tbody>
+          <tbody>
+            ${shown.map((type) => this.#row(type, byName.get(type.name)))}
+          </tbody>
         </table>
       </div>
       <p class="muted"><small>Per second and lateness: over the last hour.</small></p>
@@ -135,8 +142,12 @@ class TypesPage extends Page {
         <h1>Types</h1>
         <div class="row">
           <input
-            type="search" class="small" aria-label="Filter this page" placeholder="Filter this page"
-            .value=${this.filter} @input=${(e) => (this.filter = e.target.value)}
+            type="search"
+            class="small"
+            aria-label="Filter this page"
+            placeholder="Filter this page"
+            .value=${this.filter}
+            @input=${(e) => (this.filter = e.target.value)}
           />
           ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing}
         </div>

@@ -19,10 +19,21 @@ import { problem } from './notices.js';
  * @param {string} [question.held] what is said to who would leave by Escape where only the button should do
  * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
  */
-export const asked = ({ title, body, action = 'OK', keep = 'Cancel', danger = false, typed, submit, stoppable = false, cancel = true, held }) =>
+export const asked = ({
+  title,
+  body,
+  action = 'OK',
+  keep = 'Cancel',
+  danger = false,
+  typed,
+  submit,
+  stoppable = false,
+  cancel = true,
+  held,
+}) =>
   new Promise((answer) => {
     const dialog = document.createElement('dialog');
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     let busy = false;
     let error = null;
     let text = '';
@@ -75,7 +86,12 @@ export const asked = ({ title, body, action = 'OK', keep = 'Cancel', danger = fa
     };
     const cancelButton = () => {
       const isStopping = busy && stop.signal.aborted;
-      return html`<button type="button" class="secondary outline keep" ?disabled=${busy && (!stoppable || isStopping)} @click=${onCancel}>
+      return html`<button
+        type="button"
+        class="secondary outline keep"
+        ?disabled=${busy && (!stoppable || isStopping)}
+        @click=${onCancel}
+      >
         ${busy && stoppable ? (isStopping ? 'Stopping …' : 'Stop') : keep}
       </button>`;
     };
@@ -86,23 +102,30 @@ export const asked = ({ title, body, action = 'OK', keep = 'Cancel', danger = fa
             <form @submit=${onSubmit}>
               <h2 id="dialog-title">${title}</h2>
               <div class="dialog-body">${typeof body === 'string' ? html`<p>${body}</p>` : (body ?? nothing)}</div>
-              ${typed
-                ? html`<label
-                    >Type <strong>${typed}</strong> to go on
-                    <input
-                      autocomplete="off"
-                      spellcheck="false"
-                      @input=${(e) => {
-                        text = e.target.value;
-                        draw();
-                      }}
-                  /></label>`
-                : nothing}
+              ${
+                typed
+                  ? html`<label
+                      >Type <strong>${typed}</strong> to go on
+                      <input
+                        autocomplete="off"
+                        spellcheck="false"
+                        @input=${(e) => {
+                          text = e.target.value;
+                          draw();
+                        }}
+                    /></label>`
+                  : nothing
+              }
               ${problem(error)}
               <p class="muted" role="status" ?hidden=${said === ''}>${said}</p>
               <footer>
                 ${cancel ? cancelButton() : nothing}
-                <button type="submit" class=${danger ? 'danger' : ''} aria-busy=${busy} ?disabled=${busy || (typed && text !== typed)}>
+                <button
+                  type="submit"
+                  class=${danger ? 'danger' : ''}
+                  aria-busy=${busy}
+                  ?disabled=${busy || (typed && text !== typed)}
+                >
                   ${action}
                 </button>
               </footer>
@@ -120,9 +143,14 @@ export const asked = ({ title, body, action = 'OK', keep = 'Cancel', danger = fa
     draw();
     document.body.append(dialog);
     dialog.showModal();
-    const first = dialog.querySelector('[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input');
+    /** @type {HTMLElement | null} */
+    const first = dialog.querySelector(
+      '[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input',
+    );
     // What cannot be undone is not what a careless Enter does.
-    (first ?? dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]')).focus();
+    /** @type {HTMLElement} */
+    const button = dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]');
+    (first ?? button).focus();
   });
 
 /** Whether it is really wanted. @returns {Promise<boolean>} */
@@ -130,14 +158,26 @@ export const confirmed = async (question) => (await asked(question)) !== null;
 
 /** Deletes something once its name is typed. @returns {Promise<boolean>} whether it is gone */
 export const deleted = async ({ name, body, submit }) => {
-  const isGone = await confirmed({ title: `Delete ${name}?`, body, action: 'Delete', danger: true, typed: name, submit });
+  const isGone = await confirmed({
+    title: `Delete ${name}?`,
+    body,
+    action: 'Delete',
+    danger: true,
+    typed: name,
+    submit,
+  });
   if (isGone) toast(`${name} is deleted`);
   return isGone;
 };
 
 let region = null;
 
-/** A short message at the bottom; with `undo` (a function) it stays longer and has a button. */
+/**
+ * A short message at the bottom; with `undo` it stays longer and has a button.
+ *
+ * @param {string} text
+ * @param {{undo?: () => unknown, bad?: boolean}} [options]
+ */
 export const toast = (text, { undo, bad = false } = {}) => {
   if (!region) {
     region = document.createElement('div');

@@ -132,24 +132,33 @@ class Json extends LitElement {
       <div class="json">
         <div class="json-bar">
           <small>${this.label}</small>
-          ${long
-            ? html`<button
-                type="button"
-                class="quiet small"
-                aria-expanded=${!folded}
-                @click=${() => (this.open = folded)}
-              >
-                ${folded ? 'Unfold' : 'Fold'}
-              </button>`
-            : nothing}
+          ${
+            long
+              ? html`<button
+                  type="button"
+                  class="quiet small"
+                  aria-expanded=${!folded}
+                  @click=${() => (this.open = folded)}
+                >
+                  ${folded ? 'Unfold' : 'Fold'}
+                </button>`
+              : nothing
+          }
           <c-copy .text=${this.text}></c-copy>
         </div>
-        <pre class=${folded ? 'folded' : ''} tabindex="0" role="region" aria-label=${this.label}><code dir="ltr">${body}</code></pre>
-        ${cut
-          ? html`<button type="button" class="quiet small" @click=${() => (this.whole = true)}>
-              Show all ${bytes(this.text.length)}
-            </button>`
-          : nothing}
+        <pre
+          class=${folded ? 'folded' : ''}
+          tabindex="0"
+          role="region"
+          aria-label=${this.label}
+        ><code dir="ltr">${body}</code></pre>
+        ${
+          cut
+            ? html`<button type="button" class="quiet small" @click=${() => (this.whole = true)}>
+                Show all ${bytes(this.text.length)}
+              </button>`
+            : nothing
+        }
       </div>
     `;
   }

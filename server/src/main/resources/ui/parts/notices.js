@@ -4,7 +4,11 @@ import { html, nothing } from 'lit';
 import { visible } from '../format.js';
 import './json.js';
 
-/** A problem as an alert: what, why, and which fields. Nothing for null. */
+/**
+ * A problem as an alert: what, why, and which fields. Nothing for null.
+ *
+ * @param {any} e
+ */
 export const problem = (e) => {
   if (!e) return nothing;
   const title = e.title ?? 'Something went wrong in this page';
@@ -15,31 +19,37 @@ export const problem = (e) => {
     <div class="alert" role="alert">
       <strong>${visible(title)}</strong>
       ${detail && detail !== title && !isListed ? html`<p>${visible(detail)}</p>` : nothing}
-      ${e.errors?.length > 0
-        ? html`<ul>
-            ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
-          </ul>`
-        : nothing}
+      ${
+        e.errors?.length > 0
+          ? html`<ul>
+              ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
+            </ul>`
+          : nothing
+      }
       ${e.requestId ? html`<small>request <code>${e.requestId}</code></small>` : nothing}
     </div>
   `;
 };
 
-/** Nothing here yet: what it is for, and how to make the first one. */
+/**
+ * Nothing here yet: what it is for, and how to make the first one.
+ *
+ * @param {{title: unknown, text?: unknown, curl?: string | null}} what
+ */
 export const empty = ({ title, text, curl }) => html`
   <div class="empty">
     <h2>${title}</h2>
-    ${text ? html`<p>${text}</p>` : nothing}
-    ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
+    ${text ? html`<p>${text}</p>` : nothing} ${curl ? html`<c-json .value=${curl} label="Command"></c-json>` : nothing}
   </div>
 `;
 
 /** A number with its name above and a note beneath, in a <dl class="tiles">. */
-export const tile = (name, value, note, link) => html`<div class="tile">
-  <dt>${name}</dt>
-  <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
-  <dd>${note}</dd>
-</div>`;
+export const tile = (name, value, note, link) =>
+  html`<div class="tile">
+    <dt>${name}</dt>
+    <dd>${link ? html`<a href=${link}>${value}</a>` : value}</dd>
+    <dd>${note}</dd>
+  </div>`;
 
 /** While the first answer is on its way. */
 export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

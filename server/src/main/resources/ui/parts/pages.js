@@ -134,6 +134,12 @@ export class Pages {
 class Pager extends LitElement {
   static properties = { pages: { attribute: false, hasChanged: () => true } };
 
+  constructor() {
+    super();
+    /** @type {Pages | undefined} */
+    this.pages = undefined;
+  }
+
   createRenderRoot() {
     return this;
   }
@@ -145,18 +151,30 @@ class Pager extends LitElement {
     if (stopped || (pages.busy && pages.skipped > 0)) {
       return html`<div class="pager" role="status">
         <span>Nothing found in the ${count(pages.skipped)} pages looked through so far.</span>
-        ${stopped
-          ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Look further</button>`
-          : nothing}
+        ${
+          stopped
+            ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Look further</button>`
+            : nothing
+        }
       </div>`;
     }
     if (!pages.hasNext && !pages.hasBack) return nothing;
     return html`<nav class="pager" aria-label="Pages">
-      <button type="button" class="outline small" ?disabled=${!pages.hasBack || pages.busy} @click=${() => pages.back()}>
+      <button
+        type="button"
+        class="outline small"
+        ?disabled=${!pages.hasBack || pages.busy}
+        @click=${() => pages.back()}
+      >
         ← Back
       </button>
       <span>Page ${count(pages.number)}</span>
-      <button type="button" class="outline small" ?disabled=${!pages.hasNext || pages.busy} @click=${() => pages.next()}>
+      <button
+        type="button"
+        class="outline small"
+        ?disabled=${!pages.hasNext || pages.busy}
+        @click=${() => pages.next()}
+      >
         Next →
       </button>
     </nav>`;

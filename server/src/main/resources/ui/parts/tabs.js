@@ -30,23 +30,26 @@ class Tabs extends LitElement {
     const at = this.tabs.findIndex((tab) => tab.id === this.selected);
     const next = this.tabs[(at + step + this.tabs.length) % this.tabs.length];
     this.#select(next.id);
-    this.updateComplete.then(() => this.querySelector('[aria-selected=true]')?.focus());
+    this.updateComplete.then(() =>
+      /** @type {HTMLElement | null} */ (this.querySelector('[aria-selected=true]'))?.focus(),
+    );
   }
 
   render() {
     return html`<div class="tabs" role="tablist" aria-label=${this.label} @keydown=${this.#key}>
       ${this.tabs.map(
-        (tab) => html`<button
-          type="button"
-          role="tab"
-          id="tab-${tab.id}"
-          class="tab"
-          aria-selected=${tab.id === this.selected}
-          tabindex=${tab.id === this.selected ? 0 : -1}
-          @click=${() => this.#select(tab.id)}
-        >
-          ${tab.label} ${tab.count === undefined ? nothing : html`<small>${compact(tab.count)}</small>`}
-        </button>`,
+        (tab) =>
+          html`<button
+            type="button"
+            role="tab"
+            id="tab-${tab.id}"
+            class="tab"
+            aria-selected=${tab.id === this.selected}
+            tabindex=${tab.id === this.selected ? 0 : -1}
+            @click=${() => this.#select(tab.id)}
+          >
+            ${tab.label} ${tab.count === undefined ? nothing : html`<small>${compact(tab.count)}</small>`}
+          </button>`,
       )}
     </div>`;
   }

@@ -54,7 +54,9 @@ class Keys extends LitElement {
       title: 'New key',
       action: 'Make it',
       body: html`
-        <label>Name <input name="name" maxlength="100" required autocomplete="off" placeholder="billing service" /></label>
+        <label
+          >Name <input name="name" maxlength="100" required autocomplete="off" placeholder="billing service"
+        /></label>
         <label
           >Role
           <select name="role">
@@ -89,7 +91,10 @@ class Keys extends LitElement {
 
   async #create(form) {
     const body = { name: form.get('name').trim(), role: form.get('role') };
-    const types = form.get('types').split(/[\s,]+/).filter((type) => type !== '');
+    const types = form
+      .get('types')
+      .split(/[\s,]+/)
+      .filter((type) => type !== '');
     if (types.length > 0) body.types = types;
     const days = Number(form.get('life'));
     if (days > 0) body.expiresAt = new Date(Date.now() + days * DAY).toISOString();
@@ -119,15 +124,16 @@ class Keys extends LitElement {
         <p class="muted">Keys of the tenant <strong>${api.tenant}</strong>.</p>
         <button type="button" @click=${this.#make}>New key</button>
       </div>
-      ${problem(pages.error)}
-      ${!pages.ready && !pages.error ? loading() : nothing}
-      ${pages.ready && pages.items.length === 0
-        ? empty({
-            title: 'No keys yet',
-            text: 'Programs that make tasks or work on them need one.',
-            curl: curl('POST', '/v1/keys', { name: 'my service', role: 'producer' }),
-          })
-        : nothing}
+      ${problem(pages.error)} ${!pages.ready && !pages.error ? loading() : nothing}
+      ${
+        pages.ready && pages.items.length === 0
+          ? empty({
+              title: 'No keys yet',
+              text: 'Programs that make tasks or work on them need one.',
+              curl: curl('POST', '/v1/keys', { name: 'my service', role: 'producer' }),
+            })
+          : nothing
+      }
       ${pages.items.length > 0 ? this.#table() : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
@@ -157,7 +163,12 @@ class Keys extends LitElement {
   #row(key) {
     return html`<tr>
       <th scope="row">
-        <div>${visible(key.name)} ${key.id === api.caller.key ? html`<small>(yours)</small>` : nothing}<br /><small class="mono">${key.id}</small></div>
+        <div>
+          ${visible(key.name)} ${key.id === api.caller.key ? html`<small>(yours)</small>` : nothing}<br /><small
+            class="mono"
+            >${key.id}</small
+          >
+        </div>
       </th>
       <td data-label="Role">${key.role}</td>
       <td data-label="Types">${key.types.length === 0 ? 'all' : key.types.join(', ')}</td>
@@ -165,11 +176,13 @@ class Keys extends LitElement {
       <td data-label="Made">${time(key.createdAt)}</td>
       <td data-label="Ends">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
       <td>
-        ${key.revokedAt
-          ? nothing
-          : html`<div class="row">
-              <button type="button" class="small outline danger" @click=${() => this.#revoke(key)}>Revoke</button>
-            </div>`}
+        ${
+          key.revokedAt
+            ? nothing
+            : html`<div class="row">
+                <button type="button" class="small outline danger" @click=${() => this.#revoke(key)}>Revoke</button>
+              </div>`
+        }
       </td>
     </tr>`;
   }

@@ -18,7 +18,11 @@ const LIMITS = [
   ['maxKeys', 'Keys'],
 ];
 
-const lines = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+const lines = (text) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 const find = async (name) => (await api.get(path`/v1/tenants/${name}`)).data;
 
@@ -41,7 +45,10 @@ const refuseIfChanged = async (name, before) => {
         title: 'Somebody else has changed it meanwhile',
         detail: 'Nothing was saved. Cancel and edit it again to see what it is now.',
       })
-    : Object.assign(new Error(), { title: 'There is a tenant of this name', detail: 'Choose another name, or edit that one.' });
+    : Object.assign(new Error(), {
+        title: 'There is a tenant of this name',
+        detail: 'Choose another name, or edit that one.',
+      });
 };
 
 class Tenants extends LitElement {
@@ -109,15 +116,18 @@ class Tenants extends LitElement {
 
   #form(tenant, isNew) {
     const alert = tenant.alert ?? {};
-    const option = (value, text, selected) => html`<option value=${value} .selected=${value === selected}>${text}</option>`;
+    const option = (value, text, selected) =>
+      html`<option value=${value} .selected=${value === selected}>${text}</option>`;
     return html`
-      ${isNew
-        ? html`<label
-            >Name
-            <input name="name" required pattern="[a-z0-9][a-z0-9\\-]{0,62}" autocomplete="off" placeholder="acme" />
-            <small>Lower-case letters, digits and dashes.</small>
-          </label>`
-        : nothing}
+      ${
+        isNew
+          ? html`<label
+              >Name
+              <input name="name" required pattern="[a-z0-9][a-z0-9\\-]{0,62}" autocomplete="off" placeholder="acme" />
+              <small>Lower-case letters, digits and dashes.</small>
+            </label>`
+          : nothing
+      }
       <div class="fields">
         <label
           >Weight
@@ -126,7 +136,10 @@ class Tenants extends LitElement {
         </label>
         <fieldset>
           <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: nothing of it starts</label>
-          <label><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only types that were set up</label>
+          <label
+            ><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only types that were set
+            up</label
+          >
         </fieldset>
       </div>
       <label
@@ -137,8 +150,12 @@ class Tenants extends LitElement {
         </select>
       </label>
       <div class="fields">
-        <label>Address <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''} /></label>
-        <label>Deaths <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)} /></label>
+        <label
+          >Address <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''}
+        /></label>
+        <label
+          >Deaths <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
+        /></label>
         <label>Within <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
       </div>
       <label
@@ -150,14 +167,23 @@ class Tenants extends LitElement {
       </label>
       <label
         >Places, one in a line
-        <textarea name="publish" rows="2" spellcheck="false" placeholder="kafka/main/orders.*" .value=${(tenant.publish ?? []).join('\n')}></textarea>
+        <textarea
+          name="publish"
+          rows="2"
+          spellcheck="false"
+          placeholder="kafka/main/orders.*"
+          .value=${(tenant.publish ?? []).join('\n')}
+        ></textarea>
       </label>
       <fieldset>
         <legend>Limits, where they are not those of the installation</legend>
         <div class="fields">
           ${LIMITS.map(
             ([field, label]) =>
-              html`<label>${label} <input name=${field} type="number" min="1" max="1000000" .value=${String(tenant[field] ?? '')} /></label>`,
+              html`<label
+                >${label}
+                <input name=${field} type="number" min="1" max="1000000" .value=${String(tenant[field] ?? '')}
+              /></label>`,
           )}
         </div>
       </fieldset>
@@ -191,8 +217,7 @@ class Tenants extends LitElement {
         <p class="muted">Each is kept apart from the others. Choose one at the top to look at it.</p>
         <button type="button" @click=${() => this.#edit(null)}>New tenant</button>
       </div>
-      ${problem(this.error)}
-      ${this.items ? this.#table() : this.error ? nothing : loading()}
+      ${problem(this.error)} ${this.items ? this.#table() : this.error ? nothing : loading()}
     `;
   }
 
@@ -225,17 +250,23 @@ class Tenants extends LitElement {
       <td class="num" data-label="Weight">${count(tenant.weight)}</td>
       <td data-label="Types">${tenant.strict ? 'only those set up' : 'any'}</td>
       <td data-label="Alerts">
-        ${alert === undefined
-          ? "the installation's"
-          : alert === null
-            ? 'none'
-            : html`<span title=${visible(alert.target.http.url)}>after ${count(alert.deaths)} in ${duration(alert.within)}</span>`}
+        ${
+          alert === undefined
+            ? "the installation's"
+            : alert === null
+              ? 'none'
+              : html`<span title=${visible(alert.target.http.url)}
+                  >after ${count(alert.deaths)} in ${duration(alert.within)}</span
+                >`
+        }
       </td>
       <td data-label="Publishes to">
         ${tenant.publish ? (tenant.publish.length === 0 ? 'nowhere' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'anywhere' : 'nowhere'}
       </td>
       <td>
-        <div class="row"><button type="button" class="small outline" @click=${() => this.#edit(tenant.name)}>Edit</button></div>
+        <div class="row">
+          <button type="button" class="small outline" @click=${() => this.#edit(tenant.name)}>Edit</button>
+        </div>
       </td>
     </tr>`;
   }

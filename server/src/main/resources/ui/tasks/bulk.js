@@ -32,7 +32,12 @@ const STOPPED = '; stopped before the others';
 
 const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
 
-/** How far it is; a call of the server's takes 2 s at most. */
+/**
+ * How far it is; a call of the server's takes 2 s at most.
+ *
+ * @param {number} done
+ * @param {{matched: number, atLeast?: boolean}} all
+ */
 const soFar = (done, { matched, atLeast }) =>
   atLeast ? `${count(done)} so far` : `${count(done)} of ${count(Math.max(done, matched))}`;
 
@@ -132,7 +137,13 @@ export const each = async (kind, ids) => {
 export const bulkButtons = ({ statuses, act, busy }) => {
   const has = (...names) => statuses.size === 0 || names.some((name) => statuses.has(name));
   const button = (kind, label, look) =>
-    html`<button type="button" class="small ${look}" aria-busy=${busy === kind} ?disabled=${busy !== ''} @click=${() => act(kind)}>
+    html`<button
+      type="button"
+      class="small ${look}"
+      aria-busy=${busy === kind}
+      ?disabled=${busy !== ''}
+      @click=${() => act(kind)}
+    >
       ${label}
     </button>`;
   return [

@@ -43,18 +43,19 @@ const changes = (task, form) => {
   return patch;
 };
 
-const area = (name, label, value, help) => html`<label
-    >${label}
-    <textarea
-      name=${name}
-      class="mono"
-      rows=${Math.min(14, Math.max(3, value.split('\n', 15).length))}
-      spellcheck="false"
-      aria-describedby=${help ? `help-${name}` : nothing}
-      .value=${value}
-    ></textarea>
-  </label>
-  ${help ? html`<small id="help-${name}">${help}</small>` : nothing}`;
+const area = (name, label, value, help) =>
+  html`<label
+      >${label}
+      <textarea
+        name=${name}
+        class="mono"
+        rows=${Math.min(14, Math.max(3, value.split('\n', 15).length))}
+        spellcheck="false"
+        aria-describedby=${help ? `help-${name}` : nothing}
+        .value=${value}
+      ></textarea>
+    </label>
+    ${help ? html`<small id="help-${name}">${help}</small>` : nothing}`;
 
 const ownHelp = (value, example) =>
   value
@@ -78,7 +79,9 @@ const fields = (task) => html`
 /**
  * Edits a task in a dialog.
  *
- * @param {boolean} redrive whether it is redriven after that
+ * @param {any} task
+ * @param {string} etag
+ * @param {{redrive?: boolean}} [options] whether it is redriven after that
  * @returns {Promise<boolean>} whether the task is another by now: by this, or by somebody who was faster
  */
 export const edit = async (task, etag, { redrive = false } = {}) => {
@@ -107,7 +110,8 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
   });
   if (done === null && saved.size === 0) return isStale;
   if (redrive && done !== null) toast('Redriven: it waits with a fresh budget of attempts');
-  else toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'Nothing was changed');
+  else
+    toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'Nothing was changed');
   return true;
 };
 

@@ -23,7 +23,9 @@ const LABELS = {
 export class Filter {
   /** @param {URLSearchParams} query */
   constructor(query) {
+    /** @type {Record<string, string>} */
     this.values = {};
+    /** @type {Record<string, string>} */
     this.metadata = {};
     for (const [name, value] of query) {
       if (value === '') continue;
@@ -36,7 +38,12 @@ export class Filter {
     return this.values.status ?? '';
   }
 
-  /** For the address, and for GET /v1/tasks. */
+  /**
+   * For the address, and for GET /v1/tasks.
+   *
+   * @param {Record<string, string>} [changes]
+   * @returns {Record<string, string>}
+   */
   query(changes = {}) {
     const all = { ...this.values };
     for (const [name, value] of Object.entries(this.metadata)) all[METADATA + name] = value;
@@ -59,6 +66,7 @@ export class Filter {
 
   /** The body of a bulk cancel or run; null if it would mean every task there is. */
   get body() {
+    /** @type {Record<string, any>} */
     const body = { ...this.values };
     if (Object.keys(this.metadata).length > 0) body.metadata = this.metadata;
     return Object.keys(body).length > 0 ? body : null;

@@ -49,16 +49,30 @@ class Filters extends LitElement {
   render() {
     if (!this.filter) return nothing;
     const { values, metadata } = this.filter;
-    const pairs = Object.entries(metadata).map(([name, value]) => `${name}=${value}`).join('\n');
+    const pairs = Object.entries(metadata)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n');
     return html`<form class="card" @submit=${this.#submit}>
       <div class="fields">
         <label>Type <input name="type" list="type-names" autocomplete="off" .value=${values.type ?? ''} /></label>
         <label>Key <input name="key" maxlength="200" autocomplete="off" .value=${values.key ?? ''} /></label>
-        <label>Schedule <input name="schedule" maxlength="200" autocomplete="off" .value=${values.schedule ?? ''} /></label>
-        <label>Due from <input type="datetime-local" step="1" name="dueAfter" .value=${localTime(values.dueAfter)} /></label>
-        <label>Due before <input type="datetime-local" step="1" name="dueBefore" .value=${localTime(values.dueBefore)} /></label>
-        <label>Last error or answer contains <input name="error" maxlength="200" autocomplete="off" .value=${values.error ?? ''} /></label>
-        <label>Metadata, NAME=VALUE, one a line <textarea name="metadata" rows="2" spellcheck="false" .value=${pairs}></textarea></label>
+        <label
+          >Schedule <input name="schedule" maxlength="200" autocomplete="off" .value=${values.schedule ?? ''}
+        /></label>
+        <label
+          >Due from <input type="datetime-local" step="1" name="dueAfter" .value=${localTime(values.dueAfter)}
+        /></label>
+        <label
+          >Due before <input type="datetime-local" step="1" name="dueBefore" .value=${localTime(values.dueBefore)}
+        /></label>
+        <label
+          >Last error or answer contains
+          <input name="error" maxlength="200" autocomplete="off" .value=${values.error ?? ''}
+        /></label>
+        <label
+          >Metadata, NAME=VALUE, one a line
+          <textarea name="metadata" rows="2" spellcheck="false" .value=${pairs}></textarea>
+        </label>
       </div>
       <datalist id="type-names">${this.types.map((name) => html`<option value=${name}></option>`)}</datalist>
       <div class="row"><button type="submit">Filter</button></div>

@@ -44,8 +44,7 @@ export const redriveDialog = async (body) => {
     },
   });
   if (started === null) return null;
-  const text =
-    started.status === 'DONE' ? `${plural(started.redriven, 'task')} redriven` : 'The redrive is under way';
+  const text = started.status === 'DONE' ? `${plural(started.redriven, 'task')} redriven` : 'The redrive is under way';
   toast(text, { undo: () => undo(started.id) });
   return started;
 };
@@ -87,7 +86,9 @@ const filterWords = ({ filter, groupError }) => {
     if (name === 'ids') return `${plural(value.length ?? value, 'letter')} by id`;
     if (name === 'all') return 'all';
     if (name === 'metadata') {
-      return Object.entries(value).map(([key, each]) => `${visible(key)} = ${visible(each)}`).join(', ');
+      return Object.entries(value)
+        .map(([key, each]) => `${visible(key)} = ${visible(each)}`)
+        .join(', ');
     }
     if (name === 'group' && groupError) return `“${firstLine(groupError, 120)}”`;
     return `${visible(name)} ${visible(value)}`;
@@ -121,7 +122,8 @@ class Redrives extends LitElement {
     let ticks = 0;
     this.#timer = setInterval(() => {
       const moving = this.#pages.items.some((each) => each.status === 'RUNNING' || each.status === 'UNDOING');
-      if (!document.hidden && !this.#pages.busy && !this.#pages.isRefused && (moving || ++ticks % 10 === 0)) this.#pages.reload();
+      if (!document.hidden && !this.#pages.busy && !this.#pages.isRefused && (moving || ++ticks % 10 === 0))
+        this.#pages.reload();
     }, 1_000);
   }
 
@@ -193,25 +195,45 @@ class Redrives extends LitElement {
       <td data-label="Which">${filterWords(redrive)}</td>
       <td data-label="How far" class="how-far">
         <small
-          >${count(redriven)} of ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${waiting > 0
-            ? `, ${count(waiting)} not started yet`
-            : ''}${refused > 0 ? `, ${count(refused)} refused` : ''}${undone > 0 ? `, ${count(undone)} dead again` : ''}</small
+          >${count(redriven)} of
+          ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${
+            waiting > 0 ? `, ${count(waiting)} not started yet` : ''
+          }${refused > 0 ? `, ${count(refused)} refused` : ''}${undone > 0 ? `, ${count(undone)} dead again` : ''}</small
         >
         <progress class="bar" max=${Math.max(matched, redriven, 1)} value=${redriven} aria-label="Redriven"></progress>
       </td>
       <td data-label="Rate">${redrive.rate ? `${count(redrive.rate)} a second` : 'at once'}</td>
-      <td data-label="Started">${ago(redrive.createdAt)} <small>by ${visible(redrive.by)}</small>${redrive.endedAt
-          ? html`<br /><small>ended ${time(redrive.endedAt)}</small>`
-          : nothing}</td>
+      <td data-label="Started">
+        ${ago(redrive.createdAt)} <small>by ${visible(redrive.by)}</small>${
+          redrive.endedAt ? html`<br /><small>ended ${time(redrive.endedAt)}</small>` : nothing
+        }
+      </td>
       <td>
         <div class="row">
-          ${can && redrive.status === 'RUNNING'
-            ? html`<button type="button" class="small outline" ?disabled=${this.busy !== ''}
-                @click=${() => this.#do(id, () => api.post(path`/v1/redrives/${id}/stop`))}>Stop</button>`
-            : nothing}
-          ${can && !over
-            ? html`<button type="button" class="small outline" ?disabled=${this.busy !== ''} @click=${() => this.#undo(redrive)}>Undo</button>`
-            : nothing}
+          ${
+            can && redrive.status === 'RUNNING'
+              ? html`<button
+                  type="button"
+                  class="small outline"
+                  ?disabled=${this.busy !== ''}
+                  @click=${() => this.#do(id, () => api.post(path`/v1/redrives/${id}/stop`))}
+                >
+                  Stop
+                </button>`
+              : nothing
+          }
+          ${
+            can && !over
+              ? html`<button
+                  type="button"
+                  class="small outline"
+                  ?disabled=${this.busy !== ''}
+                  @click=${() => this.#undo(redrive)}
+                >
+                  Undo
+                </button>`
+              : nothing
+          }
         </div>
       </td>
     </tr>`;

@@ -112,7 +112,8 @@ export class Story {
     const { both } = this.#horizon;
     const rows = new Map();
     for (const attempt of this.attempts.values()) {
-      if (attempt.fence >= both) rows.set(attempt.fence, { fence: attempt.fence, at: attempt.startedAt ?? '', attempt });
+      if (attempt.fence >= both)
+        rows.set(attempt.fence, { fence: attempt.fence, at: attempt.startedAt ?? '', attempt });
     }
     const all = [...rows.values()];
     for (const change of this.transitions.values()) {
@@ -174,11 +175,19 @@ class StoryList extends LitElement {
         })}
       </ol>
       ${problem(this.error)}
-      ${this.story.hasOlder
-        ? html`<button type="button" class="outline small" aria-busy=${this.busy} ?disabled=${this.busy} @click=${this.#older}>
-            Show older
-          </button>`
-        : nothing}
+      ${
+        this.story.hasOlder
+          ? html`<button
+              type="button"
+              class="outline small"
+              aria-busy=${this.busy}
+              ?disabled=${this.busy}
+              @click=${this.#older}
+            >
+              Show older
+            </button>`
+          : nothing
+      }
     `;
   }
 
@@ -186,7 +195,8 @@ class StoryList extends LitElement {
     const fields = (hand.detail?.fields ?? []).map(visible).join(', ');
     return html`<li>
       <div class="row">
-        ${badge('off', '✎', 'By hand')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong><span>${by(hand)}</span>
+        ${badge('off', '✎', 'By hand')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong
+        ><span>${by(hand)}</span>
         <span class="end">${time(hand.at)}</span>
       </div>
     </li>`;
@@ -220,17 +230,28 @@ class StoryList extends LitElement {
         <dl class="facts">
           <dt>Claimed</dt>
           <dd>${time(claimed?.at ?? attempt.startedAt)}${by(claimed ?? attempt)}</dd>
-          ${attempt.endedAt
-            ? html`<dt>Ended</dt>
-                <dd>${time(ended?.at ?? attempt.endedAt)}${ended ? html` → ${words(ended).toLowerCase()}` : nothing}${by(ended)}</dd>`
-            : nothing}
+          ${
+            attempt.endedAt
+              ? html`<dt>Ended</dt>
+                  <dd>
+                    ${time(ended?.at ?? attempt.endedAt)}${ended ? html` → ${words(ended).toLowerCase()}` : nothing}${by(ended)}
+                  </dd>`
+              : nothing
+          }
           <dt>Fence</dt>
           <dd>${attempt.fence}</dd>
-          ${attempt.request?.url ? html`<dt>Request</dt><dd>${requestLine(attempt.request)}</dd>` : nothing}
+          ${
+            attempt.request?.url
+              ? html`<dt>Request</dt>
+                  <dd>${requestLine(attempt.request)}</dd>`
+              : nothing
+          }
         </dl>
-        ${failed && message(attempt.error).length > 300
-          ? html`<c-json .value=${message(attempt.error)} label="The whole error"></c-json>`
-          : nothing}
+        ${
+          failed && message(attempt.error).length > 300
+            ? html`<c-json .value=${message(attempt.error)} label="The whole error"></c-json>`
+            : nothing
+        }
         ${attempt.request ? html`<c-json .value=${attempt.request} label="Request as it was sent"></c-json>` : nothing}
         ${attempt.output ? html`<c-json json .value=${attempt.output} label="What came back"></c-json>` : nothing}
       </details>

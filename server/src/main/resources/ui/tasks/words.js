@@ -63,9 +63,11 @@ export const errorLine = (task) => {
   if (!task.error) return nothing;
   const beside = task.error.kind === 'status' && task.status !== 'COMPLETED' ? task.output : null;
   const said = beside ? beside.slice(0, 500).replace(/\s+/g, ' ') : '';
-  return html`<span><span class="error-line">${firstLine(message(task.error))}</span> ${said
-      ? html`<small>${firstLine(said)}</small>`
-      : nothing}</span>`;
+  return html`<span
+    ><span class="error-line">${firstLine(message(task.error))}</span> ${
+      said ? html`<small>${firstLine(said)}</small>` : nothing
+    }</span
+  >`;
 };
 
 /** 'status 503', 'dns': the kind of a failure, short. */
@@ -81,12 +83,13 @@ const pending = (task, type) => {
   const ahead = Date.parse(task.nextAttemptAt) > Date.now() + 1000;
   const before = task.attempt > 0 ? html`${attempts(task)} failed; ` : nothing;
   const paused = type?.paused
-    ? html` <strong>Its type is paused, so it does not start.</strong> <a href=${href('types', task.type)}>Go to the type</a>.`
+    ? html` <strong>Its type is paused, so it does not start.</strong>
+        <a href=${href('types', task.type)}>Go to the type</a>.`
     : nothing;
   const suspect = suspectText(task);
   if (ahead) {
     return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}
-      (${time(task.nextAttemptAt)}).${suspect}${paused}`;
+    (${time(task.nextAttemptAt)}).${suspect}${paused}`;
   }
   const target = task.target ?? type?.target;
   const pulled = type && (!target || 'pull' in target);
@@ -94,14 +97,16 @@ const pending = (task, type) => {
   return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${suspect}${paused}`;
 };
 
-const running = (task) => task.waitingFor
-  ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing} and not
-      started yet.${suspectText(task)}
+const running = (task) =>
+  task.waitingFor
+    ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing}
+      and not started yet.${suspectText(task)}
       ${task.cancelRequested ? html`<strong>A cancel was requested: it ends without an attempt.</strong>` : nothing}`
-  : html`Runs: ${attempts(task)} began ${ago(task.startedAt)}${task.leasedBy
-    ? html` on <code>${visible(task.leasedBy)}</code>`
-    : nothing}${task.leaseUntil ? html`; its lease ends ${ago(task.leaseUntil)}` : nothing}.
-  ${task.cancelRequested ? html`<strong>A cancel was asked for: no further attempt starts.</strong>` : nothing}`;
+    : html`Runs: ${attempts(task)} began
+      ${ago(task.startedAt)}${
+        task.leasedBy ? html` on <code>${visible(task.leasedBy)}</code>` : nothing
+      }${task.leaseUntil ? html`; its lease ends ${ago(task.leaseUntil)}` : nothing}.
+      ${task.cancelRequested ? html`<strong>A cancel was asked for: no further attempt starts.</strong>` : nothing}`;
 
 const cancelled = (task, last) => {
   const who = last?.change?.by ?? last?.ended?.by;
@@ -126,12 +131,12 @@ export const nextWords = (task, type, last) => {
     case 'RUNNING':
       return running(task);
     case 'COMPLETED':
-      return html`Completed ${ago(task.finishedAt)} on ${attempts(task)}${task.startedAt
-        ? html`, which took ${between(task.startedAt, task.finishedAt)}`
-        : nothing}. Nothing more happens.`;
+      return html`Completed ${ago(task.finishedAt)} on
+      ${attempts(task)}${task.startedAt ? html`, which took ${between(task.startedAt, task.finishedAt)}` : nothing}.
+      Nothing more happens.`;
     case 'DEAD':
       return html`Died ${ago(task.finishedAt)} (${time(task.finishedAt)}) on ${attempts(task)}. It stays dead until
-        somebody redrives it.`;
+      somebody redrives it.`;
     case 'EXPIRED':
       return html`Expired: it was not started by ${time(task.expiresAt)}. Nothing more happens.`;
     default:

@@ -26,6 +26,7 @@ import org.apache.hc.core5.http.impl.io.SessionInputBufferImpl;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * <p>Every request carries a name of its own, which its answer repeats; every body that is refused
  * unread is itself a request with another name, which no answer may repeat.
  */
+@Tag("slow")
 class FramingFuzzTest {
 
   private static final int CONNECTIONS = 4_000; // for each of two seeds

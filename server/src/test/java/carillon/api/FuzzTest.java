@@ -9,9 +9,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Mutated requests: whatever is sent, the answer is never our fault. */
+@Tag("slow")
 class FuzzTest {
 
   private static final long SEED = 20261115;

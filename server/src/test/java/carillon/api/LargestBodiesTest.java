@@ -29,6 +29,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
@@ -38,6 +39,7 @@ import tools.jackson.databind.JsonNode;
  * at once, to a node with the memory that people have who change nothing. It must answer all of
  * them and stay alive.
  */
+@Tag("slow")
 class LargestBodiesTest {
 
   private static final int AT_ONCE = 4;
@@ -228,7 +230,7 @@ class LargestBodiesTest {
 
   private static List<Sent> all() {
     List<Sent> all = new ArrayList<>();
-    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read("openapi.json")).get("paths");
+    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read(OperateRoutes.OPENAPI)).get("paths");
     paths.forEachEntry(
         (path, item) ->
             item.forEachEntry(

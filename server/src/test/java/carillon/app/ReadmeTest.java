@@ -15,11 +15,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** The commands of the README and of the tour, typed into a shell as they stand there. */
+@Tag("slow")
 class ReadmeTest {
 
   private static final Path README = Path.of("../README.md");

@@ -25,12 +25,14 @@ import java.util.Collections;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * What a task costs PostgreSQL from its creation to its end: rows written, statements and log. A
  * change that makes any of them grow must say why, here.
  */
+@Tag("slow")
 class CostOfALifeTest {
 
   private static final int TASKS = 10_000;

@@ -9,11 +9,13 @@ import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Very many schedules at once, by the clock of the database. */
+@Tag("slow")
 class CronBurstTest {
 
   private static final Logger log = LoggerFactory.getLogger(CronBurstTest.class);

@@ -9,11 +9,13 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Nobody plans for a day; then somebody does. */
+@Tag("slow")
 class CronCatchUpTest {
 
   private static final int MINUTES_OF_A_DAY = 1_440;

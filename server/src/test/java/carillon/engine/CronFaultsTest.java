@@ -37,6 +37,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -50,6 +51,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * <p>Sessions are ended by triggers that this test adds: each counts with a sequence, which no
  * rollback takes back, and the one that reaches a number ends its own session.
  */
+@Tag("slow")
 class CronFaultsTest {
 
   private static final int SCHEDULES = 100;

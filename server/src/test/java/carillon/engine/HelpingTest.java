@@ -23,9 +23,11 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Whose lanes a node claims from: its own at once, those of others when they leave something. */
+@Tag("slow")
 class HelpingTest {
 
   private static final Target HTTP =

@@ -23,9 +23,11 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What nodes tell one another; the loops are run by hand, and nobody sweeps unless said so. */
+@Tag("slow")
 class HintsTest {
 
   private static final Target HTTP =

@@ -19,9 +19,11 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Payloads as large as they may be, of which a step takes about 16 MiB: 64. */
+@Tag("slow")
 class LargePayloadsTest {
 
   private static final int PAYLOAD = 256 << 10;

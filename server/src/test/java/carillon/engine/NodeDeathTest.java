@@ -32,9 +32,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Nodes that die, and whom that is blamed on. The loops are run by hand. */
+@Tag("slow")
 class NodeDeathTest {
 
   private static final int POISON_CRASHES = 3;

@@ -25,11 +25,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Poisons among the tasks of nodes that die of them, until all have ended. Run by hand. */
+@Tag("slow")
 class PoisonSearchTest {
 
   private static final int SEATS = 64;

@@ -25,9 +25,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Two loops that claim in turns, where a claim's commit is not answered at once. */
+@Tag("slow")
 class SlowCommitTest {
 
   private static final int SEATS = 3;

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
  * fires often, 60 from each of three random instants are. And of each, all around every change of
  * the clocks, under all six rules.
  */
+@Tag("slow")
 class CronBruteForceTest {
 
   private static final long SEED = 20270328;

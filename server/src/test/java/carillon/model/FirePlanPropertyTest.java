@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Looks at a schedule at times that jump to and fro, with pauses, tasks that end whenever they
  * like, and chunks of any size: every nominal time up to the cursor has exactly one decision.
  */
+@Tag("slow")
 class FirePlanPropertyTest {
 
   private static final Instant NOON = Instant.parse("2027-01-10T12:00:00Z");

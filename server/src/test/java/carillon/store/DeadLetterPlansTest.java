@@ -25,6 +25,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Each list and group query of dead letters beside a million others, with statistics from when
  * there were a thousand of one kind: its plan, and the pages that it touches.
  */
+@Tag("slow")
 class DeadLetterPlansTest {
 
   private static final int REAL = 2_000;

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * What backfills, lists and the janitor do with fires, beside a million of them and with statistics
  * from when there was one: the plans, and the pages that they touch.
  */
+@Tag("slow")
 class FirePlansTest {
 
   private static final int FIRES = 1_000_000;

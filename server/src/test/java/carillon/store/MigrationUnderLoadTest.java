@@ -24,9 +24,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Old and new nodes work on while the schema goes forward and back under them. */
+@Tag("slow")
 class MigrationUnderLoadTest {
 
   private static final int CREATORS = 2;

@@ -18,8 +18,10 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("slow")
 class MigrationsTest {
 
   private final Db.Address address = Postgres.emptyDatabase();

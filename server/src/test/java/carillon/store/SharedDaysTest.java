@@ -32,9 +32,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tasks far ahead: however they are spread, they lie in few partitions and are like any others. */
+@Tag("slow")
 class SharedDaysTest {
 
   private static final int FIVE_YEARS = 5 * 365;

@@ -18,9 +18,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Lists beside thirty past days with 1,000 tasks each, and 30,000 that wait for next week. */
+@Tag("slow")
 class SlotWalkTest {
 
   private static final int DAYS = 30;

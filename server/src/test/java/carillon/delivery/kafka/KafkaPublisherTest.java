@@ -37,10 +37,12 @@ import org.apache.kafka.clients.admin.Admin;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Publishes to a real broker, and to some that are none. */
+@Tag("slow")
 class KafkaPublisherTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");

@@ -39,9 +39,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of messages to a real RabbitMQ that takes them, or does not, or dies. */
+@Tag("slow")
 class RabbitPublisherTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
