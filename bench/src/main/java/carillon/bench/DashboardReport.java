@@ -33,6 +33,8 @@ final class DashboardReport {
   private DashboardReport() {}
 
   /**
+   * Writes the results into a directory.
+   *
    * @param plans of the statements behind the requests
    */
   static void write(Results results, Map<String, String> facts, String plans, Path directory)

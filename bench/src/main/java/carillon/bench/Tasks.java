@@ -16,6 +16,8 @@ final class Tasks {
   }
 
   /**
+   * The JSON of one task.
+   *
    * @param more further members, each with a comma before it
    */
   static String task(String type, String more) {

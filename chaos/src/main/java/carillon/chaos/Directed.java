@@ -34,6 +34,8 @@ final class Directed {
   }
 
   /**
+   * Creates a task and returns its id.
+   *
    * @param more of the task's fields, as JSON
    */
   String submit(String type, String target, String more) throws IOException, InterruptedException {

@@ -46,6 +46,8 @@ final class FlippingName implements AutoCloseable {
   }
 
   /**
+   * Starts to change the address of the name.
+   *
    * @param hosts the file in which nodes look names up
    */
   static FlippingName start(Path hosts, Recorder recorder) throws IOException {

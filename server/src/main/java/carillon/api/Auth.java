@@ -32,6 +32,8 @@ final class Auth {
   }
 
   /**
+   * The caller of a request, if it has the permission.
+   *
    * @param authorization all values of that header
    * @param tenantHeader all values of {@code Carillon-Tenant}
    */

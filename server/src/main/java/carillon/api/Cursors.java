@@ -24,6 +24,8 @@ final class Cursors {
   }
 
   /**
+   * The cursor for a position of a list.
+   *
    * @param list names the tenant, the list and its filter
    */
   String seal(String list, String position) {

@@ -31,6 +31,8 @@ final class ConnectionSource implements DataSource {
   }
 
   /**
+   * Connects to this address, without any further settings.
+   *
    * @param patience for an answer; zero means for ever
    */
   static ConnectionSource of(Db.Address address, Duration patience) {
