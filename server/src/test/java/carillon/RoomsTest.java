@@ -8,8 +8,13 @@ import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.Wi
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -20,6 +25,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -50,6 +58,8 @@ class RoomsTest {
         .consideringOnlyDependenciesInLayers()
         .layer("app")
         .definedBy("carillon.app..")
+        .layer("cli")
+        .definedBy("carillon.cli..")
         .layer("api")
         .definedBy("carillon.api..")
         .layer("engine")
@@ -64,6 +74,8 @@ class RoomsTest {
         .definedBy("carillon.model..")
         .whereLayer("app")
         .mayNotBeAccessedByAnyLayer()
+        .whereLayer("cli")
+        .mayOnlyBeAccessedByLayers("app")
         .whereLayer("api")
         .mayOnlyBeAccessedByLayers("app")
         .whereLayer("engine")
@@ -75,6 +87,58 @@ class RoomsTest {
         .whereLayer("store")
         .mayOnlyBeAccessedByLayers("engine", "cluster", "api", "app")
         .check(PROGRAM);
+  }
+
+  @Test
+  void packages_form_no_cycle() {
+    slices().matching("carillon.(**)").should().beFreeOfCycles().check(PROGRAM);
+  }
+
+  @Test
+  void no_package_has_more_files_than_a_reader_takes_in() {
+    Map<Path, Long> files =
+        Stream.of(MAIN, Path.of("../bench/src/main"), Path.of("../chaos/src/main"))
+            .flatMap(root -> files(root.resolve("java")))
+            .collect(groupingBy(file -> file.resolveSibling(""), TreeMap::new, counting()));
+
+    assertThat(files).allSatisfy((directory, count) -> assertThat(count).isLessThanOrEqualTo(30));
+  }
+
+  /** Also used outside of the store; whatever else is in {@code store.db} is its own affair. */
+  private static final Set<String> SHARED_BY_ALL =
+      Set.of("Db", "DbClock", "Json", "Page", "StoreException", "Transitions", "Tx");
+
+  /** What it takes to open a database, which only the program itself does. */
+  private static final Set<String> OPENING =
+      Set.of("DatabaseCheck", "EmbeddedRole", "Migrations", "Pooler", "Timeline");
+
+  @Test
+  void how_the_store_talks_to_the_database_is_its_own_affair() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackages("carillon.store..", "carillon.app..")
+        .should()
+        .dependOnClassesThat(partOfDbOtherThan(SHARED_BY_ALL))
+        .check(PROGRAM);
+    noClasses()
+        .that()
+        .resideInAPackage("carillon.app..")
+        .should()
+        .dependOnClassesThat(
+            partOfDbOtherThan(
+                Stream.of(SHARED_BY_ALL, OPENING).flatMap(Set::stream).collect(toSet())))
+        .check(PROGRAM);
+  }
+
+  private static DescribedPredicate<JavaClass> partOfDbOtherThan(Set<String> names) {
+    return DescribedPredicate.describe(
+        "are in store.db and none of " + names,
+        type ->
+            type.getPackageName().equals("carillon.store.db")
+                && !names.contains(
+                    type.getName()
+                        .replaceFirst("^carillon.store.db.", "")
+                        .replaceFirst("[$].*", "")));
   }
 
   @Test
@@ -93,7 +157,7 @@ class RoomsTest {
   void commands_are_clients_and_know_neither_the_store_nor_the_engine() {
     noClasses()
         .that()
-        .resideInAPackage("carillon.app.cli..")
+        .resideInAPackage("carillon.cli..")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage(
@@ -107,19 +171,18 @@ class RoomsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "model, com.cronutils..",
+    "model.cron, com.cronutils..",
     "store, java.sql..",
-    "store, javax.sql..",
+    "store.db, javax.sql..",
     "store, org.postgresql..",
-    "store, com.zaxxer.hikari..",
-    "store, org.flywaydb..",
-    "delivery, org.apache.hc..",
-    "delivery, com.rabbitmq..",
+    "store.db, com.zaxxer.hikari..",
+    "store.db, org.flywaydb..",
+    "delivery.http, org.apache.hc..",
+    "delivery.rabbitmq, com.rabbitmq..",
     "delivery.kafka, org.apache.kafka..",
     "api, io.helidon..",
-    "api, com.networknt..",
-    "api, com.google.re2j..",
-    "app, picocli.."
+    "api.schema, com.networknt..",
+    "api.schema, com.google.re2j.."
   })
   void a_library_is_let_into_one_room_only(String room, String library) {
     noClasses()
@@ -128,6 +191,17 @@ class RoomsTest {
         .should()
         .dependOnClassesThat()
         .resideInAPackage(library)
+        .check(PROGRAM);
+  }
+
+  @Test
+  void only_commands_know_the_command_line() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackages("carillon.app", "carillon.app.config", "carillon.cli..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("picocli..")
         .check(PROGRAM);
   }
 
@@ -175,8 +249,8 @@ class RoomsTest {
     // Claims does not claim: the reaper skips a task whose holder is just ending or renewing it.
     assertThat(files)
         .containsExactlyInAnyOrder(
-            MAIN.resolve("java/carillon/store/WorkQueue.java"),
-            MAIN.resolve("java/carillon/store/Claims.java"));
+            MAIN.resolve("java/carillon/store/queue/WorkQueue.java"),
+            MAIN.resolve("java/carillon/store/queue/Claims.java"));
   }
 
   @Test

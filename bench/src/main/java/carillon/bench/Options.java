@@ -1,5 +1,10 @@
 package carillon.bench;
 
+import carillon.bench.dashboard.Dashboard;
+import carillon.bench.scenarios.BigBurst;
+import carillon.bench.scenarios.Nodes;
+import carillon.bench.scenarios.Publishing;
+import carillon.bench.systems.Systems;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;

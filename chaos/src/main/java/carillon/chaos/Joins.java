@@ -1,6 +1,11 @@
 package carillon.chaos;
 
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.Node;
+import carillon.chaos.cluster.Progress;
+import carillon.chaos.faults.Faults;
 import carillon.chaos.history.Fields;
+import carillon.chaos.load.Load;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.ResultSet;

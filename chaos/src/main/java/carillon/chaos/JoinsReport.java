@@ -1,6 +1,9 @@
 package carillon.chaos;
 
 import carillon.chaos.history.History;
+import carillon.chaos.report.Exposure;
+import carillon.chaos.report.Place;
+import carillon.chaos.report.Troubles;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;

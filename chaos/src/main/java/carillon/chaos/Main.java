@@ -1,9 +1,19 @@
 package carillon.chaos;
 
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.Directories;
+import carillon.chaos.cluster.Postgres;
+import carillon.chaos.cluster.Processes;
+import carillon.chaos.cluster.Program;
+import carillon.chaos.cluster.Progress;
 import carillon.chaos.history.History;
+import carillon.chaos.load.Load;
+import carillon.chaos.load.Streams;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.Mutants;
+import carillon.chaos.report.Exposure;
 import carillon.chaos.report.Listing;
+import carillon.chaos.report.Place;
 import carillon.chaos.report.Report;
 import carillon.chaos.report.Seed;
 import carillon.chaos.report.Trial;

@@ -1,9 +1,22 @@
 package carillon.chaos;
 
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.DeadlockLog;
+import carillon.chaos.cluster.FlippingName;
+import carillon.chaos.cluster.Node;
+import carillon.chaos.cluster.Postgres;
+import carillon.chaos.cluster.Progress;
+import carillon.chaos.faults.Nemesis;
+import carillon.chaos.faults.Strike;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
 import carillon.chaos.history.Recorder;
 import carillon.chaos.history.Table;
+import carillon.chaos.load.Load;
+import carillon.chaos.load.Receiver;
+import carillon.chaos.load.Streams;
+import carillon.chaos.load.Tenant;
+import carillon.chaos.load.Vitals;
 import carillon.chaos.rules.Deadlocks;
 import java.io.IOException;
 import java.nio.file.Files;

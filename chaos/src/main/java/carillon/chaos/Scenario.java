@@ -1,5 +1,9 @@
 package carillon.chaos;
 
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.faults.Strike;
+import carillon.chaos.load.Load;
+import carillon.chaos.load.Streams;
 import java.time.Duration;
 import java.util.List;
 

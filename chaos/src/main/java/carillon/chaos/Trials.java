@@ -1,12 +1,26 @@
 package carillon.chaos;
 
-import carillon.chaos.Exposure.Counter;
+import carillon.chaos.cluster.Api;
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.Node;
+import carillon.chaos.cluster.Outlasting;
+import carillon.chaos.cluster.Postgres;
+import carillon.chaos.cluster.Program;
+import carillon.chaos.cluster.Progress;
+import carillon.chaos.cluster.Watched;
+import carillon.chaos.faults.Faults;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
+import carillon.chaos.load.Directed;
+import carillon.chaos.load.Load;
+import carillon.chaos.load.PoisonTarget;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
+import carillon.chaos.report.Exposure;
+import carillon.chaos.report.Exposure.Counter;
 import carillon.chaos.report.Listing;
 import carillon.chaos.report.Trial;
+import carillon.chaos.report.Troubles;
 import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;

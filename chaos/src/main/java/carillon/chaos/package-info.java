@@ -3,10 +3,11 @@
  * of it.
  *
  * <p>{@link carillon.chaos.Main} goes through seeds. Each is a {@link carillon.chaos.Run}: a {@link
- * carillon.chaos.Cluster} of real processes that reach a real PostgreSQL only through a {@link
- * carillon.chaos.Relay} each, a {@link carillon.chaos.Load} of clients, workers and schedules, a
- * {@link carillon.chaos.Receiver} of deliveries, and a {@link carillon.chaos.Nemesis} that makes
- * faults. Everything that anybody outside sees is recorded in one order and judged afterwards.
+ * carillon.chaos.cluster.Cluster} of real processes that reach a real PostgreSQL only through a
+ * {@link carillon.chaos.cluster.Relay} each, a {@link carillon.chaos.load.Load} of clients, workers
+ * and schedules, a {@link carillon.chaos.load.Receiver} of deliveries, and a {@link
+ * carillon.chaos.faults.Nemesis} that makes faults. Everything that anybody outside sees is
+ * recorded in one order and judged afterwards.
  *
  * <p>Nothing of the server is imported here, so that nothing here can flatter it.
  */

@@ -2,8 +2,17 @@ package carillon.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.chaos.Exposure.Counter;
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.Postgres;
+import carillon.chaos.cluster.Program;
+import carillon.chaos.cluster.Progress;
+import carillon.chaos.faults.Fault;
+import carillon.chaos.faults.Strike;
 import carillon.chaos.history.History;
+import carillon.chaos.load.Load;
+import carillon.chaos.report.Exposure;
+import carillon.chaos.report.Exposure.Counter;
+import carillon.chaos.report.Troubles;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Verdict;
 import java.io.ByteArrayOutputStream;

@@ -1,5 +1,16 @@
 package carillon.api;
 
+import carillon.api.admin.MetricsAccess;
+import carillon.api.admin.OperateRoutes;
+import carillon.api.connection.SlowClients;
+import carillon.api.http.ApiConfig;
+import carillon.api.http.Auth;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Endpoints;
+import carillon.api.http.FrontDoor;
+import carillon.api.http.Health;
+import carillon.api.json.BodyMemory;
+import carillon.api.json.SpillDirectories;
 import io.helidon.webserver.WebServer;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;

@@ -1,23 +1,23 @@
 package carillon.api;
 
-import carillon.store.ActivityReader;
-import carillon.store.ApiKeys;
-import carillon.store.Audit;
-import carillon.store.Backfills;
-import carillon.store.ClusterReader;
-import carillon.store.Db;
-import carillon.store.DeadLetters;
-import carillon.store.Events;
-import carillon.store.PullQueue;
-import carillon.store.Redrives;
-import carillon.store.Replies;
-import carillon.store.Restores;
-import carillon.store.Schedules;
-import carillon.store.StatsReader;
-import carillon.store.StorageReader;
-import carillon.store.Tasks;
-import carillon.store.Tenants;
-import carillon.store.Types;
+import carillon.store.catalog.ApiKeys;
+import carillon.store.catalog.Audit;
+import carillon.store.catalog.Replies;
+import carillon.store.catalog.Tenants;
+import carillon.store.catalog.Types;
+import carillon.store.cluster.ClusterReader;
+import carillon.store.db.Db;
+import carillon.store.deadletters.DeadLetters;
+import carillon.store.deadletters.Redrives;
+import carillon.store.deadletters.Restores;
+import carillon.store.queue.PullQueue;
+import carillon.store.schedules.Backfills;
+import carillon.store.schedules.Schedules;
+import carillon.store.stats.ActivityReader;
+import carillon.store.stats.Events;
+import carillon.store.stats.StatsReader;
+import carillon.store.stats.StorageReader;
+import carillon.store.tasks.Tasks;
 
 /** What the API reads and writes; every part but the cluster's takes the tenant first. */
 public record Stores(

@@ -1,7 +1,7 @@
 package carillon.app;
 
-import carillon.store.Backlog;
-import carillon.store.DbClock;
+import carillon.store.db.DbClock;
+import carillon.store.stats.Backlog;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

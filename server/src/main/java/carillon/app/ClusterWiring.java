@@ -1,15 +1,16 @@
 package carillon.app;
 
+import carillon.app.config.Config;
 import carillon.cluster.Election;
 import carillon.cluster.Heartbeat;
 import carillon.cluster.ShardPlanner;
 import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
-import carillon.model.Term;
-import carillon.store.Db;
-import carillon.store.DbClock;
-import carillon.store.Leadership;
-import carillon.store.ShardRows;
+import carillon.model.cluster.Term;
+import carillon.store.cluster.Leadership;
+import carillon.store.cluster.ShardRows;
+import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;

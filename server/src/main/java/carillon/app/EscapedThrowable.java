@@ -1,6 +1,6 @@
 package carillon.app;
 
-import carillon.app.cli.Text;
+import carillon.cli.Text;
 import ch.qos.logback.classic.pattern.ThrowableHandlingConverter;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;

@@ -1,5 +1,6 @@
 package carillon.app;
 
+import carillon.app.config.Config;
 import java.util.Locale;
 import org.slf4j.bridge.SLF4JBridgeHandler;
 

@@ -1,16 +1,16 @@
 package carillon.app;
 
-import carillon.app.cli.AuditCommand;
-import carillon.app.cli.CommandFailed;
-import carillon.app.cli.Console;
-import carillon.app.cli.DeadLetterCommands;
-import carillon.app.cli.KeyCommands;
-import carillon.app.cli.RedriveCommands;
-import carillon.app.cli.ScheduleCommands;
-import carillon.app.cli.TaskCommands;
-import carillon.app.cli.Text;
-import carillon.app.cli.TopCommand;
-import carillon.app.cli.TypeCommands;
+import carillon.cli.CommandFailed;
+import carillon.cli.Console;
+import carillon.cli.Text;
+import carillon.cli.admin.AuditCommand;
+import carillon.cli.admin.KeyCommands;
+import carillon.cli.admin.TypeCommands;
+import carillon.cli.cluster.TopCommand;
+import carillon.cli.deadletters.DeadLetterCommands;
+import carillon.cli.deadletters.RedriveCommands;
+import carillon.cli.schedules.ScheduleCommands;
+import carillon.cli.tasks.TaskCommands;
 import carillon.client.CarillonException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;

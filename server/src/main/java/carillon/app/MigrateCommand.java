@@ -1,11 +1,16 @@
 package carillon.app;
 
-import carillon.app.cli.CommandFailed;
-import carillon.app.cli.Console;
-import carillon.store.Db;
-import carillon.store.Migrations;
-import carillon.store.Migrations.Step;
-import carillon.store.StoreException;
+import carillon.app.config.Config;
+import carillon.app.config.ConfigOptions;
+import carillon.app.config.DatabaseUrl;
+import carillon.app.config.Setting;
+import carillon.app.postgres.EmbeddedPostgres;
+import carillon.cli.CommandFailed;
+import carillon.cli.Console;
+import carillon.store.db.Db;
+import carillon.store.db.Migrations;
+import carillon.store.db.Migrations.Step;
+import carillon.store.db.StoreException;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;

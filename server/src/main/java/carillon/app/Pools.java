@@ -1,8 +1,8 @@
 package carillon.app;
 
-import carillon.store.Db;
-import carillon.store.Timeline;
-import carillon.store.Transitions;
+import carillon.store.db.Db;
+import carillon.store.db.Timeline;
+import carillon.store.db.Transitions;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;

@@ -1,6 +1,10 @@
 package carillon.app;
 
-import carillon.app.cli.Console;
+import carillon.app.config.AdminKey;
+import carillon.app.config.Config;
+import carillon.app.config.ConfigOptions;
+import carillon.app.config.Setting;
+import carillon.cli.Console;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;

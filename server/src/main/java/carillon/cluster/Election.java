@@ -1,10 +1,10 @@
 package carillon.cluster;
 
-import carillon.model.NodeLease;
 import carillon.model.Pass;
-import carillon.model.Term;
-import carillon.store.Leadership;
-import carillon.store.StoreException;
+import carillon.model.cluster.NodeLease;
+import carillon.model.cluster.Term;
+import carillon.store.cluster.Leadership;
+import carillon.store.db.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

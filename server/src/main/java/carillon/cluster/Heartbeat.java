@@ -1,11 +1,11 @@
 package carillon.cluster;
 
-import carillon.model.ClusterView;
-import carillon.model.NodeLease;
-import carillon.model.Vitals;
-import carillon.store.Db;
-import carillon.store.DbClock;
-import carillon.store.Nodes;
+import carillon.model.cluster.ClusterView;
+import carillon.model.cluster.NodeLease;
+import carillon.model.cluster.Vitals;
+import carillon.store.cluster.Nodes;
+import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;

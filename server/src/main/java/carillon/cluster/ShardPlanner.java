@@ -1,11 +1,11 @@
 package carillon.cluster;
 
 import carillon.model.Pass;
-import carillon.model.ShardPlan;
-import carillon.model.Shards;
-import carillon.model.Term;
-import carillon.store.ShardRows;
-import carillon.store.StoreException;
+import carillon.model.cluster.ShardPlan;
+import carillon.model.cluster.Shards;
+import carillon.model.cluster.Term;
+import carillon.store.cluster.ShardRows;
+import carillon.store.db.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -1,8 +1,8 @@
 package carillon.delivery;
 
-import carillon.model.ClaimedTask;
-import carillon.model.Delivery;
-import carillon.model.DeliveryResult;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Delivery;
+import carillon.model.task.DeliveryResult;
 
 /** Carries out attempts, one per call. */
 public interface Deliverer {

@@ -1,9 +1,9 @@
 package carillon.delivery;
 
-import carillon.model.ClaimToken;
-import carillon.model.ClaimedTask;
-import carillon.model.Target;
-import carillon.model.TraceParent;
+import carillon.model.target.Target;
+import carillon.model.target.TraceParent;
+import carillon.model.task.ClaimToken;
+import carillon.model.task.ClaimedTask;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -58,7 +58,7 @@ public final class MessageHeaders {
     return headers;
   }
 
-  static String millis(Instant time) {
+  public static String millis(Instant time) {
     return MILLIS.format(time);
   }
 

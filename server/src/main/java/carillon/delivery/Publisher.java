@@ -1,9 +1,9 @@
 package carillon.delivery;
 
-import carillon.model.BrokerName;
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.Target;
+import carillon.model.target.BrokerName;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package carillon.delivery;
 
-import carillon.model.SigningSecret;
+import carillon.model.target.SigningSecret;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.util.Base64;
@@ -10,14 +10,14 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /** Signs deliveries as Standard Webhooks asks: HMAC-SHA256 of id, timestamp and body. */
-final class Signature {
+public final class Signature {
 
   private static final String ALGORITHM = "HmacSHA256";
 
   private Signature() {}
 
   /** One signature per secret, so that a receiver may know either while they are rotated. */
-  static String of(String id, long timestamp, byte[] body, List<SigningSecret> secrets) {
+  public static String of(String id, long timestamp, byte[] body, List<SigningSecret> secrets) {
     byte[] prefix = (id + "." + timestamp + ".").getBytes(StandardCharsets.US_ASCII);
     return secrets.stream()
         .map(secret -> "v1," + Base64.getEncoder().encodeToString(hmac(secret, prefix, body)))

@@ -2,8 +2,8 @@
  * Hands one attempt to the outside and says what came back.
  *
  * <p>A {@link carillon.delivery.Deliverer} takes a claimed task and answers with a {@link
- * carillon.model.DeliveryResult}; status codes, headers and client exceptions end here. It decides
- * nothing about the task: whether and when to try again is for the retry policy.
+ * carillon.model.task.DeliveryResult}; status codes, headers and client exceptions end here. It
+ * decides nothing about the task: whether and when to try again is for the retry policy.
  *
  * <p>HTTP is spoken over plain sockets with the message layer of Apache HttpCore, without its
  * client on top. What must not happen (redirects, resending, cookies, proxies, decompression) is

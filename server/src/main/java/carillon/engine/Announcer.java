@@ -1,11 +1,11 @@
 package carillon.engine;
 
-import carillon.model.ClusterView;
-import carillon.model.Hint;
 import carillon.model.Pass;
 import carillon.model.Slot;
-import carillon.store.Agenda;
-import carillon.store.Catalog;
+import carillon.model.cluster.ClusterView;
+import carillon.model.cluster.Hint;
+import carillon.store.catalog.Catalog;
+import carillon.store.queue.Agenda;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;

@@ -1,9 +1,9 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
 import carillon.model.Signal;
-import carillon.store.WorkQueue.Claim;
-import carillon.store.WorkQueue.Quota;
+import carillon.model.task.ClaimedTask;
+import carillon.store.queue.WorkQueue.Claim;
+import carillon.store.queue.WorkQueue.Quota;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;

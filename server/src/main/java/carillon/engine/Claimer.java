@@ -1,14 +1,14 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
-import carillon.model.Lane;
-import carillon.model.NodeLease;
 import carillon.model.Pass;
-import carillon.model.Quotas;
 import carillon.model.Slot;
-import carillon.store.Agenda;
-import carillon.store.WorkQueue.Claim;
-import carillon.store.WorkQueue.Quota;
+import carillon.model.cluster.NodeLease;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Lane;
+import carillon.model.task.Quotas;
+import carillon.store.queue.Agenda;
+import carillon.store.queue.WorkQueue.Claim;
+import carillon.store.queue.WorkQueue.Quota;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,13 +1,13 @@
 package carillon.engine;
 
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.NodeLease;
-import carillon.model.Outcome;
-import carillon.store.Endings;
-import carillon.store.StoreException;
+import carillon.model.cluster.NodeLease;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Outcome;
+import carillon.store.db.StoreException;
+import carillon.store.queue.Endings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,8 +1,8 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
-import carillon.model.Lane;
-import carillon.store.WorkQueue.Claimant;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Lane;
+import carillon.store.queue.WorkQueue.Claimant;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -1,15 +1,15 @@
 package carillon.engine;
 
 import carillon.delivery.Deliverer;
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
-import carillon.model.Delivery;
-import carillon.model.DeliveryResult;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.NodeLease;
-import carillon.model.Target;
-import carillon.store.DbClock;
+import carillon.model.cluster.NodeLease;
+import carillon.model.target.Target;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Delivery;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.store.db.DbClock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

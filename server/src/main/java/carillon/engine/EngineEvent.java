@@ -1,9 +1,9 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.SkipReason;
 import carillon.model.TenantId;
+import carillon.model.schedule.SkipReason;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

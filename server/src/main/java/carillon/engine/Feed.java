@@ -1,14 +1,14 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
-import carillon.model.Lane;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
 import carillon.model.TenantId;
-import carillon.store.Catalog;
-import carillon.store.Events;
-import carillon.store.StoreException;
-import carillon.store.Transitions;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Lane;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.StoreException;
+import carillon.store.db.Transitions;
+import carillon.store.stats.Events;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;

@@ -1,11 +1,11 @@
 package carillon.engine;
 
-import carillon.model.Hint;
-import carillon.store.Agenda;
-import carillon.store.Catalog;
-import carillon.store.Hints;
-import carillon.store.StoreException;
-import carillon.store.WorkQueue;
+import carillon.model.cluster.Hint;
+import carillon.store.catalog.Catalog;
+import carillon.store.cluster.Hints;
+import carillon.store.db.StoreException;
+import carillon.store.queue.Agenda;
+import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;

@@ -137,7 +137,7 @@ public final class Loop implements AutoCloseable {
     return hasSkipped && System.nanoTime() - warnedAt > WARNED_AGAIN.toNanos();
   }
 
-  String name() {
+  public String name() {
     return name;
   }
 
@@ -152,7 +152,7 @@ public final class Loop implements AutoCloseable {
   }
 
   /** Whether its thread is gone, or its pass has got no further for longer than that. */
-  boolean isStuckFor(Duration patience) {
+  public boolean isStuckFor(Duration patience) {
     long moved = movedAt;
     boolean isLong = moved != BETWEEN_PASSES && System.nanoTime() - moved > patience.toNanos();
     boolean isGone = !closed && thread.getState() == Thread.State.TERMINATED;

@@ -1,8 +1,8 @@
 package carillon.engine;
 
-import carillon.model.NodeLease;
 import carillon.model.Pass;
-import carillon.store.Claims;
+import carillon.model.cluster.NodeLease;
+import carillon.store.queue.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -1,13 +1,13 @@
 package carillon.engine;
 
 import carillon.delivery.Publisher;
-import carillon.model.ClaimedTask;
-import carillon.model.Delivery;
-import carillon.model.DeliveryResult;
-import carillon.model.Lane;
-import carillon.model.Target;
-import carillon.store.Catalog;
-import carillon.store.WorkQueue.Claimant;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Delivery;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Lane;
+import carillon.store.catalog.Catalog;
+import carillon.store.queue.WorkQueue.Claimant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,14 +1,14 @@
 package carillon.engine;
 
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
 import carillon.model.Signal;
 import carillon.model.Slot;
 import carillon.model.TaskId;
-import carillon.store.Agenda;
-import carillon.store.Nodes;
-import carillon.store.StoreException;
-import carillon.store.WorkQueue;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.store.cluster.Nodes;
+import carillon.store.db.StoreException;
+import carillon.store.queue.Agenda;
+import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;

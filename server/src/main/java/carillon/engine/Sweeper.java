@@ -1,7 +1,7 @@
 package carillon.engine;
 
-import carillon.store.DbClock;
-import carillon.store.WorkQueue;
+import carillon.store.db.DbClock;
+import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 
 /** Finds what waits without anybody having said so: from other nodes, and after a restart. */

@@ -1,12 +1,12 @@
 package carillon.engine;
 
-import carillon.model.ClaimedTask;
-import carillon.model.Counts;
-import carillon.model.Lane;
-import carillon.store.Activity;
-import carillon.store.Catalog;
-import carillon.store.StoreException;
-import carillon.store.Transitions;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Counts;
+import carillon.model.task.Lane;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.StoreException;
+import carillon.store.db.Transitions;
+import carillon.store.stats.Activity;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;

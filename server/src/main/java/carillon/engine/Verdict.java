@@ -1,10 +1,10 @@
 package carillon.engine;
 
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.Outcome;
-import carillon.model.Silence;
-import carillon.store.Claims;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Outcome;
+import carillon.model.task.Silence;
+import carillon.store.queue.Claims;
 import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param poisonCrashes after this many crashes a task is dead
  */
-record Verdict(InstantSource clock, int poisonCrashes) {
+public record Verdict(InstantSource clock, int poisonCrashes) {
 
   private static final Failure LOST =
       Failure.of(
@@ -33,12 +33,12 @@ record Verdict(InstantSource clock, int poisonCrashes) {
           FailureKind.CRASHED, "the node that ran this attempt died; how far it got is not known");
 
   /** Whether it is dead if it is blamed for one more crash. */
-  boolean isPoisonNext(Claims.Held held) {
+  public boolean isPoisonNext(Claims.Held held) {
     return held.crashes() + 1 >= poisonCrashes;
   }
 
   /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
-  Outcome of(Claims.Held held, Silence silence) {
+  public Outcome of(Claims.Held held, Silence silence) {
     int crashes = held.crashes() + 1;
     if (silence.blamed() && isPoisonNext(held)) {
       return new Outcome.Dead(

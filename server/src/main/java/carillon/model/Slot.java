@@ -7,8 +7,8 @@ import java.time.format.DateTimeFormatter;
 
 /**
  * The UTC day in which a task was due when it was created, or the first of the days that share a
- * slot with it because they were far ahead then ({@link DayRange}). One slot is one partition of
- * every per-task table.
+ * slot with it because they were far ahead then ({@link carillon.model.task.DayRange}). One slot is
+ * one partition of every per-task table.
  */
 public record Slot(LocalDate day) implements Comparable<Slot> {
 

@@ -2,6 +2,8 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
 import carillon.model.KeyText;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;

@@ -3,9 +3,13 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.ClaimToken;
+import carillon.api.error.ApiException;
+import carillon.api.http.Cursors;
+import carillon.api.http.Permission;
+import carillon.api.http.Role;
 import carillon.model.KeyText;
-import carillon.model.Lease;
+import carillon.model.task.ClaimToken;
+import carillon.model.task.Lease;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.Map;

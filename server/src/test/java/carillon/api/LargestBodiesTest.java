@@ -2,7 +2,15 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.Json;
+import carillon.api.admin.OperateRoutes;
+import carillon.api.deadletters.RestoreRoutes;
+import carillon.api.error.Limits;
+import carillon.api.http.Answer;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Permission;
+import carillon.api.http.RequestBody;
+import carillon.api.tasks.BatchRoutes;
+import carillon.store.db.Json;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;

@@ -3,9 +3,14 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.AddressRules;
-import carillon.model.HttpTargetRules;
-import carillon.store.Json;
+import carillon.api.admin.OperateRoutes;
+import carillon.api.error.ErrorCode;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Permission;
+import carillon.api.http.Role;
+import carillon.model.target.AddressRules;
+import carillon.model.target.HttpTargetRules;
+import carillon.store.db.Json;
 import carillon.testkit.Postgres;
 import java.sql.Connection;
 import java.sql.Statement;

@@ -2,7 +2,8 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.Json;
+import carillon.api.error.ErrorCode;
+import carillon.store.db.Json;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;

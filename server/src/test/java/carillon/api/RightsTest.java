@@ -2,8 +2,13 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.AddressRules;
-import carillon.model.HttpTargetRules;
+import carillon.api.error.ErrorCode;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Health;
+import carillon.api.http.Permission;
+import carillon.api.http.Role;
+import carillon.model.target.AddressRules;
+import carillon.model.target.HttpTargetRules;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;

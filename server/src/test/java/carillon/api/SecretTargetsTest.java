@@ -2,7 +2,8 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.DeadLetterArchive;
+import carillon.api.error.ErrorCode;
+import carillon.store.deadletters.DeadLetterArchive;
 import carillon.testkit.Graves;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -2,18 +2,23 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.AddressRules;
-import carillon.model.BrokerName;
-import carillon.model.HttpTargetRules;
+import carillon.api.connection.SlowClients;
+import carillon.api.error.ErrorCode;
+import carillon.api.http.ApiConfig;
+import carillon.api.http.Health;
+import carillon.api.http.Problem;
 import carillon.model.KeyText;
-import carillon.model.Timetable;
-import carillon.store.ActivityReader;
-import carillon.store.Backfills;
-import carillon.store.ClusterReader;
-import carillon.store.Json;
-import carillon.store.StatsReader;
-import carillon.store.StorageReader;
-import carillon.store.StoredSchedule;
+import carillon.model.cron.Timetable;
+import carillon.model.target.AddressRules;
+import carillon.model.target.BrokerName;
+import carillon.model.target.HttpTargetRules;
+import carillon.store.cluster.ClusterReader;
+import carillon.store.db.Json;
+import carillon.store.schedules.Backfills;
+import carillon.store.schedules.StoredSchedule;
+import carillon.store.stats.ActivityReader;
+import carillon.store.stats.StatsReader;
+import carillon.store.stats.StorageReader;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -36,18 +41,19 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /** A running API on a database of its own, and the shortest way to call it. */
-final class TestApi implements AutoCloseable {
+public final class TestApi implements AutoCloseable {
 
-  static final String ADMIN_KEY = "the-admin-key-of-this-test";
+  public static final String ADMIN_KEY = "the-admin-key-of-this-test";
 
   private static final SlowClients.Most MOST =
       new SlowClients.Most(HttpApi.MAX_CONNECTIONS, 1024, 64);
 
-  final World world = World.create();
-  final PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  public final World world = World.create();
+  public final PrometheusMeterRegistry metrics =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
   final AtomicReference<Optional<String>> notLive = new AtomicReference<>(Optional.empty());
-  final HttpApi api;
+  public final HttpApi api;
 
   private final HttpClient client =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
@@ -83,26 +89,27 @@ final class TestApi implements AutoCloseable {
     };
   }
 
-  static TestApi start() {
+  public static TestApi start() {
     return start(8);
   }
 
-  static TestApi start(int databaseRequests) {
+  public static TestApi start(int databaseRequests) {
     return start(databaseRequests, StoredSchedule::timetable);
   }
 
   /** With other nominal times for backfills. */
-  static TestApi start(int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
+  public static TestApi start(
+      int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
     return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.PATIENCE, MOST);
   }
 
   /** Of an operator who has registered these. */
-  static TestApi withBrokers(BrokerName... brokers) {
+  public static TestApi withBrokers(BrokerName... brokers) {
     return new TestApi(8, StoredSchedule::timetable, Set.of(brokers), SlowClients.PATIENCE, MOST);
   }
 
   /** With other limits for clients. */
-  static TestApi withClients(Duration patience, SlowClients.Most most) {
+  public static TestApi withClients(Duration patience, SlowClients.Most most) {
     return new TestApi(8, StoredSchedule::timetable, Set.of(), patience, most);
   }
 
@@ -126,7 +133,7 @@ final class TestApi implements AutoCloseable {
         null);
   }
 
-  static Stores stores(World world) {
+  public static Stores stores(World world) {
     return stores(world, world.backfills);
   }
 
@@ -152,12 +159,12 @@ final class TestApi implements AutoCloseable {
         world.events);
   }
 
-  int port() {
+  public int port() {
     return api.port();
   }
 
   /** A request to be sent. */
-  final class Request {
+  public final class Request {
 
     private final HttpRequest.Builder builder;
     private final String method;
@@ -170,21 +177,21 @@ final class TestApi implements AutoCloseable {
               .timeout(Duration.ofSeconds(30));
     }
 
-    Request as(String key) {
+    public Request as(String key) {
       return header("Authorization", "Bearer " + key);
     }
 
-    Request header(String name, String value) {
+    public Request header(String name, String value) {
       builder.header(name, value);
       return this;
     }
 
-    Request json(String text) {
+    public Request json(String text) {
       body = HttpRequest.BodyPublishers.ofString(text);
       return header("Content-Type", "application/json");
     }
 
-    Request bytes(String contentType, byte[] bytes) {
+    public Request bytes(String contentType, byte[] bytes) {
       body = HttpRequest.BodyPublishers.ofByteArray(bytes);
       return header("Content-Type", contentType);
     }
@@ -194,7 +201,7 @@ final class TestApi implements AutoCloseable {
       return header("Content-Type", "application/json");
     }
 
-    Reply send() {
+    public Reply send() {
       try {
         return new Reply(
             client.send(
@@ -209,41 +216,41 @@ final class TestApi implements AutoCloseable {
   }
 
   /** An answer. */
-  record Reply(HttpResponse<String> response) {
+  public record Reply(HttpResponse<String> response) {
 
-    int status() {
+    public int status() {
       return response.statusCode();
     }
 
-    String body() {
+    public String body() {
       return response.body();
     }
 
-    JsonNode json() {
+    public JsonNode json() {
       return Json.MAPPER.readTree(response.body());
     }
 
-    String text(String field) {
+    public String text(String field) {
       return json().get(field).asString();
     }
 
-    @Nullable String header(String name) {
+    public @Nullable String header(String name) {
       return response.headers().firstValue(name).orElse(null);
     }
 
-    Reply expect(int status) {
+    public Reply expect(int status) {
       assertThat(status()).as(body()).isEqualTo(status);
       return this;
     }
 
     /** The body of a success. */
-    String expect2xx() {
+    public String expect2xx() {
       assertThat(status()).as(body()).isBetween(200, 299);
       return body();
     }
 
     /** A problem document with this code. */
-    Reply expect(ErrorCode code) {
+    public Reply expect(ErrorCode code) {
       expect(code.status());
       assertThat(header("content-type")).isEqualTo(Problem.MEDIA_TYPE);
       assertThat(text("code")).as(body()).isEqualTo(code.code());
@@ -253,37 +260,37 @@ final class TestApi implements AutoCloseable {
     }
   }
 
-  Request request(String method, String path) {
+  public Request request(String method, String path) {
     return new Request(method, path);
   }
 
-  Request get(String path) {
+  public Request get(String path) {
     return request("GET", path).as(ADMIN_KEY);
   }
 
-  Request post(String path) {
+  public Request post(String path) {
     return request("POST", path).as(ADMIN_KEY);
   }
 
-  Request put(String path) {
+  public Request put(String path) {
     return request("PUT", path).as(ADMIN_KEY);
   }
 
-  Request patch(String path) {
+  public Request patch(String path) {
     return request("PATCH", path).as(ADMIN_KEY);
   }
 
-  Request delete(String path) {
+  public Request delete(String path) {
     return request("DELETE", path).as(ADMIN_KEY);
   }
 
   /** Creates a task and answers its id. */
-  String task(String json) {
+  public String task(String json) {
     return post("/v1/tasks").json(json).send().expect(202).text("id");
   }
 
   /** A key of the given role in a tenant, which is made if needed. */
-  String key(String tenant, String role, String... types) {
+  public String key(String tenant, String role, String... types) {
     put("/v1/tenants/" + tenant).json("{}").send().expect(200);
     String list =
         types.length == 0 ? "" : ", \"types\": [\"" + String.join("\", \"", types) + "\"]";

@@ -3,7 +3,7 @@ package carillon.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.Backlog;
+import carillon.store.stats.Backlog;
 import carillon.testkit.World;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;

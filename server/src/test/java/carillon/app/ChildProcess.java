@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A main of the tests in a Java of its own, for what only the death of a process shows. */
-final class ChildProcess implements AutoCloseable {
+public final class ChildProcess implements AutoCloseable {
 
   private final Process process;
   private final BufferedReader out;
@@ -22,7 +22,8 @@ final class ChildProcess implements AutoCloseable {
     this.errors = errors;
   }
 
-  static ChildProcess start(Class<?> main, Path directory, String... arguments) throws IOException {
+  public static ChildProcess start(Class<?> main, Path directory, String... arguments)
+      throws IOException {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -41,7 +42,7 @@ final class ChildProcess implements AutoCloseable {
   }
 
   /** Reads on until a line contains the text, and returns that line. */
-  String awaitLine(String text) throws IOException {
+  public String awaitLine(String text) throws IOException {
     for (String line = out.readLine(); line != null; line = out.readLine()) {
       seen.append(line).append('\n');
       if (line.contains(text)) {
@@ -55,12 +56,12 @@ final class ChildProcess implements AutoCloseable {
     process.toHandle().destroy(); // Process.destroy would close its output too
   }
 
-  void kill() throws InterruptedException {
+  public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
   }
 
   /** The exit status, after reading the rest of the output. */
-  int status() throws IOException, InterruptedException {
+  public int status() throws IOException, InterruptedException {
     for (String line = out.readLine(); line != null; line = out.readLine()) {
       seen.append(line).append('\n');
     }

@@ -2,7 +2,7 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.app.cli.Console;
+import carillon.cli.Console;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

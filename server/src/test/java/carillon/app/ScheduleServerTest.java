@@ -2,8 +2,9 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.app.config.ConfigLoader;
 import carillon.client.Carillon;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import java.io.IOException;
 import java.nio.file.Files;

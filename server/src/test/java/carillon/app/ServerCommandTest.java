@@ -2,8 +2,9 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.app.cli.CommandFailed;
-import carillon.app.cli.Console;
+import carillon.app.config.Config;
+import carillon.cli.CommandFailed;
+import carillon.cli.Console;
 import carillon.model.KeyText;
 import java.io.IOException;
 import java.net.URI;

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.StoreException;
+import carillon.app.config.Config;
+import carillon.app.config.ConfigLoader;
+import carillon.store.db.StoreException;
 import carillon.testkit.World;
 import java.io.IOException;
 import java.net.ConnectException;

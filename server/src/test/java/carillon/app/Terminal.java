@@ -1,6 +1,6 @@
 package carillon.app;
 
-import carillon.app.cli.Console;
+import carillon.cli.Console;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;

@@ -2,7 +2,8 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.Db;
+import carillon.app.config.ConfigLoader;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -3,7 +3,7 @@ package carillon.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.FaultyProxy;
 import carillon.testkit.FaultyProxy.Fault;
 import carillon.testkit.Postgres;

@@ -3,11 +3,11 @@ package carillon.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.NodeLease;
-import carillon.model.Term;
-import carillon.store.Db;
-import carillon.store.Leadership;
-import carillon.store.StoreException;
+import carillon.model.cluster.NodeLease;
+import carillon.model.cluster.Term;
+import carillon.store.cluster.Leadership;
+import carillon.store.db.Db;
+import carillon.store.db.StoreException;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.Optional;

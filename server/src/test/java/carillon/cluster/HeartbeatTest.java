@@ -2,12 +2,12 @@ package carillon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.ClusterView;
-import carillon.model.Shards;
-import carillon.model.Term;
-import carillon.model.Vitals;
-import carillon.store.Leadership;
-import carillon.store.Nodes;
+import carillon.model.cluster.ClusterView;
+import carillon.model.cluster.Shards;
+import carillon.model.cluster.Term;
+import carillon.model.cluster.Vitals;
+import carillon.store.cluster.Leadership;
+import carillon.store.cluster.Nodes;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;

@@ -3,11 +3,11 @@ package carillon.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import carillon.model.Term;
-import carillon.store.Db;
-import carillon.store.Leadership;
-import carillon.store.Nodes;
-import carillon.store.ShardRows;
+import carillon.model.cluster.Term;
+import carillon.store.cluster.Leadership;
+import carillon.store.cluster.Nodes;
+import carillon.store.cluster.ShardRows;
+import carillon.store.db.Db;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.List;

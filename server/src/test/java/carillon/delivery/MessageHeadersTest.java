@@ -2,7 +2,8 @@ package carillon.delivery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.ClaimedTask;
+import carillon.delivery.http.Attempt;
+import carillon.model.task.ClaimedTask;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

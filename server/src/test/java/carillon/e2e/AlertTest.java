@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.client.Carillon;
-import carillon.store.Db;
-import carillon.store.Json;
+import carillon.store.db.Db;
+import carillon.store.db.Json;
 import carillon.testkit.Postgres;
 import carillon.testkit.Receiver;
 import carillon.testkit.ServerProcess;

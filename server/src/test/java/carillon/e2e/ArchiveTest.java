@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.Receiver;
 import carillon.testkit.ServerProcess;

@@ -3,8 +3,8 @@ package carillon.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.Db;
-import carillon.store.Migrations;
+import carillon.store.db.Db;
+import carillon.store.db.Migrations;
 import carillon.testkit.OldPostgres;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.client.Carillon;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.Receiver;
 import carillon.testkit.ServerProcess;

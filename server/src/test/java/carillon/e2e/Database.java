@@ -1,6 +1,6 @@
 package carillon.e2e;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package carillon.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;

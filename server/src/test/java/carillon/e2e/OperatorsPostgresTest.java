@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import carillon.client.Carillon;
-import carillon.store.DatabaseCheck;
-import carillon.store.Db;
-import carillon.store.Migrations;
+import carillon.store.db.DatabaseCheck;
+import carillon.store.db.Db;
+import carillon.store.db.Migrations;
 import carillon.testkit.Postgres;
 import carillon.testkit.Receiver;
 import carillon.testkit.ServerProcess;

@@ -9,7 +9,7 @@ import carillon.client.CarillonException;
 import carillon.client.NewTask;
 import carillon.client.sql.Outbox;
 import carillon.client.sql.OutboxRelay;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.FaultyProxy;
 import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;

@@ -3,7 +3,7 @@ package carillon.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.client.Carillon;
-import carillon.store.Db;
+import carillon.store.db.Db;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.Postgres;
 import carillon.testkit.Servers;

@@ -1,7 +1,7 @@
 package carillon.engine;
 
-import carillon.model.ClusterView;
-import carillon.model.NodeLease;
+import carillon.model.cluster.ClusterView;
+import carillon.model.cluster.NodeLease;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.function.Consumer;

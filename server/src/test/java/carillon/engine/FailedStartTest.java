@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
 import carillon.model.Signal;
-import carillon.model.Target;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.TaskState;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;

@@ -3,10 +3,12 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.NewTask;
-import carillon.model.OverlapRule;
-import carillon.model.Target;
-import carillon.store.Backfills;
+import carillon.engine.upkeep.Backfiller;
+import carillon.engine.upkeep.TestPlanner;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.target.Target;
+import carillon.model.task.NewTask;
+import carillon.store.schedules.Backfills;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;

@@ -2,10 +2,10 @@ package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.NodeLease;
-import carillon.model.Target;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.model.cluster.NodeLease;
+import carillon.model.target.Target;
+import carillon.model.task.TaskState;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.HashSet;

@@ -1,11 +1,11 @@
 package carillon.engine;
 
 import carillon.delivery.Deliverer;
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
-import carillon.model.Lane;
-import carillon.model.NodeLease;
-import carillon.store.WorkQueue.Claimant;
+import carillon.model.cluster.NodeLease;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Lane;
+import carillon.store.queue.WorkQueue.Claimant;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.List;

@@ -2,14 +2,15 @@ package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.NewTask;
-import carillon.model.RetryPolicy;
+import carillon.engine.upkeep.Reaper;
 import carillon.model.Signal;
-import carillon.model.Target;
 import carillon.model.TaskId;
-import carillon.store.TaskView;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.NewTask;
+import carillon.model.task.RetryPolicy;
+import carillon.store.tasks.TaskView;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;

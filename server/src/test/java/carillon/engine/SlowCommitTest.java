@@ -4,12 +4,12 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.ClaimedTask;
-import carillon.model.ClusterView;
-import carillon.model.DeliveryResult;
-import carillon.model.NewTask;
-import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.cluster.ClusterView;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.NewTask;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Latches;
 import carillon.testkit.World;

@@ -3,8 +3,8 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.ClusterView;
-import carillon.model.Target;
+import carillon.model.cluster.ClusterView;
+import carillon.model.target.Target;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Latches;
 import carillon.testkit.World;

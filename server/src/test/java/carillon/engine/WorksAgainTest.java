@@ -3,7 +3,7 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.NodeLease;
+import carillon.model.cluster.NodeLease;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import ch.qos.logback.classic.Logger;

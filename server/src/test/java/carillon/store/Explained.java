@@ -1,5 +1,6 @@
 package carillon.store;
 
+import carillon.store.db.Db;
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import java.io.IOException;
@@ -18,12 +19,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Plans of statements, made as connections of the program make them. */
-final class Explained {
+public final class Explained {
 
   private Explained() {}
 
   /** The plan that it has whatever its arguments are. */
-  static String generic(World world, String sql) {
+  public static String generic(World world, String sql) {
     Matcher marks = Pattern.compile("\\?").matcher(sql);
     StringBuilder numbered = new StringBuilder();
     for (int i = 1; marks.find(); i++) {
@@ -55,7 +56,7 @@ final class Explained {
   }
 
   /** The class of the store that has this name. */
-  static Class<?> type(String name) {
+  public static Class<?> type(String name) {
     return classes().stream()
         .filter(type -> type.getSimpleName().equals(name))
         .findFirst()
@@ -63,7 +64,7 @@ final class Explained {
   }
 
   /** The statement that a class of the store keeps in this field. */
-  static String text(Field field) {
+  public static String text(Field field) {
     try {
       field.setAccessible(true);
       return (String) field.get(null);
@@ -73,7 +74,7 @@ final class Explained {
   }
 
   /** What a statement without arguments did. */
-  static String run(World world, String sql) {
+  public static String run(World world, String sql) {
     return explain(world, "EXPLAIN (ANALYZE, BUFFERS) " + sql);
   }
 

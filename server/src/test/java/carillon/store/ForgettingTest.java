@@ -3,9 +3,12 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.NewTask;
-import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.NewTask;
+import carillon.store.catalog.Replies;
+import carillon.store.tasks.CreateResult;
+import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import java.sql.Connection;

@@ -2,12 +2,15 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
-import carillon.model.Outcome;
 import carillon.model.Slot;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskState;
+import carillon.store.db.Sql;
+import carillon.store.tasks.RunningTasks;
+import carillon.store.tasks.TaskFilter;
 import carillon.testkit.World;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;

@@ -2,13 +2,15 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Attempted;
-import carillon.model.ClaimedTask;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.Outcome;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskState;
+import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.tasks.TaskStory;
 import carillon.testkit.World;
 import java.util.List;
 import java.util.Set;

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import carillon.model.AlertSetting;
-import carillon.model.NewTask;
 import carillon.model.Slot;
 import carillon.model.TaskId;
-import carillon.model.TaskState;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.NewTask;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Tenants;
+import carillon.store.tasks.CreateResult;
+import carillon.store.tasks.TaskView;
 import carillon.testkit.Overlapping;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;

@@ -3,8 +3,10 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.AlertSetting;
 import carillon.model.Slot;
+import carillon.model.task.AlertSetting;
+import carillon.store.catalog.Tenants;
+import carillon.store.db.Migrations;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.SQLException;

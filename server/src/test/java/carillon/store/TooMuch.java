@@ -1,5 +1,7 @@
 package carillon.store;
 
+import carillon.store.db.StoreException;
+
 /** What a statement ends with that takes too long, for tests outside of the store. */
 public final class TooMuch {
 

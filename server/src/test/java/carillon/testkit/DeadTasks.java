@@ -1,7 +1,7 @@
 package carillon.testkit;
 
-import carillon.model.Target;
 import carillon.model.TaskId;
+import carillon.model.target.Target;
 import java.util.Random;
 
 /** Tasks that died, made by the thousand. */

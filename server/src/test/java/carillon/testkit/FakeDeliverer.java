@@ -1,9 +1,9 @@
 package carillon.testkit;
 
 import carillon.delivery.Deliverer;
-import carillon.model.ClaimedTask;
-import carillon.model.Delivery;
-import carillon.model.DeliveryResult;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Delivery;
+import carillon.model.task.DeliveryResult;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;

@@ -2,7 +2,7 @@ package carillon.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.Tx;
+import carillon.store.db.Tx;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;

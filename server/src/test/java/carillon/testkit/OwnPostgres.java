@@ -1,8 +1,8 @@
 package carillon.testkit;
 
-import carillon.app.EmbeddedPostgres;
-import carillon.store.Db;
-import carillon.store.Migrations;
+import carillon.app.postgres.EmbeddedPostgres;
+import carillon.store.db.Db;
+import carillon.store.db.Migrations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -2,9 +2,9 @@ package carillon.testkit;
 
 import static org.awaitility.Awaitility.await;
 
-import carillon.app.UnprivilegedUser;
-import carillon.store.Db;
-import carillon.store.Pooler;
+import carillon.app.postgres.UnprivilegedUser;
+import carillon.store.db.Db;
+import carillon.store.db.Pooler;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;

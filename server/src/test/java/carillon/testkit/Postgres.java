@@ -1,7 +1,7 @@
 package carillon.testkit;
 
-import carillon.store.Db;
-import carillon.store.Migrations;
+import carillon.store.db.Db;
+import carillon.store.db.Migrations;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,7 +1,7 @@
 package carillon.testkit;
 
 import carillon.model.TaskId;
-import carillon.store.Backfills;
+import carillon.store.schedules.Backfills;
 
 /** Schedules in a world, written beside the program, and what became of their nominal times. */
 public final class Scheduled {

@@ -1,6 +1,6 @@
 package carillon.testkit;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package carillon.testkit;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;

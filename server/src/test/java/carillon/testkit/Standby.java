@@ -2,7 +2,7 @@ package carillon.testkit;
 
 import static org.awaitility.Awaitility.await;
 
-import carillon.store.Db;
+import carillon.store.db.Db;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -2,8 +2,8 @@ package carillon.testkit;
 
 import static org.awaitility.Awaitility.await;
 
-import carillon.app.UnprivilegedUser;
-import carillon.store.Db;
+import carillon.app.postgres.UnprivilegedUser;
+import carillon.store.db.Db;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;

@@ -1,16 +1,16 @@
 package carillon.bench.peers;
 
-import carillon.delivery.HttpDeliverer;
-import carillon.model.AddressRules;
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.HttpTargetRules;
-import carillon.model.Lease;
-import carillon.model.RetryPolicy;
-import carillon.model.StatusRules;
-import carillon.model.Target;
+import carillon.delivery.http.HttpDeliverer;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
+import carillon.model.target.AddressRules;
+import carillon.model.target.HttpTargetRules;
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Lease;
+import carillon.model.task.RetryPolicy;
 import com.zaxxer.hikari.HikariDataSource;
 import java.io.IOException;
 import java.io.InputStream;

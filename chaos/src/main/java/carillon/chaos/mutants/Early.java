@@ -11,7 +11,7 @@ public final class Early {
 
   private static final long MILLIS = 80;
   private static final Set<String> CREATING =
-      Set.of("carillon.store.Combiner", "carillon.store.Replies");
+      Set.of("carillon.store.db.Combiner", "carillon.store.catalog.Replies");
   private static final Map<Object, Boolean> PENDING = new ConcurrentHashMap<>();
 
   private Early() {}

@@ -19,13 +19,13 @@ public final class Mutants {
               "a claim is ended by who no longer holds it",
               List.of(
                   text(
-                      "Endings",
+                      "queue.Endings",
                       "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1),
                   text(
-                      "Completions",
+                      "queue.Completions",
                       "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
@@ -38,12 +38,12 @@ public final class Mutants {
               "a claim reads what is waiting and then writes it, without a lock",
               List.of(
                   text(
-                      "WorkQueue",
+                      "queue.WorkQueue",
                       "LIMIT line.quota\n        FOR UPDATE OF t SKIP LOCKED",
                       "LIMIT line.quota",
                       1),
                   text(
-                      "WorkQueue",
+                      "queue.WorkQueue",
                       "WHERE t.ctid = due.row_id\n      AND t.state = 'PENDING'",
                       "WHERE t.tenant = due.tenant AND t.id = due.id",
                       1)),
@@ -65,8 +65,10 @@ public final class Mutants {
               "M4",
               "a submit is answered before it is committed",
               List.of(
-                  new Edit.Call(STORE + "Db", "once", "java.sql.Connection.commit", Early.class, 1),
-                  new Edit.Call(STORE + "Db", "once", "java.sql.Connection.close", Early.class, 2)),
+                  new Edit.Call(
+                      STORE + "db.Db", "once", "java.sql.Connection.commit", Early.class, 1),
+                  new Edit.Call(
+                      STORE + "db.Db", "once", "java.sql.Connection.close", Early.class, 2)),
               List.of(),
               Scenario.NODE_CRASH,
               Rule.R1),
@@ -74,13 +76,16 @@ public final class Mutants {
               "M6",
               "nothing keeps a nominal time from being planned again",
               List.of(
-                  text("Decisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
-                  text("Decisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
-                  text("Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
+                  text(
+                      "schedules.Decisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
+                  text(
+                      "schedules.Decisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
+                  text(
+                      "schedules.Decisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
                   new Edit.Call(
-                      "carillon.model.FireHash",
+                      "carillon.model.schedule.FireHash",
                       "taskId",
-                      "carillon.model.FireHash.sha256",
+                      "carillon.model.schedule.FireHash.sha256",
                       Unsteady.class,
                       1)),
               List.of("ALTER TABLE carillon.schedule_fire DROP CONSTRAINT schedule_fire_pkey"),
@@ -91,14 +96,14 @@ public final class Mutants {
               "who has led once believes that it leads for ever",
               List.of(
                   text(
-                      "Leadership",
+                      "cluster.Leadership",
                       "SELECT carillon.leads(?, ?) AS leads",
                       "SELECT ?::bigint > 0 AND ?::text IS NOT NULL AS leads",
                       1),
                   new Edit.Call(
                       "carillon.cluster.Election",
                       "renew",
-                      "carillon.store.Leadership.renew",
+                      "carillon.store.cluster.Leadership.renew",
                       Stubborn.class,
                       1)),
               List.of(),
@@ -109,7 +114,7 @@ public final class Mutants {
               "what is due is decided by a clock that is an hour ahead",
               List.of(
                   text(
-                      "WorkQueue",
+                      "queue.WorkQueue",
                       "AND t.ready_at <= (SELECT clock_timestamp())",
                       "AND t.ready_at <= (SELECT clock_timestamp() + interval '1 hour')",
                       1)),
@@ -122,7 +127,7 @@ public final class Mutants {
               "a running task is cancelled as if it waited",
               List.of(
                   text(
-                      "TaskChanges",
+                      "tasks.TaskChanges",
                       "SET cancel_requested = true,\n    version = version + 1",
                       "SET state = 'CANCELLED', claim = NULL, lease_until = NULL,\n"
                           + "    finished_at = clock_timestamp(), version = version + 1",
@@ -135,12 +140,12 @@ public final class Mutants {
               "an attempt is counted when it ends, not when it is claimed",
               List.of(
                   text(
-                      "WorkQueue",
+                      "queue.WorkQueue",
                       "attempt = t.attempt + 1, -- counted before anything is sent",
                       "",
                       1),
                   text(
-                      "Endings",
+                      "queue.Endings",
                       "attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,",
                       "attempt = CASE WHEN f.released THEN t.attempt ELSE t.attempt + 1 END,",
                       1)),
@@ -152,7 +157,7 @@ public final class Mutants {
               "a task is shown to whoever knows its id",
               List.of(
                   text(
-                      "TaskReader",
+                      "tasks.TaskReader",
                       """
                       /* TaskReader.find */
                       SELECT %s, t.payload
@@ -174,7 +179,7 @@ public final class Mutants {
               "a redrive starts versions and fences anew",
               List.of(
                   text(
-                      "TaskChanges",
+                      "tasks.TaskChanges",
                       "crashes = NULL,\n    version = version + 1",
                       "crashes = NULL,\n    fence = 0,\n    version = 1",
                       1)),
@@ -184,7 +189,7 @@ public final class Mutants {
           new Mutant(
               "M15",
               "a claim takes more than its limit, as one does whose LIMIT is planned twice",
-              List.of(text("WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 1)),
+              List.of(text("queue.WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R8B),
@@ -193,7 +198,7 @@ public final class Mutants {
               "a target's name is asked for its address again after that was vetted",
               List.of(
                   new Edit.Call(
-                      "carillon.delivery.Connection",
+                      "carillon.delivery.http.Connection",
                       "connect",
                       "java.net.Socket.connect",
                       ByName.class,
@@ -204,7 +209,8 @@ public final class Mutants {
           new Mutant(
               "M17",
               "suspects start without being written down",
-              List.of(text("Nodes", "SET suspects = ?", "SET suspects = (?::uuid[])[1:0]", 1)),
+              List.of(
+                  text("cluster.Nodes", "SET suspects = ?", "SET suspects = (?::uuid[])[1:0]", 1)),
               List.of(),
               Scenario.POISON,
               Rule.R23,
@@ -227,7 +233,8 @@ public final class Mutants {
               "M19",
               "addresses of this machine count as public",
               List.of(
-                  new Edit.Text("carillon.model.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 1)),
+                  new Edit.Text(
+                      "carillon.model.target.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 1)),
               List.of(),
               Scenario.NAMES,
               Rule.R22),
@@ -236,7 +243,7 @@ public final class Mutants {
               "the reaper locks a claim before its tasks, and then waits for them",
               List.of(
                   text(
-                      "Claims",
+                      "queue.Claims",
                       """
                       /* Claims.find */
                       SELECT c.id, c.slot, c.tenants, c.tasks
@@ -251,7 +258,7 @@ public final class Mutants {
                       FOR UPDATE
                       """,
                       1),
-                  text("Claims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
+                  text("queue.Claims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R24),
@@ -260,7 +267,7 @@ public final class Mutants {
               "a suspect that is cancelled while its node holds it back is sent all the same",
               List.of(
                   text(
-                      "WorkQueue",
+                      "queue.WorkQueue",
                       "WHERE t.cancel_requested",
                       "WHERE t.cancel_requested AND false",
                       1)),

@@ -1,7 +1,5 @@
 package carillon.chaos.report;
 
-import carillon.chaos.Exposure;
-import carillon.chaos.Place;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;

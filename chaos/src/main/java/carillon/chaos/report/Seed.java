@@ -1,6 +1,5 @@
 package carillon.chaos.report;
 
-import carillon.chaos.Troubles;
 import carillon.chaos.history.History;
 import carillon.chaos.rules.Verdict;
 import java.util.List;

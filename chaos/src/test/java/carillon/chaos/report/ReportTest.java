@@ -2,7 +2,6 @@ package carillon.chaos.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.chaos.Exposure;
 import carillon.chaos.history.Event;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;

@@ -182,7 +182,8 @@ class SeeingTest {
 
   @Test
   void a_stack_trace_in_an_answer_is_seen() {
-    Fields trace = Fields.of("error", "oops\n\tat carillon.api.FrontDoor.handle(FrontDoor.java:1)");
+    Fields trace =
+        Fields.of("error", "oops\n\tat carillon.api.http.FrontDoor.handle(FrontDoor.java:1)");
     story.ended(Kind.INFO, "get", Fields.of("tenant", "a").and("id", "x"), trace);
 
     assertThat(broken(Rule.R21)).hasSize(1);

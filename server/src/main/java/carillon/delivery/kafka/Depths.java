@@ -1,6 +1,6 @@
 package carillon.delivery.kafka;
 
-import carillon.model.Target;
+import carillon.model.target.Target;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package carillon.delivery.kafka;
 
-import carillon.model.BrokerName;
+import carillon.model.target.BrokerName;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

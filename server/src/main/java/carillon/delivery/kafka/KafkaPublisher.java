@@ -2,10 +2,10 @@ package carillon.delivery.kafka;
 
 import carillon.delivery.MessageHeaders;
 import carillon.delivery.Publisher;
-import carillon.model.BrokerName;
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.Target;
+import carillon.model.target.BrokerName;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;

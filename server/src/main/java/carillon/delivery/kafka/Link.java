@@ -1,6 +1,6 @@
 package carillon.delivery.kafka;
 
-import carillon.model.DeliveryResult;
+import carillon.model.task.DeliveryResult;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,8 +1,8 @@
 package carillon.delivery.kafka;
 
-import carillon.model.DeliveryResult;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;

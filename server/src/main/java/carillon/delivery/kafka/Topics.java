@@ -1,7 +1,7 @@
 package carillon.delivery.kafka;
 
 import carillon.delivery.Backoff;
-import carillon.model.DeliveryResult;
+import carillon.model.task.DeliveryResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
 package carillon.delivery.rabbitmq;
 
 import carillon.delivery.MessageHeaders;
-import carillon.model.DeliveryResult;
-import carillon.model.FailureKind;
-import carillon.model.Target;
+import carillon.model.target.Target;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.FailureKind;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Return;

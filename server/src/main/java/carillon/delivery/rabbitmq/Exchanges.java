@@ -1,7 +1,7 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.model.DeliveryResult;
-import carillon.model.FailureKind;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.FailureKind;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.model.ClaimedTask;
+import carillon.model.task.ClaimedTask;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** How much memory the messages take that have not ended. */

@@ -1,7 +1,7 @@
 package carillon.delivery.rabbitmq;
 
 import carillon.delivery.MessageHeaders;
-import carillon.model.ClaimedTask;
+import carillon.model.task.ClaimedTask;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import java.time.Instant;
 import java.util.Date;

@@ -1,10 +1,10 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.Target;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;

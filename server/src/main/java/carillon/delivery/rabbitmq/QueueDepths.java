@@ -1,6 +1,6 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.model.Target;
+import carillon.model.target.Target;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;

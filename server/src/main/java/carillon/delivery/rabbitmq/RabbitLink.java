@@ -1,7 +1,7 @@
 package carillon.delivery.rabbitmq;
 
-import carillon.model.DeliveryResult;
-import carillon.model.Target;
+import carillon.model.target.Target;
+import carillon.model.task.DeliveryResult;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;

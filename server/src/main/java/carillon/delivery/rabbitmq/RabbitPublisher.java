@@ -2,10 +2,10 @@ package carillon.delivery.rabbitmq;
 
 import carillon.delivery.Backoff;
 import carillon.delivery.Publisher;
-import carillon.model.BrokerName;
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.Target;
+import carillon.model.target.BrokerName;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;

@@ -3,7 +3,7 @@ package carillon.delivery.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.Target;
+import carillon.model.target.Target;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package carillon.delivery.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.DeliveryResult;
+import carillon.model.task.DeliveryResult;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -2,16 +2,16 @@ package carillon.delivery.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.ClaimedTask;
-import carillon.model.DeliveryResult;
-import carillon.model.Failure;
-import carillon.model.FailureKind;
-import carillon.model.Lease;
-import carillon.model.RetryPolicy;
-import carillon.model.StatusRules;
-import carillon.model.Target;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lease;
+import carillon.model.task.RetryPolicy;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.time.Duration;

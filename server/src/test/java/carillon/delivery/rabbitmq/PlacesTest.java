@@ -2,7 +2,7 @@ package carillon.delivery.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Target;
+import carillon.model.target.Target;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;

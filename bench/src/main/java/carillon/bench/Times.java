@@ -1,4 +1,0 @@
-package carillon.bench;
-
-/** What matters of many times, in milliseconds. */
-record Times(double p50, double p99, double max) {}

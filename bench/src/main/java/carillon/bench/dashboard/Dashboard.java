@@ -1,0 +1,203 @@
+package carillon.bench.dashboard;
+
+import static java.util.Objects.requireNonNull;
+
+import carillon.bench.figures.Figures;
+import carillon.bench.figures.Metric;
+import carillon.bench.figures.Percentiles;
+import carillon.bench.figures.Results;
+import carillon.bench.scenarios.Proc;
+import carillon.bench.scenarios.Scenario;
+import carillon.bench.scenarios.Stage;
+import carillon.bench.systems.CarillonServer;
+import carillon.bench.systems.Database;
+import carillon.bench.systems.Plans;
+import carillon.bench.systems.Wire;
+import java.io.IOException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The dashboard beside millions of tasks: how long does each request take that its pages make
+ * first, and what do many open tabs cost the database?
+ */
+public final class Dashboard implements Scenario<CarillonServer> {
+
+  public static final String NAME = "dashboard";
+
+  /** Milliseconds that no request may take. */
+  static final double MOST_MILLIS = 200;
+
+  /** What all streams may cost the database, in per cent of a core. */
+  static final double MOST_OF_A_CORE = 2;
+
+  private static final String STREAMS = "50 open tabs";
+  private static final int TABS = 50;
+  private static final int TIMES = 20;
+  private static final int TASKS_PER_SECOND = 1_000;
+  private static final Duration CALM = Duration.ofSeconds(3);
+
+  /** As people look again. */
+  private static final Duration PAUSE = Duration.ofMillis(2_100);
+
+  private final Results results;
+  private final Plans plans;
+
+  /**
+   * @param results where the figures of each request and of the streams go
+   */
+  public Dashboard(Results results, Plans plans) {
+    this.results = results;
+    this.plans = plans;
+  }
+
+  @Override
+  public Figures run(CarillonServer carillon, Stage stage)
+      throws IOException, SQLException, InterruptedException {
+    Map<String, String> examples = DashboardData.load(carillon, stage);
+    double worst = askForPages(carillon, stage, examples);
+    stage.progress().step("explaining");
+    explain(carillon, examples);
+    stage.progress().step("streams beside nothing else");
+    streams(carillon, stage, "idle");
+    stage.progress().step("streams beside %,d tasks a second".formatted(TASKS_PER_SECOND));
+    try (SteadyLoad _ = SteadyLoad.start(carillon, TASKS_PER_SECOND)) {
+      Thread.sleep(CALM);
+      streams(carillon, stage, "%,d tasks/s".formatted(TASKS_PER_SECOND));
+    }
+    return new Figures().with(Metric.MAX, worst).note(verdict(worst));
+  }
+
+  private static String verdict(double worst) {
+    return worst < MOST_MILLIS
+        ? "every request took less than %.0f ms".formatted(MOST_MILLIS)
+        : "MISSED: a request took more than %.0f ms".formatted(MOST_MILLIS);
+  }
+
+  /**
+   * All requests one after the other, again and again; returns the longest time. What takes long to
+   * count the server keeps longer than the pause, so of numbers only the first time is sure to be
+   * that of a look.
+   */
+  private double askForPages(CarillonServer carillon, Stage stage, Map<String, String> examples)
+      throws IOException, InterruptedException {
+    Map<PageRequests, long[]> took = new LinkedHashMap<>();
+    PageRequests.ALL.forEach(request -> took.put(request, new long[TIMES]));
+    stage.progress().step("asking for pages");
+    for (int time = 0; time < TIMES; time++) {
+      stage.progress().at(time, TIMES);
+      for (PageRequests request : List.copyOf(took.keySet())) {
+        long nanos = ask(carillon, request, examples);
+        if (nanos < 0) {
+          took.remove(request);
+        } else {
+          requireNonNull(took.get(request))[time] = nanos;
+        }
+      }
+      Thread.sleep(PAUSE);
+    }
+    double worst = 0;
+    for (Map.Entry<PageRequests, long[]> request : took.entrySet()) {
+      Percentiles times = Percentiles.ofNanos(request.getValue());
+      worst = Math.max(worst, times.at(100));
+      results.add(
+          request.getKey().page(),
+          request.getKey().path(),
+          new Figures()
+              .with(Metric.FIRST, request.getValue()[0] / 1e6)
+              .with(Metric.P50, times.at(50))
+              .with(Metric.MAX, times.at(100)));
+    }
+    return worst;
+  }
+
+  /** How long it took, or less than nothing if it was refused. */
+  private long ask(CarillonServer carillon, PageRequests request, Map<String, String> examples)
+      throws IOException {
+    try (Wire wire = carillon.wire(null)) {
+      long began = System.nanoTime();
+      wire.get(request.path(examples));
+      return System.nanoTime() - began;
+    } catch (IOException e) {
+      results.failed(request.page(), request.path(), String.valueOf(e.getMessage()));
+      return -1;
+    }
+  }
+
+  private void explain(CarillonServer carillon, Map<String, String> examples)
+      throws IOException, SQLException, InterruptedException {
+    plans.begin(carillon.store());
+    Thread.sleep(CALM); // what the node does anyway is no part of a request
+    plans.leaveOutWhatCame();
+    try (Wire wire = carillon.wire(null)) {
+      for (PageRequests request : PageRequests.ALL) {
+        try {
+          wire.get(request.path(examples));
+        } catch (IOException _) {
+          continue; // was reported as failed
+        }
+        plans.keep("GET " + request.path());
+      }
+    } finally {
+      plans.end(carillon.store());
+    }
+  }
+
+  /** Without, with, and without again: what drifts meanwhile is no cost of the streams. */
+  private void streams(CarillonServer carillon, Stage stage, String beside)
+      throws SQLException, InterruptedException {
+    Duration span = stage.sizes().watching();
+    Share before = Share.during(carillon.store(), span);
+    Share with;
+    double events;
+    try (Streams streams = Streams.open(carillon, TABS)) {
+      Thread.sleep(CALM);
+      long already = streams.events();
+      with = Share.during(carillon.store(), span);
+      events = (streams.events() - already) / (double) span.toSeconds();
+      streams.check();
+    } catch (IOException e) {
+      results.failed(STREAMS, beside, String.valueOf(e.getMessage()));
+      return;
+    }
+    Thread.sleep(CALM);
+    Share after = Share.during(carillon.store(), span);
+    double without = (before.core() + after.core()) / 2;
+    results.add(
+        STREAMS,
+        beside,
+        new Figures()
+            .with(Metric.WITHOUT, without)
+            .with(Metric.WITH, with.core())
+            .with(Metric.DIFFERENCE, with.core() - without)
+            .with(Metric.STATEMENTS_WITHOUT, (before.statements() + after.statements()) / 2)
+            .with(Metric.STATEMENTS_WITH, with.statements())
+            .with(Metric.EVENTS, events)
+            .note(
+                "without streams %.2f %% before and %.2f %% after"
+                    .formatted(before.core(), after.core())));
+  }
+
+  /**
+   * What the database did.
+   *
+   * @param core CPU of all its processes, in per cent of a core
+   * @param statements a second
+   */
+  private record Share(double core, double statements) {
+
+    static Share during(Database database, Duration span)
+        throws SQLException, InterruptedException {
+      double statements = database.statements();
+      double cpu = Proc.cpuOfTree(database.pid());
+      long began = System.nanoTime();
+      Thread.sleep(span);
+      double seconds = (System.nanoTime() - began) / 1e9;
+      double core = (Proc.cpuOfTree(database.pid()) - cpu) * 100 / seconds;
+      return new Share(core, (database.statements() - statements) / seconds);
+    }
+  }
+}

@@ -1,0 +1,12 @@
+package carillon.bench.scenarios;
+
+import carillon.bench.figures.Figures;
+import carillon.bench.systems.Contender;
+import java.io.IOException;
+import java.sql.SQLException;
+
+/** One way of using a scheduler, measured. */
+public interface Scenario<C extends Contender> {
+
+  Figures run(C contender, Stage stage) throws IOException, SQLException, InterruptedException;
+}

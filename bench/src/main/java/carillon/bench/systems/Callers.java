@@ -1,0 +1,32 @@
+package carillon.bench.systems;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.LongStream;
+
+/** Many who do the same at once. */
+public final class Callers {
+
+  private Callers() {}
+
+  /** The times of what each has done, all in one. */
+  public static long[] together(int callers, Callable<long[]> work)
+      throws IOException, InterruptedException {
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<long[]> took = new ArrayList<>();
+      for (Future<long[]> future : threads.invokeAll(Collections.nCopies(callers, work))) {
+        took.add(future.get());
+      }
+      return took.stream().flatMapToLong(LongStream::of).toArray();
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    }
+  }
+}

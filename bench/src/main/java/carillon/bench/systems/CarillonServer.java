@@ -1,0 +1,382 @@
+package carillon.bench.systems;
+
+import carillon.bench.figures.Percentiles;
+import carillon.client.Carillon;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Carillon: one node with all roles and default settings, used over its HTTP API. */
+public final class CarillonServer implements Scheduler {
+
+  private static final int BATCH = 5_000;
+  private static final int BULK_CALLERS = 2;
+  private static final int SLICES = 2; // so that both claimers of what is only kept have some
+  private static final long SELDOM_NANOS = 1_000_000_000;
+  private static final int FUTURE_DAYS = 30;
+
+  /** As many as there are cores where this is usually run. */
+  private static final int COPIERS = 2;
+
+  private static final String KEY = "bench-admin-key-0123456789-0123456789";
+  private static final Pattern COMPLETED =
+      Pattern.compile("(?m)^carillon_outcomes_total\\{outcome=\"completed\"} (\\S+)$");
+
+  private final Database database;
+  private final Node node;
+  private final Carillon client;
+  private String type = "";
+  private int loads;
+  private long askedAt = System.nanoTime() - SELDOM_NANOS;
+  private long finished;
+
+  private CarillonServer(Database database, Node node) {
+    this.database = database;
+    this.node = node;
+    this.client = Carillon.connect(node.url(), KEY);
+  }
+
+  /**
+   * @param options more of them for the command line
+   */
+  static CarillonServer start(Database database, Path directory, List<String> options)
+      throws IOException {
+    return new CarillonServer(
+        database, Node.start(directory.resolve(database.name()), options(database, options)));
+  }
+
+  /** What every node on this database is started with. */
+  static List<String> options(Database database, List<String> more) {
+    List<String> all =
+        new ArrayList<>(
+            List.of(
+                "--database-url",
+                database.url(),
+                "--admin-key",
+                KEY,
+                "--allow-targets",
+                "127.0.0.0/8"));
+    all.addAll(more);
+    return all;
+  }
+
+  public Carillon client() {
+    return client;
+  }
+
+  /** A connection of its own for load. */
+  public Wire wire(@Nullable String tenant) throws IOException {
+    String headers = authorization(KEY);
+    return new Wire(
+        node.url(), tenant == null ? headers : headers + "Carillon-Tenant: " + tenant + "\r\n");
+  }
+
+  /** The same for somebody else than the administrator. */
+  public Wire wireOf(String key) throws IOException {
+    return new Wire(node.url(), authorization(key));
+  }
+
+  private static String authorization(String key) {
+    return "Authorization: Bearer " + key + "\r\n";
+  }
+
+  @Override
+  public Database store() {
+    return database;
+  }
+
+  @Override
+  public String settings() {
+    return "one node with all roles and default settings, over HTTP; types with 2 slices, pulled"
+        + " ones with 4";
+  }
+
+  @Override
+  public long pid() {
+    return node.pid();
+  }
+
+  /** Makes a type that is not used yet the current one. */
+  public String newType(Map<String, ?> settings) {
+    type = "load-" + ++loads;
+    client.put("/v1/types/" + type, settings);
+    return type;
+  }
+
+  @Override
+  public void load(int tasks) throws IOException {
+    newType(Map.of("target", Map.of("discard", Map.of()), "slices", SLICES, "paused", true));
+    submit(null, tasks, _ -> Tasks.task(type, ""));
+  }
+
+  /** Hands in tasks in batches. */
+  public void submit(@Nullable String tenant, int tasks, IntFunction<String> task)
+      throws IOException {
+    try (Wire wire = wire(tenant)) {
+      for (int from = 0; from < tasks; from += BATCH) {
+        int first = from;
+        byte[] lines = Tasks.lines(Math.min(BATCH, tasks - from), i -> task.apply(first + i));
+        wire.post("/v1/tasks/batch", "application/x-ndjson", lines);
+      }
+    }
+  }
+
+  /**
+   * One task a day goes through the API and makes lane and slot; the others are copies of it,
+   * because millions over HTTP would take longer than all that is measured.
+   */
+  @Override
+  public void loadFuture(int tasks) throws IOException, SQLException, InterruptedException {
+    newType(Map.of("target", Map.of("discard", Map.of())));
+    submit(null, FUTURE_DAYS, day -> Tasks.task(type, ",\"delay\":\"" + (day * 24 + 1) + "h\""));
+    String[] slots = database.one(SLOTS_OF, type).split(" ", -1);
+    AtomicInteger next = new AtomicInteger();
+    Callers.together(
+        COPIERS,
+        () -> {
+          for (int i = next.getAndIncrement(); i < slots.length; i = next.getAndIncrement()) {
+            database.execute(
+                COPY.replace("{slot}", slots[i])
+                    .replace("{type}", type)
+                    .replace("{copies}", "" + (tasks / FUTURE_DAYS - 1)));
+          }
+          return new long[0];
+        });
+  }
+
+  private static final String SLOTS_OF =
+      """
+      SELECT string_agg(DISTINCT t.tableoid::regclass::text, ' ')
+      FROM carillon.task t
+      JOIN carillon.lane l ON l.id = t.lane
+      WHERE l.type = ?
+      """;
+
+  // Copies each task so often, spread over the hour from when it is due. The time in an id is that
+  // of the task it was copied from, which is all that a slot needs; its end counts the copies.
+  private static final String COPY =
+      """
+      DO $$
+      DECLARE
+          same text := (
+              SELECT string_agg(quote_ident(attname), ', ')
+              FROM pg_attribute
+              WHERE attrelid = 'carillon.task'::regclass
+                AND attnum > 0
+                AND NOT attisdropped
+                AND attname NOT IN ('id', 'due_at', 'ready_at'));
+      BEGIN
+          EXECUTE format(
+              'INSERT INTO {slot} (id, due_at, ready_at, %1$s)
+               SELECT (left(id::text, 24) || lpad(to_hex(n), 12, ''0''))::uuid,
+                      due_at + n * interval ''1 hour'' / {copies},
+                      ready_at + n * interval ''1 hour'' / {copies},
+                      %1$s
+               FROM {slot}
+               CROSS JOIN generate_series(1, {copies}) n
+               WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
+              same);
+      END
+      $$
+      """;
+
+  @Override
+  public void release() {
+    client.post("/v1/types/" + type + "/resume", null);
+  }
+
+  @Override
+  public long finished() {
+    // Its metrics also count what waits, by a statement of their own: asked seldom, not to disturb.
+    long now = System.nanoTime();
+    if (now - askedAt > SELDOM_NANOS) {
+      askedAt = now;
+      Matcher matcher = COMPLETED.matcher(client.text("/metrics"));
+      finished = matcher.find() ? (long) Double.parseDouble(matcher.group(1)) : 0;
+    }
+    return finished;
+  }
+
+  @Override
+  public double seconds(long tasks) throws SQLException {
+    return seconds(tasks, type, EVER);
+  }
+
+  /** The same of all types whose names begin so, and of what was handed in since then. */
+  public double seconds(long tasks, String prefix, String since) throws SQLException {
+    long completed = (long) Double.parseDouble(ask("count(*)", prefix, since));
+    if (completed != tasks) {
+      throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
+    }
+    return Double.parseDouble(
+        ask("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix, since));
+  }
+
+  /** By the database's clock. */
+  public String now() throws SQLException {
+    return database.one("SELECT clock_timestamp()");
+  }
+
+  private String ask(String what, String prefix, String since) throws SQLException {
+    return database.one(FROM_COMPLETED.formatted(what), prefix, since);
+  }
+
+  private static final String EVER = "-infinity";
+
+  // What has completed was due, so that the slots of days to come need not be looked through.
+  private static final String FROM_COMPLETED =
+      """
+      SELECT %s
+      FROM carillon.task t
+      JOIN carillon.lane l ON l.id = t.lane
+      WHERE starts_with(l.type, ?)
+        AND t.created_at >= ?::timestamptz
+        AND t.slot <= current_date + 1
+        AND t.state = 'COMPLETED'
+        AND t.attempt = 1
+      """;
+
+  /** Of the tasks that were loaded last, the time between two of their columns. */
+  public Percentiles between(String from, String to) throws SQLException {
+    return Percentiles.ofMillis(
+        database.column(FROM_COMPLETED.formatted(millis(from, to)), type, EVER));
+  }
+
+  /** How late tasks of another type were, of those that were due while the last ones ran. */
+  public Percentiles latenessDuring(String other) throws SQLException {
+    String whileTheyRan = " AND t.due_at <= ?::timestamptz";
+    return Percentiles.ofMillis(
+        database.column(
+            FROM_COMPLETED.formatted(millis("due_at", "started_at")) + whileTheyRan,
+            other,
+            EVER,
+            ask("max(t.finished_at)", type, EVER)));
+  }
+
+  private static String millis(String from, String to) {
+    return "extract(epoch FROM t.%s - t.%s) * 1000".formatted(to, from);
+  }
+
+  @Override
+  public Taken oneByOne(Duration duration) throws IOException, InterruptedException {
+    byte[] body = farTask().getBytes(StandardCharsets.UTF_8);
+    long began = System.nanoTime();
+    long end = began + duration.toNanos();
+    long[] took =
+        send(CALLERS, "/v1/tasks", "application/json", body, () -> System.nanoTime() < end);
+    double seconds = (System.nanoTime() - began) / 1e9;
+    return new Taken(took.length, seconds, Percentiles.ofNanos(took).times());
+  }
+
+  @Override
+  public Taken inBulk(int tasks) throws IOException, InterruptedException {
+    String task = farTask();
+    byte[] body = Tasks.lines(BATCH, _ -> task);
+    AtomicInteger left = new AtomicInteger(tasks / BATCH);
+    long began = System.nanoTime();
+    long[] took =
+        send(
+            BULK_CALLERS,
+            "/v1/tasks/batch",
+            "application/x-ndjson",
+            body,
+            () -> left.getAndDecrement() > 0);
+    double seconds = (System.nanoTime() - began) / 1e9;
+    return new Taken((long) took.length * BATCH, seconds, Percentiles.ofNanos(took).times());
+  }
+
+  private String farTask() {
+    String name = newType(Map.of("target", Map.of("discard", Map.of())));
+    return Tasks.task(name, ",\"delay\":\"1h\"");
+  }
+
+  /** How long each request took, in nanoseconds. */
+  private long[] send(
+      int callers, String path, String mediaType, byte[] body, BooleanSupplier another)
+      throws IOException, InterruptedException {
+    return Callers.together(
+        callers,
+        () -> {
+          LongStream.Builder took = LongStream.builder();
+          try (Wire wire = wire(null)) {
+            while (another.getAsBoolean()) {
+              long began = System.nanoTime();
+              wire.post(path, mediaType, body);
+              took.add(System.nanoTime() - began);
+            }
+          }
+          return took.build().toArray();
+        });
+  }
+
+  @Override
+  public Duration lead(int tasks) {
+    return Duration.ofSeconds(3).plusMillis(tasks / 20);
+  }
+
+  @Override
+  public void schedule(int tasks, Instant from, Duration window) throws IOException {
+    newType(Map.of("target", Map.of("discard", Map.of()), "slices", SLICES));
+    List<Instant> spread = spread(tasks, from, window);
+    submit(null, tasks, i -> Tasks.task(type, due(spread.get(i))));
+  }
+
+  /** Random times, the same in every run. */
+  public static List<Instant> spread(int tasks, Instant from, Duration window) {
+    Random random = new Random(42);
+    long micros = window.toNanos() / 1000;
+    return Stream.generate(
+            () -> micros == 0 ? from : from.plus(random.nextLong(micros), ChronoUnit.MICROS))
+        .limit(tasks)
+        .toList();
+  }
+
+  /** The member of a task that says when it is due. */
+  public static String due(Instant at) {
+    return ",\"dueAt\":\"" + at + "\"";
+  }
+
+  @Override
+  public Lateness lateness() throws SQLException {
+    return new Lateness(between("due_at", "started_at").times(), sinceDue("min"), sinceDue("max"));
+  }
+
+  private double sinceDue(String which) throws SQLException {
+    String millis = "extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which);
+    return Double.parseDouble(ask(millis, type, EVER));
+  }
+
+  /** Takes in one task that is not due soon. */
+  void leaveOne() throws IOException {
+    String task = farTask();
+    submit(null, 1, _ -> task);
+  }
+
+  /** Stops the node and leaves everything in the database. */
+  void stop() {
+    client.close();
+    node.close();
+  }
+
+  @Override
+  public void close() throws SQLException {
+    stop();
+    database.close();
+  }
+}

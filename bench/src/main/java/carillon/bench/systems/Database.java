@@ -1,0 +1,189 @@
+package carillon.bench.systems;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.stream.DoubleStream;
+
+/**
+ * One database of the benchmark's PostgreSQL, and a connection to ask it what happened.
+ *
+ * @param role what connects: the owner of the database, a plain role
+ * @param superuser for what the benchmark does to the server
+ * @param postgres the process of the server, the parent of all others
+ */
+public record Database(
+    String host, int port, String name, Login role, Login superuser, long postgres)
+    implements Store {
+
+  /** A name and its password. */
+  record Login(String user, String password) {
+    @Override
+    public String toString() {
+      return user;
+    }
+  }
+
+  /** Tables with a row that was written since their last vacuum or analysis, or that had none. */
+  private static final String CHANGED =
+      """
+      SELECT coalesce(string_agg(c.oid::regclass::text, ', '), '')
+      FROM pg_class c
+      CROSS JOIN LATERAL pg_visibility_map_summary(c.oid) seen
+      WHERE c.relkind IN ('r', 'm')
+        AND c.relpersistence <> 't'
+        AND (c.reltuples < 0
+             OR pg_stat_get_mod_since_analyze(c.oid) > 0
+             OR seen.all_visible < pg_relation_size(c.oid) / current_setting('block_size')::int)
+      """;
+
+  private static final String PARTITIONED =
+      """
+      SELECT coalesce(string_agg('ONLY ' || c.oid::regclass::text, ', '), '')
+      FROM pg_class c
+      WHERE c.relkind = 'p'
+      """;
+
+  /** As Carillon and others take it. */
+  @Override
+  public String url() {
+    return "postgresql://%s:%s@%s:%d/%s".formatted(role.user(), role.password(), host, port, name);
+  }
+
+  /** The same one, for what only a superuser may: settings, statistics of all, vacuum. */
+  Database asSuperuser() {
+    return new Database(host, port, name, superuser, superuser, postgres);
+  }
+
+  @Override
+  public long pid() {
+    return postgres;
+  }
+
+  @Override
+  public Snapshot holdSnapshot() throws SQLException {
+    Connection holder = connect();
+    holder.setAutoCommit(false);
+    holder.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+    try (Statement statement = holder.createStatement()) {
+      statement.execute("SELECT 1");
+    }
+    return holder::close;
+  }
+
+  Connection connect() throws SQLException {
+    return DriverManager.getConnection(
+        "jdbc:postgresql://%s:%d/%s".formatted(host, port, name), role.user(), role.password());
+  }
+
+  public void execute(String sql) throws SQLException {
+    try (Connection connection = connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** The first column of the only row. */
+  public String one(String sql, Object... arguments) throws SQLException {
+    try (Connection connection = connect();
+        PreparedStatement statement = prepare(connection, sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      rows.next();
+      return rows.getString(1);
+    }
+  }
+
+  /** The first column of all rows. */
+  double[] column(String sql, Object... arguments) throws SQLException {
+    try (Connection connection = connect();
+        PreparedStatement statement = prepare(connection, sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      DoubleStream.Builder values = DoubleStream.builder();
+      while (rows.next()) {
+        values.add(rows.getDouble(1));
+      }
+      return values.build().toArray();
+    }
+  }
+
+  private static PreparedStatement prepare(Connection connection, String sql, Object... arguments)
+      throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
+    for (int i = 0; i < arguments.length; i++) {
+      statement.setObject(i + 1, arguments[i]);
+    }
+    return statement;
+  }
+
+  @Override
+  public double walBytes() throws SQLException {
+    return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
+  }
+
+  /** Ours for asking among them, but not those that are marked as such. */
+  @Override
+  public double statements() throws SQLException {
+    return Double.parseDouble(
+        asSuperuser()
+            .one(
+                """
+                SELECT coalesce(sum(calls), 0)
+                FROM pg_stat_statements s
+                JOIN pg_database d ON d.oid = s.dbid
+                WHERE d.datname = current_database()
+                  AND s.toplevel
+                  AND s.query NOT LIKE '%/* bench */%'
+                """));
+  }
+
+  /** Where the time went, for people: the statements that took the most. */
+  public String topStatements() throws SQLException {
+    return asSuperuser()
+        .one(
+            """
+            SELECT coalesce(string_agg(format('%10s ms %8s calls %9s rows  %8s us/row %9s blocks  %s',
+                                     round(total_exec_time), calls, rows,
+                                     round((total_exec_time * 1000 / greatest(rows, 1))::numeric, 1),
+                                     shared_blks_hit + shared_blks_read,
+                                     left(regexp_replace(query, '\\s+', ' ', 'g'), 70)), E'\\n'
+                              ORDER BY total_exec_time DESC), '')
+            FROM (SELECT *
+                  FROM pg_stat_statements
+                  WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+                  ORDER BY total_exec_time DESC
+                  LIMIT 12) s
+            """);
+  }
+
+  /**
+   * Statistics as they would be, and the vacuum that inserts ask for done. What has not changed,
+   * such as the partitions of the next weeks, is not read again.
+   */
+  @Override
+  public void settle() throws SQLException {
+    executeFor("VACUUM (ANALYZE) ", asSuperuser().one(CHANGED));
+    executeFor("ANALYZE ", asSuperuser().one(PARTITIONED));
+    asSuperuser().execute("SELECT pg_stat_statements_reset()");
+  }
+
+  private void executeFor(String command, String tables) throws SQLException {
+    if (!tables.isEmpty()) {
+      asSuperuser().execute(command + tables);
+    }
+  }
+
+  @Override
+  public void checkpoint() throws SQLException {
+    asSuperuser().execute("CHECKPOINT");
+  }
+
+  /** Drops it, whoever is still connected. */
+  @Override
+  public void close() throws SQLException {
+    new Database(host, port, "postgres", superuser, superuser, postgres)
+        .execute("DROP DATABASE " + name + " WITH (FORCE)");
+  }
+}

@@ -1,0 +1,187 @@
+package carillon.bench.systems;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * A PostgreSQL of the benchmark's own, the same for all systems: the binaries and the cluster that
+ * Carillon unpacks and makes, started by us with our settings.
+ */
+public final class Postgres implements AutoCloseable {
+
+  private static final String HOST = "127.0.0.1";
+  private static final int START_TRIES = 300;
+
+  /** As the peers were measured with. Everything that makes it durable is on. */
+  private static final Map<String, String> SETTINGS = new LinkedHashMap<>();
+
+  static {
+    SETTINGS.put("fsync", "on");
+    SETTINGS.put("synchronous_commit", "on");
+    SETTINGS.put("full_page_writes", "on");
+    SETTINGS.put("shared_buffers", "2GB");
+    SETTINGS.put("max_wal_size", "8GB");
+    SETTINGS.put("max_connections", "200");
+    SETTINGS.put("autovacuum_naptime", "10s");
+    SETTINGS.put("jit", "off");
+    SETTINGS.put("shared_preload_libraries", "pg_stat_statements");
+  }
+
+  private final Path log;
+  private final Path cluster;
+  private final Path bin;
+  private final Process process;
+  private final Database.Login role;
+  private final Database maintenance;
+  private int databases;
+
+  private Postgres(
+      Path log,
+      Path cluster,
+      Path bin,
+      Process process,
+      Database.Login role,
+      Database maintenance) {
+    this.log = log;
+    this.cluster = cluster;
+    this.bin = bin;
+    this.process = process;
+    this.role = role;
+    this.maintenance = maintenance;
+  }
+
+  public static Postgres start(Path directory) throws IOException, InterruptedException {
+    Path seed = directory.resolve("seed");
+    Node.start(seed, List.of()).close(); // leaves binaries, a cluster and its password
+    Path cluster = seed.resolve("postgres");
+    Path bin = bin(seed.resolve("postgres-bin"));
+    var role = new Database.Login("carillon", secret(seed.resolve("postgres-password")));
+    var superuser =
+        new Database.Login("postgres", secret(seed.resolve("postgres-superuser-password")));
+
+    Path log = directory.resolve("postgres.log");
+    int port = freePort();
+    List<String> command = program(cluster, bin, "postgres");
+    command.addAll(List.of("-D", cluster.toString(), "-c", "port=" + port));
+    SETTINGS.forEach((name, value) -> command.addAll(List.of("-c", name + "=" + value)));
+    Process process =
+        new ProcessBuilder(command)
+            .directory(bin.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(log.toFile())
+            .start();
+    Database maintenance =
+        new Database(HOST, port, "postgres", superuser, superuser, process.pid());
+    Postgres postgres = new Postgres(log, cluster, bin, process, role, maintenance);
+    postgres.awaitReady();
+    return postgres;
+  }
+
+  private static String secret(Path file) throws IOException {
+    return Files.readString(file).strip();
+  }
+
+  /** Where the server writes what happens. */
+  public Path log() {
+    return log;
+  }
+
+  private static Path bin(Path unpacked) throws IOException {
+    try (Stream<Path> paths = Files.walk(unpacked, 3)) {
+      return paths
+          .filter(path -> path.endsWith("bin") && Files.exists(path.resolve("postgres")))
+          .findFirst()
+          .orElseThrow(() -> new IOException("no PostgreSQL in " + unpacked));
+    }
+  }
+
+  /** PostgreSQL refuses to run as root: then it runs as whoever Carillon made the cluster for. */
+  private static List<String> program(Path cluster, Path bin, String name) throws IOException {
+    List<String> command = new ArrayList<>();
+    int owner = (int) Files.getAttribute(cluster, "unix:uid");
+    int us = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+    if (us == 0 && owner == 0) {
+      command.addAll(List.of("unshare", "--user"));
+    } else if (us == 0) {
+      command.addAll(List.of("setpriv", "--reuid=" + owner, "--regid=" + owner, "--clear-groups"));
+    }
+    command.add(bin.resolve(name).toString());
+    return command;
+  }
+
+  private void awaitReady() throws IOException, InterruptedException {
+    for (int i = 0; ; i++) {
+      try {
+        maintenance.one("SELECT 1");
+        return;
+      } catch (SQLException e) {
+        if (i == START_TRIES || !process.isAlive()) {
+          throw new IOException("PostgreSQL did not start: " + e.getMessage(), e);
+        }
+        Thread.sleep(50);
+      }
+    }
+  }
+
+  /** A new database, with its log on disk so that no checkpoint is due soon. */
+  Database database() throws SQLException {
+    String name = "bench_" + ++databases;
+    maintenance.execute("CREATE DATABASE " + name + " OWNER " + role.user());
+    maintenance.execute("CHECKPOINT");
+    Database database =
+        new Database(
+            HOST, maintenance.port(), name, role, maintenance.superuser(), maintenance.postgres());
+    database.asSuperuser().execute("CREATE EXTENSION pg_stat_statements");
+    database
+        .asSuperuser()
+        .execute("CREATE EXTENSION pg_visibility"); // to see what has to be settled
+    return database;
+  }
+
+  /** Version and settings, as the server itself says. */
+  public Map<String, String> settings() throws SQLException {
+    Map<String, String> settings = new LinkedHashMap<>();
+    settings.put("version", maintenance.one("SHOW server_version"));
+    for (String name : SETTINGS.keySet()) {
+      settings.put(name, maintenance.one("SHOW " + name));
+    }
+    // As Carillon makes its cluster.
+    settings.put("wal_compression", maintenance.one("SHOW wal_compression"));
+    return settings;
+  }
+
+  static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.ofLiteral(HOST))) {
+      return socket.getLocalPort();
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      List<String> command = program(cluster, bin, "pg_ctl");
+      command.addAll(List.of("stop", "--mode=fast", "--pgdata=" + cluster));
+      new ProcessBuilder(command)
+          .directory(bin.toFile())
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+          .start()
+          .waitFor();
+      if (!process.waitFor(60, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (IOException | InterruptedException e) {
+      process.destroyForcibly();
+    }
+  }
+}

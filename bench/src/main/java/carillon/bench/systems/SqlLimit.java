@@ -1,0 +1,235 @@
+package carillon.bench.systems;
+
+import java.sql.CallableStatement;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Types;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The limit: what Carillon writes for tasks that complete, into Carillon's own tables, by a loop
+ * inside PostgreSQL, and nothing else: no program, no wire, no parsing, and none of what a
+ * scheduler must find out before it writes.
+ */
+public final class SqlLimit implements Worker {
+
+  private static final int BATCH = 2_000;
+  private static final int CONNECTIONS = 2;
+
+  /** As Carillon's own connections: statistics of a queue are old as soon as they are taken. */
+  private static final String PLANS =
+      "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+          + " SET enable_incremental_sort = off; SET max_parallel_workers_per_gather = 0;"
+          + " SET plan_cache_mode = force_generic_plan";
+
+  /** The key of a claim's row keeps its node's. */
+  private static final String NODE =
+      """
+      INSERT INTO carillon.node (id, label, roles, version, lease_until)
+      VALUES ('sql', 'sql', '{}', '', 'infinity')
+      """;
+
+  /**
+   * Claims and ends are transactions of their own, because whoever crashes between them must be
+   * found out. A claim sets the columns that WorkQueue.claimDue sets and leaves one row in claim;
+   * an end sets those of Completions.complete and removes that row. It goes on where it was in the
+   * index, as a lane's cursor does.
+   */
+  private static final String DRAIN =
+      """
+      CREATE PROCEDURE drain(this_lane int, batch int, INOUT drained bigint) LANGUAGE plpgsql AS $$
+      DECLARE
+          this_claim uuid;
+          from_at    timestamptz := '-infinity';
+          ids        uuid[];
+      BEGIN
+          LOOP
+              this_claim := gen_random_uuid();
+              WITH due AS MATERIALIZED (
+                  SELECT ctid AS row_id, ready_at
+                  FROM carillon.task_{slot}
+                  WHERE lane = this_lane
+                    AND ready_at >= from_at
+                    AND ready_at <= (SELECT clock_timestamp())
+                  ORDER BY ready_at
+                  LIMIT batch
+                  FOR UPDATE SKIP LOCKED
+              ), taken AS (
+                  UPDATE carillon.task_{slot} t
+                  SET state = 'RUNNING',
+                      ready_at = NULL,
+                      version = t.version + 1,
+                      attempt = t.attempt + 1,
+                      fence = t.fence + 1,
+                      claim = this_claim,
+                      leased_by = 'sql',
+                      lease_until = NULL,
+                      started_at = clock_timestamp(),
+                      status = NULL,
+                      failure = NULL,
+                      error = NULL,
+                      output = NULL,
+                      request = NULL
+                  FROM due
+                  WHERE t.ctid = due.row_id
+                    AND t.state = 'PENDING'
+                  RETURNING t.tenant, t.id, t.slot, due.ready_at
+              ), claimed AS (
+                  INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+                  SELECT this_claim, 'sql', slot, array_agg(tenant), array_agg(id)
+                  FROM taken
+                  GROUP BY slot
+              )
+              SELECT array_agg(id), max(ready_at)
+              INTO ids, from_at
+              FROM taken;
+              COMMIT;
+              EXIT WHEN ids IS NULL;
+
+              UPDATE carillon.task_{slot}
+              SET state = 'COMPLETED',
+                  finished_at = clock_timestamp(),
+                  version = version + 1,
+                  claim = NULL,
+                  lease_until = NULL,
+                  status = NULL,
+                  output = NULL,
+                  request = NULL,
+                  progress = NULL
+              WHERE tenant = 1
+                AND id = ANY (ids)
+                AND state = 'RUNNING'
+                AND claim = this_claim;
+              DELETE FROM carillon.claim
+              WHERE id = this_claim;
+              COMMIT;
+              drained := drained + cardinality(ids);
+          END LOOP;
+      END
+      $$
+      """;
+
+  private final Database database;
+  private final LocalDate day;
+  private final AtomicLong finished = new AtomicLong();
+  private int loads;
+
+  private SqlLimit(Database database, LocalDate day) {
+    this.database = database;
+    this.day = day;
+  }
+
+  /**
+   * @param database in which a Carillon has been, and left its tables
+   */
+  static SqlLimit start(Database database) throws SQLException {
+    SqlLimit limit = new SqlLimit(database, LocalDate.now(ZoneOffset.UTC));
+    database.execute("SELECT carillon.make_slot('" + limit.day + "')");
+    database.execute(NODE);
+    database.execute(limit.inSlot(DRAIN));
+    return limit;
+  }
+
+  private String inSlot(String sql) {
+    return sql.replace("{slot}", day.format(DateTimeFormatter.BASIC_ISO_DATE));
+  }
+
+  @Override
+  public Database store() {
+    return database;
+  }
+
+  @Override
+  public String settings() {
+    return ("Carillon's own tables; a procedure on %d connections with a lane each: claim, one row"
+            + " for the claim, commit, completion by id = ANY, that row removed, commit;"
+            + " batches of %,d; %s")
+        .formatted(CONNECTIONS, BATCH, PLANS);
+  }
+
+  @Override
+  public long pid() {
+    return ProcessHandle.current().pid();
+  }
+
+  @Override
+  public void load(int tasks) throws SQLException {
+    insert("interval '0'", tasks);
+  }
+
+  @Override
+  public void loadFuture(int tasks) throws SQLException {
+    insert("interval '1 hour' + n * interval '30 days' / " + tasks, tasks);
+  }
+
+  /** To each lane in turn, as slices get them. */
+  private void insert(String due, int tasks) throws SQLException {
+    loads++;
+    database.execute(
+        inSlot(
+            """
+            INSERT INTO carillon.task_{slot} (tenant, id, slot, lane, ready_at, due_at, created_at, payload)
+            SELECT 1, uuidv7(n * interval '1 us'), '%1$s'::date, %2$d + n %% %3$d, due, due, clock_timestamp(),
+                   '%5$s'
+            FROM generate_series(1, %4$d) n
+            CROSS JOIN LATERAL (SELECT clock_timestamp() + %6$s AS due) d
+            """
+                .formatted(day, lane(0), CONNECTIONS, tasks, Tasks.payload(), due)));
+  }
+
+  private int lane(int connection) {
+    return loads * CONNECTIONS + connection;
+  }
+
+  @Override
+  public void release() {
+    for (int i = 0; i < CONNECTIONS; i++) {
+      int lane = lane(i);
+      Thread.ofPlatform().daemon().name("sql-", i).start(() -> drain(lane));
+    }
+  }
+
+  private void drain(int lane) {
+    try (Connection connection = database.connect();
+        Statement statement = connection.createStatement();
+        CallableStatement drain = connection.prepareCall("CALL drain(?, ?, ?)")) {
+      statement.execute(PLANS);
+      drain.setInt(1, lane);
+      drain.setInt(2, BATCH);
+      drain.setLong(3, 0);
+      drain.registerOutParameter(3, Types.BIGINT);
+      drain.execute();
+      finished.addAndGet(drain.getLong(3));
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Known only when a connection has found nothing left. */
+  @Override
+  public long finished() {
+    return finished.get();
+  }
+
+  @Override
+  public double seconds(long tasks) throws SQLException {
+    String completed =
+        inSlot(" FROM carillon.task_{slot} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND %d")
+            .formatted(lane(0), lane(CONNECTIONS - 1));
+    long count = Long.parseLong(database.one("SELECT count(*)" + completed));
+    if (count != tasks) {
+      throw new IllegalStateException(count + " of " + tasks + " tasks have completed");
+    }
+    return Double.parseDouble(
+        database.one("SELECT extract(epoch FROM max(finished_at) - min(started_at))" + completed));
+  }
+
+  @Override
+  public void close() throws SQLException {
+    database.close();
+  }
+}

@@ -1,0 +1,117 @@
+package carillon.bench.systems;
+
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/**
+ * One HTTP/1.1 connection, kept alive, one request at a time. So plain because the load is made on
+ * the same cores that are measured.
+ */
+public final class Wire implements AutoCloseable {
+
+  private static final String LENGTH = "content-length:";
+  private static final String OK = "HTTP/1.1 2";
+
+  private final Socket socket = new Socket();
+  private final InputStream in;
+  private final OutputStream out;
+  private final String headers;
+
+  /**
+   * @param headers lines that every request has, each with its line end
+   */
+  Wire(URI url, String headers) throws IOException {
+    socket.setTcpNoDelay(true);
+    socket.connect(new InetSocketAddress(url.getHost(), url.getPort()));
+    this.in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
+    this.out = socket.getOutputStream();
+    this.headers = "Host: " + url.getAuthority() + "\r\n" + headers;
+  }
+
+  /** Sends and waits for the answer's body; anything but a 2xx is an exception. */
+  public byte[] post(String path, String mediaType, byte[] body) throws IOException {
+    String head =
+        "POST %s HTTP/1.1\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+            .formatted(path, headers, mediaType, body.length);
+    byte[] start = head.getBytes(StandardCharsets.US_ASCII);
+    byte[] request = new byte[start.length + body.length];
+    System.arraycopy(start, 0, request, 0, start.length);
+    System.arraycopy(body, 0, request, start.length, body.length);
+    out.write(request);
+    out.flush();
+    return answer();
+  }
+
+  /** The same for what is only read. */
+  public byte[] get(String path) throws IOException {
+    ask(path);
+    return answer();
+  }
+
+  /** Asks for what has no end; the body as it comes, with the lengths of its chunks in between. */
+  public InputStream open(String path) throws IOException {
+    ask(path);
+    String status = line(in);
+    if (!status.startsWith(OK)) {
+      throw refused(status, in.readNBytes(length(in)));
+    }
+    length(in);
+    return in;
+  }
+
+  private void ask(String path) throws IOException {
+    out.write(
+        "GET %s HTTP/1.1\r\n%s\r\n".formatted(path, headers).getBytes(StandardCharsets.US_ASCII));
+    out.flush();
+  }
+
+  private byte[] answer() throws IOException {
+    String status = line(in);
+    byte[] answer = in.readNBytes(length(in));
+    if (!status.startsWith(OK)) {
+      throw refused(status, answer);
+    }
+    return answer;
+  }
+
+  private static IOException refused(String status, byte[] answer) {
+    return new IOException(status + " " + new String(answer, StandardCharsets.UTF_8));
+  }
+
+  /** Reads the rest of a head; both sides here always say how long their bodies are. */
+  public static int length(InputStream in) throws IOException {
+    int length = 0;
+    for (String line = line(in); !line.isEmpty(); line = line(in)) {
+      if (line.toLowerCase(Locale.ROOT).startsWith(LENGTH)) {
+        length = Integer.parseInt(line.substring(LENGTH.length()).strip());
+      }
+    }
+    return length;
+  }
+
+  /** Empty at the end of a head. */
+  static String line(InputStream in) throws IOException {
+    StringBuilder line = new StringBuilder(64);
+    for (int c = in.read(); c != '\n'; c = in.read()) {
+      if (c < 0) {
+        throw new IOException("the connection was closed");
+      }
+      if (c != '\r') {
+        line.append((char) c);
+      }
+    }
+    return line.toString();
+  }
+
+  @Override
+  public void close() throws IOException {
+    socket.close();
+  }
+}

@@ -1,0 +1,5 @@
+/** The systems under measurement, and the stores and brokers that they need. */
+@NullMarked
+package carillon.bench.systems;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.dashboard;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.figures;
+
+import org.jspecify.annotations.NullMarked;

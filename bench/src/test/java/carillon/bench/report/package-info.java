@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.report;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.scenarios;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.systems;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,130 @@
+package carillon.chaos.cluster;
+
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Recorder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+
+/**
+ * A host whose name means one address now and another a moment later, one of which nobody may dial,
+ * and a host that always has that one; listens on both addresses.
+ */
+public final class FlippingName implements AutoCloseable {
+
+  static final String HOST = "flipping.example";
+  static final String ALLOWED = "127.0.0.1";
+  public static final String FORBIDDEN = "127.0.0.2";
+  private static final String INSIDE = "inside.example";
+  private static final long FLIP_MILLIS = 3;
+  private static final byte[] ANSWER =
+      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+          .getBytes(StandardCharsets.US_ASCII);
+
+  private final Path hosts;
+  private final Recorder recorder;
+  private final ServerSocket allowed;
+  private final ServerSocket forbidden;
+  private final Thread flipping;
+
+  private FlippingName(Path hosts, Recorder recorder) throws IOException {
+    this.hosts = hosts;
+    this.recorder = recorder;
+    this.allowed = new ServerSocket(0, 100, InetAddress.ofLiteral(ALLOWED));
+    this.forbidden = new ServerSocket();
+    forbidden.bind(new InetSocketAddress(FORBIDDEN, allowed.getLocalPort()));
+    Thread.ofVirtual().start(() -> listen(allowed, true));
+    Thread.ofVirtual().start(() -> listen(forbidden, false));
+    this.flipping = Thread.ofPlatform().daemon().start(this::flip);
+  }
+
+  /**
+   * Starts to change the address of the name.
+   *
+   * @param hosts the file in which nodes look names up
+   */
+  public static FlippingName start(Path hosts, Recorder recorder) throws IOException {
+    Files.writeString(hosts, names(ALLOWED));
+    return new FlippingName(hosts, recorder);
+  }
+
+  /** What makes a node look there, every time. */
+  static List<String> flags(Path hosts) {
+    return List.of("-Djdk.net.hosts.file=" + hosts, "-Dsun.net.inetaddr.ttl=0");
+  }
+
+  private static String names(String address) {
+    return address + " " + HOST + "\n" + FORBIDDEN + " " + INSIDE + "\n";
+  }
+
+  public String url() {
+    return urlOf(HOST);
+  }
+
+  /** A name that leads to the forbidden address only. */
+  public String insideUrl() {
+    return urlOf(INSIDE);
+  }
+
+  /** The forbidden address itself. */
+  public String forbiddenUrl() {
+    return urlOf(FORBIDDEN);
+  }
+
+  private String urlOf(String host) {
+    return "http://" + host + ":" + allowed.getLocalPort() + "/";
+  }
+
+  private void flip() {
+    Path next = hosts.resolveSibling("hosts.next");
+    try {
+      for (int i = 0; !Thread.interrupted(); i++) {
+        Files.writeString(next, names(i % 2 == 0 ? FORBIDDEN : ALLOWED));
+        Files.move(
+            next, hosts, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        Thread.sleep(FLIP_MILLIS);
+      }
+    } catch (IOException e) {
+      recorder.event("harness", Fields.of("error", String.valueOf(e)));
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void listen(ServerSocket server, boolean isAllowed) {
+    try {
+      while (true) {
+        Socket socket = server.accept();
+        recorder.event(
+            "dial",
+            Fields.of("address", isAllowed ? ALLOWED : FORBIDDEN).and("allowed", isAllowed));
+        Thread.ofVirtual().start(() -> answer(socket));
+      }
+    } catch (IOException _) {
+      // closed
+    }
+  }
+
+  private static void answer(Socket socket) {
+    try (socket) {
+      Request.read(socket.getInputStream());
+      socket.getOutputStream().write(ANSWER);
+    } catch (IOException _) {
+      // the other side is done
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    flipping.interrupt();
+    allowed.close();
+    forbidden.close();
+  }
+}

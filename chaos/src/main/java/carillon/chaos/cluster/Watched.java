@@ -1,0 +1,26 @@
+package carillon.chaos.cluster;
+
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Recorder;
+import java.io.UncheckedIOException;
+
+/** Threads of the harness. One that fails is written down: what it did not do proves nothing. */
+public final class Watched {
+
+  private Watched() {}
+
+  public static Thread start(Recorder recorder, String name, Runnable body) {
+    return Thread.ofVirtual()
+        .name(name)
+        .uncaughtExceptionHandler((_, e) -> note(recorder, name, e))
+        .start(body);
+  }
+
+  private static void note(Recorder recorder, String name, Throwable failure) {
+    try {
+      recorder.event("harness", Fields.of("thread", name).and("error", String.valueOf(failure)));
+    } catch (UncheckedIOException _) {
+      // the history is closed: the run is over
+    }
+  }
+}

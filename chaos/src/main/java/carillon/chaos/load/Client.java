@@ -1,0 +1,351 @@
+package carillon.chaos.load;
+
+import carillon.chaos.cluster.Api;
+import carillon.chaos.cluster.Api.Reply;
+import carillon.chaos.cluster.Balancer;
+import carillon.chaos.cluster.FlippingName;
+import carillon.chaos.cluster.Node;
+import carillon.chaos.history.Fields;
+import carillon.chaos.history.Recorder;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A program of one tenant that submits tasks and changes its mind about some. When it does not know
+ * whether a submit took effect it asks again with the same key, on any node, until it does.
+ */
+final class Client {
+
+  private static final int NUMBERS = 1_000_000; // of tasks, for each client
+  private static final String NAMED = "name"; // not the receiver: the listener at the name answers
+  private static final int REMEMBERED = 200;
+  private static final int TRIES = 120;
+  private static final long AGAIN_MILLIS = 250;
+
+  private final Load load;
+  private final Recorder recorder;
+  private final Tenant tenant;
+  private final SplittableRandom random;
+  private final Balancer nodes;
+  private final long firstNumber;
+  private final long intervalNanos;
+  private final InstantSource clock = InstantSource.system();
+  private final Deque<Submitted> recent = new ArrayDeque<>();
+  private long submits;
+
+  /** A task that is known to exist. */
+  private record Submitted(String id, boolean dies, Instant at) {}
+
+  /** A submit as it is repeated: the same key, the same bytes. */
+  private record Submit(Fields fields, String body, String key, boolean dies) {}
+
+  Client(Load load, int index, Tenant tenant) {
+    this.load = load;
+    this.recorder = load.recorder();
+    this.tenant = tenant;
+    this.random = load.streams().of("client-" + index);
+    this.nodes = new Balancer(load.cluster(), random.split());
+    this.firstNumber = (long) (index + 1) * NUMBERS;
+    this.intervalNanos = (long) (1e9 * load.profile().clients() / load.profile().rate());
+  }
+
+  void run() {
+    try {
+      long next = System.nanoTime() + random.nextLong(intervalNanos);
+      while (load.isSubmitting()) {
+        long wait = next - System.nanoTime();
+        if (wait > 0) {
+          Thread.sleep(wait / 1_000_000, (int) (wait % 1_000_000));
+        }
+        act(draw());
+        next = Math.max(System.nanoTime() - intervalNanos, next) + intervalNanos;
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private Load.Action draw() {
+    Map<Load.Action, Integer> weights = load.profile().weights();
+    int draw = random.nextInt(weights.values().stream().mapToInt(Integer::intValue).sum());
+    for (Load.Action action : Load.Action.values()) {
+      draw -= weights.getOrDefault(action, 0);
+      if (draw < 0) {
+        return action;
+      }
+    }
+    return Load.Action.SUBMIT_WEB;
+  }
+
+  private void act(Load.Action action) throws InterruptedException {
+    switch (action) {
+      case SUBMIT_WEB -> submit(random.nextBoolean() ? Tenants.WEB : Tenants.WIDE, "http");
+      case SUBMIT_PULLED -> submit(Tenants.PULLED, "pull");
+      case SUBMIT_KEPT -> submit(Tenants.KEPT, "discard");
+      case SUBMIT_NAMED -> submitNamed();
+      case CANCEL -> {
+        Submitted task = any(recent);
+        if (task != null) {
+          change("cancel", task.id());
+        }
+      }
+      case CANCEL_RUNNING -> cancelRunning();
+      case GET -> {
+        Submitted task = any(recent);
+        if (task != null) {
+          get(task.id());
+        }
+      }
+      case FOREIGN_GET -> {
+        Submitted task = any(recent);
+        if (task != null) {
+          foreignGet(task.id());
+        }
+      }
+      case REDRIVE -> redrive();
+    }
+  }
+
+  /**
+   * Sends tasks where none may go: by a name that changes, by one that does not, by the address.
+   */
+  private void submitNamed() throws InterruptedException {
+    int draw = random.nextInt(10);
+    if (draw < 6) {
+      submit(Tenants.FLIPPING, NAMED);
+    } else if (draw < 8) {
+      submit(Tenants.INSIDE, NAMED);
+    } else {
+      submitForbidden();
+    }
+  }
+
+  private void submitForbidden() throws InterruptedException {
+    String body =
+        "{\"type\": \"%s\", \"target\": {\"http\": {\"url\": \"%s\"}}}"
+            .formatted(Tenants.INSIDE, load.name().forbiddenUrl());
+    Reply reply = nodes.call(nodes.next(), Api.Call.post("/v1/tasks", tenant.key(), body));
+    if (reply instanceof Reply.Answered answered) {
+      recorder.event(
+          "egress", Fields.of("address", FlippingName.FORBIDDEN).and("status", answered.status()));
+    }
+  }
+
+  private <T> @Nullable T any(Deque<T> all) {
+    List<T> list = new ArrayList<>(all);
+    return list.isEmpty() ? null : list.get(random.nextInt(list.size()));
+  }
+
+  private void submit(String type, String target) throws InterruptedException {
+    Submit submit = draft(type, target);
+    for (int i = 0; i < TRIES; i++) {
+      Node node = nodes.next();
+      if (submit(submit, node, i > 0)) {
+        break;
+      }
+      Thread.sleep(AGAIN_MILLIS + random.nextInt(100));
+    }
+    if (random.nextInt(100) == 0) {
+      submit(submit, nodes.next(), true); // for no reason but to see what happens
+    }
+  }
+
+  private Submit draft(String type, String target) {
+    long n = firstNumber + submits++;
+    Behaviour behaviour = Behaviour.of(load.streams(), n);
+    boolean dies = target.equals("http") && behaviour == Behaviour.FAILS;
+    String payload = Payload.of(tenant, n, random);
+    Instant now = clock.instant();
+    StringBuilder body =
+        new StringBuilder("{\"type\": \"%s\", \"payload\": %s".formatted(type, payload));
+    Instant due = now;
+    if (random.nextInt(100) < 35) {
+      due = Instant.ofEpochMilli(now.toEpochMilli() + random.nextInt(5000));
+      body.append(", \"dueAt\": \"").append(due).append('"');
+    }
+    if (random.nextInt(100) < 30) {
+      body.append(", \"priority\": ").append(random.nextInt(10));
+    }
+    if (random.nextInt(100) < 4) {
+      body.append(", \"concurrencyKey\": \"c").append(random.nextInt(8)).append('"');
+    }
+    int maxAttempts = dies ? 3 : target.equals(NAMED) ? Load.NAMED_ATTEMPTS : Load.MAX_ATTEMPTS;
+    if (dies) {
+      body.append(", \"retry\": ").append(Load.retry(maxAttempts));
+    }
+    String key = "key-" + n;
+    Fields fields =
+        Fields.of("tenant", tenant.name())
+            .and("key", key)
+            .and("type", type)
+            .and("target", target)
+            .and("dueAt", due)
+            .and("n", n)
+            .and("payloadHash", Payload.hash(payload))
+            .and("maxAttempts", maxAttempts);
+    return new Submit(fields, body.append('}').toString(), key, dies);
+  }
+
+  /** Whether it is known what became of it. */
+  private boolean submit(Submit submit, @Nullable Node node, boolean again)
+      throws InterruptedException {
+    Fields fields = submit.fields().and("node", labelOf(node));
+    long op = recorder.invoke("submit", again ? fields.and("again", true) : fields);
+    Reply reply =
+        nodes.call(
+            node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+    if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
+      String id = answered.body().path("id").asString("");
+      recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
+      load.acknowledge();
+      remember(new Submitted(id, submit.dies(), clock.instant()));
+      return true;
+    }
+    return end(op, "submit", reply) && isRefused(reply);
+  }
+
+  private void remember(Submitted task) {
+    recent.addLast(task);
+    if (recent.size() > REMEMBERED) {
+      recent.removeFirst();
+    }
+  }
+
+  /** Refused for good: asking again would be refused again. */
+  private static boolean isRefused(Reply reply) {
+    return reply instanceof Reply.Answered answered
+        && answered.status() != 409
+        && answered.status() != 429;
+  }
+
+  /** Notes what is no success; returns whether it certainly did not happen. */
+  private boolean end(long op, String what, Reply reply) {
+    return switch (reply) {
+      case Reply.Answered answered when answered.status() / 100 == 4 -> {
+        recorder.fail(
+            op,
+            what,
+            Fields.of("status", answered.status())
+                .and("code", answered.body().path("code").asString("")));
+        yield true;
+      }
+      case Reply.Answered answered -> {
+        recorder.info(
+            op,
+            what,
+            Fields.of("error", "HTTP " + answered.status() + " " + answered.text())
+                .and("status", answered.status()));
+        yield false;
+      }
+      case Reply.NotSent notSent -> {
+        recorder.fail(op, what, Fields.of("error", notSent.why()));
+        yield true;
+      }
+      case Reply.Lost lost -> {
+        recorder.info(op, what, Fields.of("error", lost.why()));
+        yield false;
+      }
+    };
+  }
+
+  private void cancelRunning() throws InterruptedException {
+    List<Receiver.Running> running =
+        load.receiver().running().stream()
+            .filter(each -> each.tenant().equals(tenant.name()))
+            .toList();
+    if (!running.isEmpty()) {
+      change("cancel", running.get(random.nextInt(running.size())).task());
+    }
+  }
+
+  /** Of one that had the time to die. */
+  private void redrive() throws InterruptedException {
+    Instant before = clock.instant().minusSeconds(3);
+    for (Submitted task : recent) {
+      if (task.dies() && task.at().isBefore(before)) {
+        recent.remove(task);
+        change("redrive", task.id());
+        return;
+      }
+    }
+  }
+
+  private void change(String what, String id) throws InterruptedException {
+    Node node = nodes.next();
+    long op = recorder.invoke(what, of(id, node));
+    Reply reply =
+        nodes.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
+    if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
+      recorder.ok(
+          op,
+          what,
+          Fields.of("status", answered.status())
+              .and("state", answered.body().path("status").asString(""))
+              .and("version", version(answered)));
+    } else {
+      end(op, what, reply);
+    }
+  }
+
+  private static @Nullable Long version(Reply.Answered answered) {
+    JsonNode version = answered.body().path("version");
+    return version.isNumber() ? version.asLong() : null;
+  }
+
+  private void get(String id) throws InterruptedException {
+    Node node = nodes.next();
+    long op = recorder.invoke("get", of(id, node));
+    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, tenant.key()));
+    if (reply instanceof Reply.Answered answered && answered.status() == 200) {
+      Fields fields =
+          Fields.of("state", answered.body().path("status").asString(""))
+              .and("version", answered.body().path("version").asLong());
+      recorder.ok(
+          op, "get", hasForeignMarker(answered) ? fields.and("body", answered.text()) : fields);
+    } else {
+      end(op, "get", reply);
+    }
+  }
+
+  private void foreignGet(String id) throws InterruptedException {
+    List<Tenant> others = new ArrayList<>(load.tenants());
+    others.remove(tenant);
+    if (others.isEmpty()) {
+      return;
+    }
+    Tenant stranger = others.get(random.nextInt(others.size()));
+    Node node = nodes.next();
+    long op = recorder.invoke("foreign-get", of(id, node).and("tenant", stranger.name()));
+    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, stranger.key()));
+    if (reply instanceof Reply.Answered answered && answered.status() < 500) {
+      Fields fields = Fields.of("status", answered.status());
+      recorder.ok(
+          op,
+          "foreign-get",
+          answered.text().contains(tenant.marker()) ? fields.and("body", answered.text()) : fields);
+    } else {
+      end(op, "foreign-get", reply);
+    }
+  }
+
+  private boolean hasForeignMarker(Reply.Answered answered) {
+    return load.tenants().stream()
+        .anyMatch(other -> !other.equals(tenant) && answered.text().contains(other.marker()));
+  }
+
+  private Fields of(String id, @Nullable Node node) {
+    return Fields.of("tenant", tenant.name()).and("id", id).and("node", labelOf(node));
+  }
+
+  private static @Nullable String labelOf(@Nullable Node node) {
+    return node == null ? null : node.label();
+  }
+}

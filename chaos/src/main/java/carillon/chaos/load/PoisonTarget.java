@@ -1,0 +1,145 @@
+package carillon.chaos.load;
+
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.Node;
+import carillon.chaos.cluster.Request;
+import carillon.chaos.cluster.Watched;
+import carillon.chaos.history.Fields;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * Kills the node that calls it for some tasks, and answers well for others. Before the first kill
+ * nothing is answered, so that everything is in flight then, and, if it is told to hold its
+ * answers, nothing afterwards either until it may.
+ */
+public final class PoisonTarget implements AutoCloseable {
+
+  /** A program that never finds the poison must come to an end as well. */
+  public static final int MAX_KILLS = 5;
+
+  private static final String POISON = "/poison";
+  private static final long TASK_MILLIS = 200;
+  private static final byte[] ANSWER =
+      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+          .getBytes(StandardCharsets.US_ASCII);
+
+  private final Cluster cluster;
+  private final Node node;
+  private final ServerSocket server;
+  private final Set<String> seen = ConcurrentHashMap.newKeySet();
+  private final CountDownLatch firstKill = new CountDownLatch(1);
+  private final CountDownLatch answers;
+  private int kills; // guarded by this
+
+  private PoisonTarget(Cluster cluster, boolean isHolding) throws IOException {
+    this.cluster = cluster;
+    this.answers = new CountDownLatch(isHolding ? 1 : 0);
+    this.node = cluster.nodes().getFirst();
+    this.server = new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1"));
+    Watched.start(cluster.recorder(), "poison-target", this::accept);
+  }
+
+  public static PoisonTarget start(Cluster cluster) throws IOException {
+    return new PoisonTarget(cluster, false);
+  }
+
+  /** One that answers nothing until {@link #answer}. */
+  public static PoisonTarget holding(Cluster cluster) throws IOException {
+    return new PoisonTarget(cluster, true);
+  }
+
+  public void answer() {
+    answers.countDown();
+  }
+
+  /** The fields of a task that kills, or does not. */
+  public String fields(boolean isPoison) {
+    return ", \"target\": {\"http\": {\"url\": \"http://127.0.0.1:%d%s\"}}, \"retry\": %s"
+        .formatted(
+            server.getLocalPort(), isPoison ? POISON : "/innocent", Load.retry(Load.MAX_ATTEMPTS));
+  }
+
+  /** How many tasks it has been called for. */
+  public int seen() {
+    return seen.size();
+  }
+
+  public synchronized int kills() {
+    return kills;
+  }
+
+  /** What is in flight counts a crash, the poison among it. */
+  public void killFirst(String poison) throws IOException, InterruptedException {
+    kill(poison, node.lives());
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        Socket socket = server.accept();
+        Watched.start(cluster.recorder(), "poison-connection", () -> serve(socket));
+      }
+    } catch (IOException _) {
+      // closed
+    }
+  }
+
+  private void serve(Socket socket) {
+    try (socket) {
+      Request request = Request.read(socket.getInputStream());
+      if (request == null) {
+        return;
+      }
+      int life = node.lives();
+      String task = request.header("carillon-task-id");
+      seen.add(task);
+      cluster
+          .recorder()
+          .event(
+              "poison-call",
+              Fields.of("task", task).and("fence", request.number("carillon-fence")));
+      firstKill.await();
+      if (request.path().equals(POISON) && request.number("carillon-attempt") > 1) {
+        kill(task, life);
+      }
+      answers.await();
+      Thread.sleep(TASK_MILLIS);
+      socket.getOutputStream().write(ANSWER);
+    } catch (IOException _) {
+      // the other side is done, or dead
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void kill(String task, int life) throws IOException, InterruptedException {
+    Fields fault;
+    synchronized (this) {
+      if (node.lives() != life || kills == MAX_KILLS) {
+        return;
+      }
+      fault = Fields.of("fault", "kill9").and("id", "poison-" + kills).and("node", node.label());
+      cluster.recorder().event("fault-start", fault);
+      cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
+      kills++;
+      node.kill9();
+      firstKill.countDown(); // before the next attempts come
+      node.start();
+    }
+    // Not under the lock: it runs tasks before it is ready, and is killed while others run there.
+    cluster.awaitReady(node);
+    cluster.recorder().event("fault-end", fault);
+  }
+
+  @Override
+  public void close() throws IOException {
+    server.close();
+  }
+}

@@ -1,0 +1,108 @@
+package carillon.chaos.load;
+
+import carillon.chaos.cluster.Api;
+import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.FlippingName;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Makes the tenants of a run, with a key, a marker and the types that the load uses. */
+public final class Tenants {
+
+  /** Types by what they do; the second of the deliveries is spread over several lanes. */
+  static final String WEB = "web";
+
+  static final String WIDE = "wide";
+  static final String PULLED = "pulled";
+  static final String KEPT = "kept";
+
+  /** Goes to a name that flips between an allowed and a forbidden address. */
+  static final String FLIPPING = "flipping";
+
+  /** Goes to a name that has the forbidden address only. */
+  public static final String INSIDE = "inside";
+
+  private static final int SECRET_BYTES = 32;
+
+  private Tenants() {}
+
+  static List<Tenant> make(
+      Cluster cluster, Receiver receiver, FlippingName flipping, int count, SplittableRandom random)
+      throws IOException, InterruptedException {
+    List<Tenant> tenants = new ArrayList<>();
+    for (int i = 1; i <= count; i++) {
+      String name = "tenant-" + i;
+      cluster.must(Api.Call.put("/v1/tenants/" + name, cluster.adminKey(), "{}"));
+      String key =
+          cluster
+              .must(
+                  Api.Call.post(
+                          "/v1/keys",
+                          cluster.adminKey(),
+                          "{\"name\": \"chaos\", \"role\": \"owner\"}")
+                      .on(name))
+              .body()
+              .path("key")
+              .asString();
+      byte[] secret = new byte[SECRET_BYTES];
+      random.nextBytes(secret);
+      String marker = "marker-" + name + "-" + Long.toHexString(random.nextLong());
+      Tenant tenant = new Tenant(name, marker, key, Base64.getEncoder().encodeToString(secret));
+      receiver.know(tenant);
+      types(cluster, receiver, tenant);
+      named(cluster, tenant, FLIPPING, flipping.url());
+      named(cluster, tenant, INSIDE, flipping.insideUrl());
+      tenants.add(tenant);
+    }
+    return tenants;
+  }
+
+  private static void named(Cluster cluster, Tenant tenant, String type, String url)
+      throws IOException, InterruptedException {
+    put(
+        cluster,
+        tenant,
+        type,
+        "{\"target\": {\"http\": {\"url\": \"%s\"}}, \"timeout\": \"%dms\", \"retry\": %s}"
+            .formatted(url, Load.TIMEOUT.toMillis(), Load.retry(Load.NAMED_ATTEMPTS)));
+  }
+
+  private static void types(Cluster cluster, Receiver receiver, Tenant tenant)
+      throws IOException, InterruptedException {
+    for (String type : List.of(WEB, WIDE)) {
+      put(
+          cluster,
+          tenant,
+          type,
+          """
+          {"target": {"http": {"url": "%s"}}, "timeout": "%dms", "signingSecret": "whsec_%s",
+           "slices": %d, "retry": %s}
+          """
+              .formatted(
+                  receiver.urlFor(tenant.name()),
+                  Load.TIMEOUT.toMillis(),
+                  tenant.secret(),
+                  type.equals(WIDE) ? 4 : 1,
+                  Load.retry(Load.MAX_ATTEMPTS)));
+    }
+    put(
+        cluster,
+        tenant,
+        PULLED,
+        "{\"target\": {\"pull\": {}}, \"leaseTimeout\": \"2s\", \"retry\": %s}"
+            .formatted(Load.retry(Load.MAX_ATTEMPTS)));
+    put(
+        cluster,
+        tenant,
+        KEPT,
+        "{\"target\": {\"discard\": {}}, \"retry\": %s}".formatted(Load.retry(Load.MAX_ATTEMPTS)));
+  }
+
+  private static void put(Cluster cluster, Tenant tenant, String type, String settings)
+      throws IOException, InterruptedException {
+    cluster.must(Api.Call.put("/v1/types/" + type, tenant.key(), settings));
+  }
+}

@@ -1,0 +1,5 @@
+/** Everybody who uses the cluster: tenants, clients, workers, schedules and receivers. */
+@NullMarked
+package carillon.chaos.load;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,64 @@
+package carillon.chaos.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DeadlockLogTest {
+
+  /** As PostgreSQL 18 writes it. */
+  private static final String LOG =
+      """
+      2026-11-18 04:05:32.900 UTC [11]  LOG:  database system is ready to accept connections
+      2026-11-18 04:05:33.100 UTC [12] m20 LOG:  process 12 still waiting for ShareLock on transaction 745
+      2026-11-18 04:05:33.100 UTC [12] m20 DETAIL:  Process holding the lock: 13. Wait queue: 12.
+      2026-11-18 04:05:33.123 UTC [13] m20 ERROR:  deadlock detected
+      2026-11-18 04:05:33.123 UTC [13] m20 DETAIL:  Process 13 waits for ShareLock on transaction 744; blocked by process 12.
+      \tProcess 12 waits for ShareLock on transaction 745; blocked by process 13.
+      \tProcess 13: /* Claims.retireOver */
+      \tDELETE FROM carillon.claim c
+      \tProcess 12: /* Endings.finish */
+      \tWITH f AS MATERIALIZED (
+      2026-11-18 04:05:33.123 UTC [13] m20 HINT:  See server log for query details.
+      2026-11-18 04:05:33.123 UTC [13] m20 STATEMENT:  /* Claims.retireOver */
+      \tProcess 99: not of a deadlock
+      2026-11-18 04:05:33.500 UTC [14] m2 ERROR:  deadlock detected
+      2026-11-18 04:05:33.500 UTC [14] m2 DETAIL:  Process 14 waits for ShareLock on transaction 1; blocked by process 15.
+      \tProcess 15 waits for ShareLock on transaction 2; blocked by process 14.
+      \tProcess 14: /* WorkQueue.claimDue */
+      \tProcess 15: UPDATE carillon.task SET ready_at = now() WHERE lane = 1 AND state = 'PENDING'
+      """;
+
+  @TempDir Path directory;
+
+  @Test
+  void the_statements_of_a_deadlock_are_found_by_their_names() throws IOException {
+    Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
+
+    assertThat(DeadlockLog.read(log, "m20"))
+        .containsExactly(
+            new DeadlockLog.Deadlock(
+                "2026-11-18 04:05:33.123 UTC", List.of("Claims.retireOver", "Endings.finish")));
+  }
+
+  @Test
+  void a_statement_without_a_name_is_known_by_how_it_begins() throws IOException {
+    Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
+
+    assertThat(DeadlockLog.read(log, "m2").getFirst().statements())
+        .containsExactly(
+            "WorkQueue.claimDue", "UPDATE carillon.task SET ready_at = now() WHERE lane = 1 AND");
+  }
+
+  @Test
+  void a_database_without_deadlocks_has_none() throws IOException {
+    Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
+
+    assertThat(DeadlockLog.read(log, "asis_workers")).isEmpty();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.cluster;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.faults;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,36 @@
+package carillon.chaos.load;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class StreamsTest {
+
+  @Test
+  void what_is_drawn_from_one_stream_does_not_move_another() {
+    Streams streams = new Streams(5);
+    SplittableRandom load = streams.of("load");
+    long first = new Streams(5).of("nemesis").nextLong();
+
+    load.nextLong();
+
+    assertThat(streams.of("nemesis").nextLong()).isEqualTo(first);
+    assertThat(streams.of("load").nextLong()).isNotEqualTo(first);
+  }
+
+  @Test
+  void every_behaviour_comes_and_a_task_keeps_its_own() {
+    Streams streams = new Streams(5);
+    Set<Behaviour> seen = EnumSet.noneOf(Behaviour.class);
+    for (int n = 0; n < 1000; n++) {
+      Behaviour behaviour = Behaviour.of(streams, n);
+      seen.add(behaviour);
+      assertThat(Behaviour.of(new Streams(5), n)).isEqualTo(behaviour);
+    }
+
+    assertThat(seen).containsExactlyInAnyOrder(Behaviour.values());
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.chaos.load;
+
+import org.jspecify.annotations.NullMarked;

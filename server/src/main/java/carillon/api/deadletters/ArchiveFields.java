@@ -1,0 +1,350 @@
+package carillon.api.deadletters;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
+import carillon.api.http.Caller;
+import carillon.api.json.Fields;
+import carillon.api.json.JsonText;
+import carillon.api.json.JsonValue;
+import carillon.api.targets.RetryFields;
+import carillon.api.targets.TargetFields;
+import carillon.model.Echo;
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.Callbacks;
+import carillon.model.task.FailureKind;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskState;
+import carillon.store.db.Json;
+import carillon.store.deadletters.ArchivedTask;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the lines of an archive. People edit such files, so they are checked like anything else
+ * that is sent; what passes cannot harm the tasks that are there.
+ */
+public final class ArchiveFields {
+
+  /** There were no tasks before; every slot is three tables. */
+  private static final Slot FIRST_SLOT = new Slot(LocalDate.of(2020, 1, 1));
+
+  /** Far more than any task has, and far enough from where the next claim would overflow. */
+  private static final int MOST = 1_000_000_000;
+
+  private static final int MOST_CRASHES = 1_000;
+  private static final int MOST_STATUS = 999;
+  private static final int MOST_SLICE = 63;
+  private static final int NAME_CHARS = 500;
+  private static final int ERROR_CHARS = 64 << 10;
+  private static final Set<String> OUTCOMES =
+      Set.of("COMPLETED", "RETRIED", "RELEASED", "DEAD", "CANCELLED");
+
+  private final TargetFields targets;
+  private final InstantSource clock;
+
+  public ArchiveFields(TargetFields targets, InstantSource clock) {
+    this.targets = targets;
+    this.clock = clock;
+  }
+
+  /** The task, or null if mistakes were found. */
+  @Nullable ArchivedTask read(Fields fields, Caller caller) {
+    int before = fields.mistakes().count();
+    Instant horizon = clock.instant().plus(Limits.HORIZON);
+    checkFormat(fields);
+    checkTenant(fields, caller.tenant().name());
+    checkState(fields);
+    TaskId id = id(fields, horizon);
+    String type = fields.required("type", fields.typeName("type"));
+    Integer priority = fields.required("priority", fields.integer("priority", 0, 9));
+    Integer slice = fields.integer("slice", 0, MOST_SLICE);
+    Instant dueAt = fields.required("dueAt", fields.timeBefore("dueAt", horizon));
+    Instant createdAt = fields.required("createdAt", fields.time("createdAt"));
+    Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MOST));
+    Integer fence = fields.required("fence", fields.integer("fence", 0, MOST));
+    Integer version = fields.required("version", fields.integer("version", 1, MOST));
+    // An archive has no secrets; what cannot be had from the type stays hidden.
+    Target target = targets.change(fields, caller.grants());
+    RetryPolicy retry = RetryFields.read(fields);
+    Map<String, String> metadata =
+        fields.pairs(
+            "metadata",
+            Limits.METADATA_PAIRS,
+            Limits.METADATA_NAME_CHARS,
+            Limits.METADATA_VALUE_CHARS);
+    Callbacks callbacks = targets.callbacks(fields, type);
+    boolean cancelRequested = Boolean.TRUE.equals(fields.bool("cancelRequested"));
+    String key = fields.text("key", Limits.KEY_CHARS);
+    Instant startedAt = fields.time("startedAt");
+    Instant finishedAt = fields.time("finishedAt");
+    Instant expiresAt = fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON));
+    Integer crashes = fields.integer("crashes", 0, MOST_CRASHES);
+    String leasedBy = fields.text("leasedBy", NAME_CHARS);
+    String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
+    String scheduleName = fields.typeName("scheduleName"); // it goes into a header
+    Instant fireAt = fields.time("fireAt");
+    String progress = bounded(fields, "progress");
+    String payload = payload(fields);
+    ArchivedTask.Result last = result(fields);
+    List<ArchivedTask.Attempt> attempts = attempts(fields);
+    List<ArchivedTask.Transition> transitions = transitions(fields);
+    fields.done();
+    if (fields.mistakes().count() > before
+        || id == null
+        || type == null
+        || priority == null
+        || dueAt == null
+        || createdAt == null
+        || attempt == null
+        || fence == null
+        || version == null) {
+      return null;
+    }
+    return new ArchivedTask(
+        caller.tenant().name(),
+        id,
+        type,
+        priority,
+        slice == null ? 0 : slice,
+        key,
+        dueAt,
+        createdAt,
+        startedAt,
+        finishedAt,
+        expiresAt,
+        attempt,
+        fence,
+        version,
+        crashes,
+        cancelRequested,
+        leasedBy,
+        payload,
+        json(target),
+        retry == null ? null : Json.of(retry).toString(),
+        metadata.isEmpty() ? null : Json.of(metadata).toString(),
+        json(callbacks.onComplete()),
+        json(callbacks.onDead()),
+        concurrencyKey,
+        scheduleName,
+        fireAt,
+        progress,
+        last,
+        attempts,
+        transitions);
+  }
+
+  private static @Nullable String json(@Nullable Target target) {
+    return target == null ? null : Json.of(target).toString();
+  }
+
+  private static void checkFormat(Fields fields) {
+    Integer format = fields.required("format", fields.integer("format", 0, MOST));
+    if (format != null && format != ArchivedTask.FORMAT) {
+      fields.wrong(
+          "format",
+          ErrorCode.INVALID_VALUE,
+          "is " + format + "; this version reads " + ArchivedTask.FORMAT);
+    }
+  }
+
+  private static void checkTenant(Fields fields, String tenant) {
+    String given = fields.required("tenant", fields.string("tenant"));
+    if (given != null && !given.equals(tenant)) {
+      fields.wrong(
+          "tenant",
+          ErrorCode.INVALID_VALUE,
+          "is "
+              + Echo.of(given)
+              + ", but this request acts on "
+              + tenant
+              + "; send it with the header Carillon-Tenant");
+    }
+  }
+
+  private static void checkState(Fields fields) {
+    String state = fields.required("status", fields.string("status"));
+    if (state != null && !state.equals(TaskState.DEAD.name())) {
+      fields.wrong("status", ErrorCode.INVALID_VALUE, "must be DEAD; nothing else is archived");
+    }
+  }
+
+  private static @Nullable TaskId id(Fields fields, Instant horizon) {
+    String text = fields.required("id", fields.string("id"));
+    TaskId id = text == null ? null : TaskId.parse(text).orElse(null);
+    if (text != null && id == null) {
+      fields.wrong("id", ErrorCode.INVALID_ID, "is not a task id");
+    } else if (id != null
+        && (id.slot().compareTo(FIRST_SLOT) < 0 || id.slot().compareTo(Slot.of(horizon)) > 0)) {
+      fields.wrong(
+          "id",
+          ErrorCode.OUT_OF_RANGE,
+          "names a day before " + FIRST_SLOT.day() + " or more than two years ahead");
+      return null;
+    }
+    return id;
+  }
+
+  /** As JSON, or as text where the JSON has line breaks, which a line cannot have. */
+  private static @Nullable String payload(Fields fields) {
+    String payload = fields.raw("payload");
+    String text = fields.string("payloadText");
+    if (payload != null && text != null) {
+      fields.wrong(
+          "payloadText", ErrorCode.EXCLUSIVE_FIELDS, "cannot be set together with payload");
+      return null;
+    }
+    String name = payload == null ? "payloadText" : "payload";
+    String given = payload == null ? text : payload;
+    if (given == null) {
+      return null;
+    }
+    if (given.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
+      fields.wrong(
+          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
+      return null;
+    }
+    if (payload == null && !isJson(given)) {
+      fields.wrong(name, ErrorCode.INVALID_VALUE, "must be JSON in a string");
+      return null;
+    }
+    return given;
+  }
+
+  private static boolean isJson(String text) {
+    try {
+      Map<String, JsonValue> only = JsonText.object("{\"payload\":" + text + "}").fields();
+      return only.size() == 1
+          && only.get("payload") instanceof JsonValue.Raw(String json)
+          && json.equals(text);
+    } catch (ApiException e) {
+      return false;
+    }
+  }
+
+  private static ArchivedTask.Result result(Fields fields) {
+    FailureKind kind = null;
+    String message = null;
+    Integer status = null;
+    Fields error = fields.object("error");
+    if (error != null) {
+      kind = error.choice("kind", FailureKind.class);
+      message = bounded(error, "message");
+      status = error.integer("status", 0, MOST_STATUS);
+      error.done();
+    }
+    return new ArchivedTask.Result(kind, status, message, output(fields), request(fields));
+  }
+
+  /** Shown as the JSON that it is, so it must be that. */
+  private static @Nullable String request(Fields fields) {
+    String request = bounded(fields, "request");
+    if (request != null && !isJson(request)) {
+      fields.wrong("request", ErrorCode.INVALID_VALUE, "must be JSON in a string");
+      return null;
+    }
+    return request;
+  }
+
+  private static @Nullable String output(Fields fields) {
+    String json = fields.raw("output");
+    if (json == null || json.equals("null")) {
+      return null;
+    }
+    if (!json.startsWith("\"")) {
+      fields.wrong("output", ErrorCode.INVALID_TYPE, "must be a string");
+      return null;
+    }
+    String output = JsonText.string(json);
+    if (!Fields.isWellFormed(output)) {
+      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.HALF_A_PAIR);
+      return null;
+    }
+    if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {
+      fields.wrong(
+          "output", ErrorCode.OUTPUT_TOO_LARGE, "may have " + Limits.OUTPUT_BYTES + " bytes");
+      return null;
+    }
+    return output;
+  }
+
+  private static @Nullable String bounded(Fields fields, String name) {
+    String text = fields.string(name);
+    if (text != null && text.length() > ERROR_CHARS) {
+      fields.wrong(
+          name,
+          ErrorCode.TOO_LONG,
+          "may have " + ERROR_CHARS + " characters, has " + text.length());
+      return null;
+    }
+    return text;
+  }
+
+  private static List<ArchivedTask.Attempt> attempts(Fields fields) {
+    List<ArchivedTask.Attempt> attempts = new ArrayList<>();
+    for (Fields each : fields.objects("attempts", ArchivedTask.STORY_LENGTH)) {
+      Integer attempt = each.required("attempt", each.integer("attempt", 0, MOST));
+      Integer fence = each.required("fence", each.integer("fence", 0, MOST));
+      String by = each.text("by", NAME_CHARS);
+      Instant startedAt = each.time("startedAt");
+      Instant endedAt = each.required("endedAt", each.time("endedAt"));
+      String outcome = each.required("outcome", each.string("outcome"));
+      if (outcome != null && !OUTCOMES.contains(outcome)) {
+        each.wrong("outcome", ErrorCode.INVALID_VALUE, "must be one of " + sorted(OUTCOMES));
+      }
+      ArchivedTask.Result result = result(each);
+      each.done();
+      if (attempt != null && fence != null && endedAt != null && outcome != null) {
+        attempts.add(
+            new ArchivedTask.Attempt(attempt, fence, by, startedAt, endedAt, outcome, result));
+      }
+    }
+    return attempts;
+  }
+
+  private static List<ArchivedTask.Transition> transitions(Fields fields) {
+    List<ArchivedTask.Transition> transitions = new ArrayList<>();
+    for (Fields each : fields.objects("transitions", ArchivedTask.STORY_LENGTH)) {
+      Instant at = each.required("at", each.time("at"));
+      TaskState from = state(each, "from");
+      TaskState to = state(each, "to");
+      Integer fence = each.required("fence", each.integer("fence", 0, MOST));
+      String by = each.required("by", each.text("by", NAME_CHARS));
+      String reason = bounded(each, "reason");
+      each.done();
+      if (from != null && to != null && !from.canBecome(to)) {
+        each.wrong("to", ErrorCode.INVALID_VALUE, "no task goes from " + from + " to " + to);
+      } else if (at != null && from != null && to != null && fence != null && by != null) {
+        transitions.add(new ArchivedTask.Transition(at, from, to, fence, by, reason));
+      }
+    }
+    return transitions;
+  }
+
+  private static @Nullable TaskState state(Fields fields, String name) {
+    String text = fields.required(name, fields.string(name));
+    if (text == null) {
+      return null;
+    }
+    for (TaskState state : TaskState.values()) {
+      if (state.name().equals(text)) {
+        return state;
+      }
+    }
+    fields.wrong(name, ErrorCode.INVALID_VALUE, "is not a state of tasks");
+    return null;
+  }
+
+  private static String sorted(Set<String> words) {
+    return String.join(", ", words.stream().sorted().toList());
+  }
+}

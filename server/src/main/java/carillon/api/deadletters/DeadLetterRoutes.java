@@ -1,0 +1,266 @@
+package carillon.api.deadletters;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.http.Answer;
+import carillon.api.http.Call;
+import carillon.api.http.DatabaseGate;
+import carillon.api.http.Endpoint;
+import carillon.api.http.LargePages;
+import carillon.api.http.Lists;
+import carillon.api.http.Once;
+import carillon.api.http.Permission;
+import carillon.api.http.Query;
+import carillon.api.json.Fields;
+import carillon.api.json.Times;
+import carillon.api.tasks.TaskJson;
+import carillon.api.tasks.TaskRoutes;
+import carillon.model.TaskId;
+import carillon.store.db.Page;
+import carillon.store.db.Tx;
+import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.deadletters.DeadLetters;
+import carillon.store.deadletters.Redrives;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Lists dead letters and their groups, and redrives or purges them in bulk. */
+public final class DeadLetterRoutes {
+
+  private static final Set<String> FILTERS =
+      Set.of(
+          "type",
+          "failure",
+          "status",
+          "error",
+          "diedAfter",
+          "diedBefore",
+          "key",
+          Query.METADATA,
+          "group",
+          "limit",
+          "cursor",
+          "view");
+
+  private static final Set<String> GROUP_FILTERS =
+      Set.of("type", "failure", "status", "limit", "cursor");
+
+  private static final int MAX_RATE = 10_000;
+
+  /** A purge goes on for so long, one transaction after the other, before it answers. */
+  private static final Duration PURGE_PATIENCE = Duration.ofSeconds(4);
+
+  private final DeadLetters deadLetters;
+  private final Redrives redrives;
+  private final DatabaseGate database;
+  private final Once once;
+  private final Lists lists;
+
+  public DeadLetterRoutes(
+      DeadLetters deadLetters, Redrives redrives, DatabaseGate database, Once once, Lists lists) {
+    this.deadLetters = deadLetters;
+    this.redrives = redrives;
+    this.database = database;
+    this.once = once;
+    this.lists = lists;
+  }
+
+  public List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.get("/v1/dead-letters", Permission.TASKS_READ, FILTERS, this::list),
+        Endpoint.get("/v1/dead-letters/groups", Permission.TASKS_READ, GROUP_FILTERS, this::groups),
+        Endpoint.post("/v1/dead-letters/redrive", Permission.TASKS_OPERATE, this::redrive),
+        Endpoint.post("/v1/dead-letters/purge", Permission.TASKS_OPERATE, this::purge));
+  }
+
+  private Answer list(Call call) {
+    Query query = call.query();
+    DeadLetterFilter filter =
+        DeadLetterFields.read(query, TaskRoutes.oneType(call.caller(), query.typeName("type")));
+    int limit = query.limit();
+    boolean full = query.viewFull();
+    DeadLetters.Position before = lists.start(call, DeadLetterRoutes::position);
+    Page<DeadLetters.Letter, DeadLetters.Position> page =
+        LargePages.read(
+            call,
+            limit,
+            full,
+            before,
+            (some, from) ->
+                database.use(() -> deadLetters.list(call.tenant(), filter, some, from, full)),
+            letter -> LargePages.bytes(letter.task()));
+    DeadLetters.Position next = page.next();
+    return lists.answer(
+        call,
+        page.items().stream().map(letter -> json(letter, full)).toList(),
+        next == null ? null : next.diedAt() + " " + next.id());
+  }
+
+  private static ObjectNode json(DeadLetters.Letter letter, boolean full) {
+    ObjectNode node = full ? TaskJson.of(letter.task()) : TaskJson.withoutPayload(letter.task());
+    return node.put("diedAt", Times.format(letter.diedAt())).put("group", letter.group());
+  }
+
+  private static DeadLetters.@Nullable Position position(String text) {
+    String[] parts = text.split(" ", 2);
+    TaskId id = TaskId.parse(parts[parts.length - 1]).orElse(null);
+    // Instant.toString keeps what the database has, down to the microsecond; cursors are ours, so
+    // it parses.
+    return id == null ? null : new DeadLetters.Position(Instant.parse(parts[0]), id);
+  }
+
+  private Answer groups(Call call) {
+    Query query = call.query();
+    DeadLetters.GroupFilter filter =
+        new DeadLetters.GroupFilter(
+            TaskRoutes.oneType(call.caller(), query.typeName("type")),
+            DeadLetterFields.failure(query),
+            DeadLetterFields.status(query));
+    int limit = query.limit();
+    DeadLetters.GroupPosition before = lists.start(call, DeadLetterRoutes::groupPosition);
+    Page<DeadLetters.Group, DeadLetters.GroupPosition> page =
+        database.use(() -> deadLetters.groups(call.tenant(), filter, limit, before));
+    DeadLetters.GroupPosition next = page.next();
+    return lists.answer(
+        call,
+        page.items().stream().map(DeadLetterRoutes::json).toList(),
+        next == null ? null : next.lastAt() + " " + next.type() + " " + next.fingerprint());
+  }
+
+  private static ObjectNode json(DeadLetters.Group group) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("type", group.type());
+    node.put("group", group.fingerprint());
+    node.put("failure", group.failure() == null ? null : group.failure().label());
+    node.put("status", group.status());
+    node.put("error", group.error());
+    node.put("letters", group.letters());
+    node.put("deaths", group.deaths());
+    node.put("firstSeenAt", Times.format(group.firstAt()));
+    node.put("lastSeenAt", Times.format(group.lastAt()));
+    return node;
+  }
+
+  private static DeadLetters.@Nullable GroupPosition groupPosition(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 3
+        ? new DeadLetters.GroupPosition(Instant.parse(parts[0]), parts[1], parts[2])
+        : null;
+  }
+
+  private Answer redrive(Call call) {
+    Fields fields = call.fields();
+    DeadLetterFilter filter = DeadLetterFields.read(fields);
+    Integer rate = rate(fields);
+    boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    refuseUnsaid(filter, fields);
+    return once.run(
+        call,
+        tx ->
+            dryRun
+                ? Answer.json(200, counted(tx, call, filter, "redriven"))
+                : redrives
+                    .start(tx, call.tenant(), filter, rate, call.caller().who())
+                    .map(DeadLetterRoutes::started)
+                    .orElseThrow(DeadLetterRoutes::tooMany));
+  }
+
+  private static ApiException tooMany() {
+    return new ApiException(
+        ErrorCode.TOO_MANY_REDRIVES,
+        Redrives.MOST_OPEN + " redrives are under way; wait until one has ended, or stop one");
+  }
+
+  private static Answer started(Redrives.Redrive redrive) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("matched", redrive.matched());
+    if (redrive.isAtLeast()) {
+      node.put("atLeast", true);
+    }
+    node.put("redriven", redrive.redriven());
+    node.put("refused", redrive.refused());
+    node.put("id", redrive.id().toString());
+    node.put("status", redrive.state().name());
+    return Answer.json(redrive.state().isOver() ? 200 : 202, node)
+        .with("Location", RedriveRoutes.PATH + "/" + redrive.id());
+  }
+
+  private ObjectNode counted(Tx tx, Call call, DeadLetterFilter filter, String what) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    put(node, deadLetters.count(tx, call.tenant(), filter));
+    return node.put(what, 0).put("dryRun", true);
+  }
+
+  private static void put(ObjectNode node, DeadLetters.Count count) {
+    node.put("matched", count.matched());
+    if (count.isAtLeast()) {
+      node.put("atLeast", true);
+    }
+  }
+
+  private Answer purge(Call call) {
+    Fields fields = call.fields();
+    DeadLetterFilter filter = DeadLetterFields.read(fields);
+    boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    refuseUnsaid(filter, fields);
+    if (dryRun) {
+      return once.run(call, tx -> Answer.json(200, counted(tx, call, filter, "purged")));
+    }
+    String who = call.caller().who();
+    // An answer that is kept under a key is kept by the transaction that did what it says, so there
+    // is only one.
+    return call.idempotencyKey() == null
+        ? purged(database.use(() -> deadLetters.purge(call.tenant(), filter, PURGE_PATIENCE, who)))
+        : once.run(call, tx -> purged(deadLetters.purge(tx, call.tenant(), filter, who)));
+  }
+
+  private static Answer purged(DeadLetters.Purged done) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    put(node, done.count());
+    node.put("purged", done.purged());
+    if (done.isMore()) {
+      node.put("more", true);
+    }
+    return Answer.json(200, node);
+  }
+
+  /** Saying nothing is not saying all. */
+  private static void refuseUnsaid(DeadLetterFilter filter, Fields fields) {
+    boolean all = Boolean.TRUE.equals(fields.bool("all"));
+    fields.done();
+    if (!all && filter.equals(DeadLetterFilter.ALL) && fields.mistakes().none()) {
+      throw new ApiException(
+          ErrorCode.FILTER_REQUIRED,
+          "say which dead letters: type, failure, status, error, diedAfter, diedBefore, key,"
+              + " metadata, group, ids, or \"all\": true");
+    }
+    fields.mistakes().refuse();
+  }
+
+  /** A number per second, or {@code {"limit", "per"}} that comes to at least one. */
+  private static @Nullable Integer rate(Fields fields) {
+    if (!fields.isObject("rate")) {
+      return fields.integer("rate", 1, MAX_RATE);
+    }
+    Fields rate = fields.object("rate");
+    if (rate == null) {
+      return null;
+    }
+    Integer limit = rate.required("limit", rate.integer("limit", 1, Integer.MAX_VALUE));
+    Duration per = rate.duration("per", Duration.ofMillis(1), Duration.ofDays(1));
+    rate.done();
+    if (limit == null) {
+      return null;
+    }
+    long perSecond = limit * 1000L / (per == null ? 1000L : per.toMillis());
+    if (perSecond < 1 || perSecond > MAX_RATE) {
+      fields.wrong("rate", ErrorCode.OUT_OF_RANGE, "must come to 1 to " + MAX_RATE + " per second");
+    }
+    return (int) perSecond;
+  }
+}

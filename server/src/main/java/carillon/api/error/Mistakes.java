@@ -1,0 +1,72 @@
+package carillon.api.error;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** The mistakes found in one body, so that a client hears of several at once. */
+public final class Mistakes {
+
+  private static final int MAX = 20;
+
+  private final List<FieldError> errors = new ArrayList<>();
+
+  public void add(String pointer, ErrorCode code, String message) {
+    add(new FieldError(pointer, code.code(), message));
+  }
+
+  public void add(FieldError error) {
+    if (errors.size() < MAX) {
+      errors.add(error);
+    }
+  }
+
+  public void addTo(Mistakes others) {
+    errors.forEach(others::add);
+  }
+
+  public boolean isFull() {
+    return errors.size() >= MAX;
+  }
+
+  public int count() {
+    return errors.size();
+  }
+
+  public boolean none() {
+    return errors.isEmpty();
+  }
+
+  /** Throws what was found, if anything. */
+  public void refuse() {
+    if (!errors.isEmpty()) {
+      throw asException();
+    }
+  }
+
+  public static ApiException one(FieldError error) {
+    Mistakes mistakes = new Mistakes();
+    mistakes.add(error);
+    return mistakes.asException();
+  }
+
+  private ApiException asException() {
+    // What cannot be read at all comes before what is too large, and that before what makes no
+    // sense.
+    FieldError first =
+        errors.stream().min(Comparator.comparingInt(error -> codeOf(error).status())).orElseThrow();
+    String more = errors.size() == 1 ? "" : ", and " + (errors.size() - 1) + " more";
+    return new ApiException(codeOf(first), first.pointer() + ": " + first.message() + more, errors);
+  }
+
+  private static ErrorCode codeOf(FieldError error) {
+    // Rules for targets use finer codes than we list, and some of ours for other things.
+    return ErrorCode.named(error.code())
+        .filter(
+            code ->
+                !error.pointer().contains("/target/")
+                    || code.status() == 422
+                    || code == ErrorCode.UNKNOWN_FIELD)
+        .orElse(ErrorCode.TARGET_NOT_ALLOWED);
+  }
+}

@@ -1,0 +1,5 @@
+/** What the API refuses: its limits, its error codes, and the mistakes found in a request. */
+@NullMarked
+package carillon.api.error;
+
+import org.jspecify.annotations.NullMarked;

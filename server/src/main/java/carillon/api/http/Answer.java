@@ -1,0 +1,86 @@
+package carillon.api.http;
+
+import carillon.store.db.Json;
+import io.helidon.webserver.http.ServerResponse;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * What a request is answered with.
+ *
+ * @param written writes a body that is not text; null if {@code body} is all
+ * @param live written instead of the body, as long as it goes on
+ */
+public record Answer(
+    int status,
+    String contentType,
+    String body,
+    Map<String, String> headers,
+    @Nullable Written written,
+    @Nullable Live live) {
+
+  /** Writes a body, head included. */
+  public interface Written {
+    void to(ServerResponse response);
+  }
+
+  static final String JSON = "application/json";
+
+  public Answer {
+    headers = Map.copyOf(headers);
+  }
+
+  public Answer(int status, String contentType, String body, Map<String, String> headers) {
+    this(status, contentType, body, headers, null, null);
+  }
+
+  /** A body that comes about while it is written. */
+  public interface Live extends AutoCloseable {
+
+    /** Returns when it is over. */
+    void writeTo(OutputStream out) throws IOException, InterruptedException;
+
+    /** Called once nobody writes it any more, and also if nobody ever does. */
+    @Override
+    void close();
+  }
+
+  public static Answer live(String contentType, Live body) {
+    return new Answer(200, contentType, "", Map.of(), null, body);
+  }
+
+  public static Answer json(int status, ObjectNode body) {
+    return json(status, Json.MAPPER.writeValueAsString(body));
+  }
+
+  public static Answer json(int status, String body) {
+    return text(status, JSON, body);
+  }
+
+  public static Answer text(int status, String contentType, String body) {
+    return new Answer(status, contentType, body, Map.of());
+  }
+
+  public static Answer noContent() {
+    return new Answer(204, JSON, "", Map.of());
+  }
+
+  public Answer with(String header, String value) {
+    Map<String, String> more = new LinkedHashMap<>(headers);
+    more.put(header, value);
+    return new Answer(status, contentType, body, more, written, live);
+  }
+
+  /** The same with a body that is not text. */
+  public Answer written(Written other) {
+    return new Answer(status, contentType, body, headers, other, live);
+  }
+
+  public Answer withVersion(int version) {
+    return with("ETag", "\"" + version + "\"");
+  }
+}

@@ -1,0 +1,55 @@
+package carillon.api.json;
+
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The turn of one large body to be parsed. Large bodies together use all cores but one.
+ *
+ * <p>A virtual thread keeps its core until it waits, and one that parses a batch that has arrived
+ * never does: four batches kept health checks waiting for seconds. {@link Thread#yield} does not
+ * help. Of two batches on a core each goes to the end of that core's own queue, and while that is
+ * not empty the core does not look for anything else, such as a request that has arrived.
+ */
+public final class ParsingTurn {
+
+  /** Smaller bodies need no turn. */
+  private static final int LARGE_BYTES = 256 << 10;
+
+  /** A turn is a courtesy: its holder may itself wait, for memory that the next in line holds. */
+  private static final long MAX_WAIT_MILLIS = 100;
+
+  private static final Semaphore FREE =
+      new Semaphore(Math.max(1, Runtime.getRuntime().availableProcessors() - 1), true);
+
+  private long parkAt = LARGE_BYTES;
+  private boolean isHeld;
+
+  /**
+   * Waits for the turn if the body is large.
+   *
+   * @param bytes that have arrived so far
+   */
+  public void next(long bytes) {
+    if (bytes < LARGE_BYTES) {
+      return;
+    }
+    if (bytes >= parkAt) {
+      parkAt = bytes + LARGE_BYTES;
+      LockSupport.parkNanos(1); // on a single core nothing else would ever get in between
+    }
+    try {
+      isHeld = FREE.tryAcquire(MAX_WAIT_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  public void end() {
+    if (isHeld) {
+      isHeld = false;
+      FREE.release();
+    }
+  }
+}

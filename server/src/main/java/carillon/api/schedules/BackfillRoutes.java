@@ -1,0 +1,260 @@
+package carillon.api.schedules;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.FieldError;
+import carillon.api.error.Mistakes;
+import carillon.api.http.Answer;
+import carillon.api.http.Call;
+import carillon.api.http.DatabaseGate;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Lists;
+import carillon.api.http.Once;
+import carillon.api.http.PathIds;
+import carillon.api.http.Permission;
+import carillon.api.json.Fields;
+import carillon.api.json.Times;
+import carillon.model.schedule.OverlapRule;
+import carillon.store.db.Page;
+import carillon.store.schedules.Backfills;
+import carillon.store.schedules.Backfills.Backfill;
+import carillon.store.schedules.StoredSchedule;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Starts backfills of schedules, shows how far they have come, and stops them. */
+public final class BackfillRoutes {
+
+  private static final String SCHEDULE = "/v1/schedules/{name}";
+
+  /** Each may take a core for seconds. */
+  private static final int MOST_COUNTS = 2;
+
+  private final Backfills backfills;
+  private final DatabaseGate database;
+  private final Once once;
+  private final Lists lists;
+  private final Semaphore counts = new Semaphore(MOST_COUNTS);
+
+  public BackfillRoutes(Backfills backfills, DatabaseGate database, Once once, Lists lists) {
+    this.backfills = backfills;
+    this.database = database;
+    this.once = once;
+    this.lists = lists;
+  }
+
+  public List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.post(SCHEDULE + "/backfill", Permission.SCHEDULES_CONFIGURE, this::start),
+        Endpoint.get(
+            SCHEDULE + "/backfills",
+            Permission.SCHEDULES_READ,
+            Set.of("limit", "cursor"),
+            this::list),
+        Endpoint.get(SCHEDULE + "/backfills/{id}", Permission.SCHEDULES_READ, this::show),
+        Endpoint.post(
+            SCHEDULE + "/backfills/{id}/stop", Permission.SCHEDULES_CONFIGURE, this::stop));
+  }
+
+  private Answer start(Call call) {
+    String name = ScheduleName.of(call);
+    Fields fields = call.fields();
+    Instant from = fields.required("from", fields.time("from"));
+    Instant to = fields.required("to", fields.time("to"));
+    OverlapRule overlap = overlap(fields);
+    boolean again = Boolean.TRUE.equals(fields.bool("again"));
+    boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    fields.done();
+    if (from != null && to != null && from.isAfter(to)) {
+      fields.wrong("to", ErrorCode.INVALID_VALUE, "is before from");
+    }
+    fields.mistakes().refuse();
+    if (from == null || to == null) {
+      throw new IllegalStateException("refused above");
+    }
+    var asked = new Backfills.Asked(from, to, overlap, again);
+    Backfills.Look look = database.use(() -> backfills.look(call.tenant(), name, asked));
+    Prepared prepared = prepare(look, asked, isDryRun);
+    return once.run(
+        call,
+        tx ->
+            answer(
+                switch (prepared) {
+                  case Prepared.Over(var result) -> result;
+                  case Prepared.Ready(var range) -> backfills.start(tx, range, call.caller().who());
+                }));
+  }
+
+  /** What is known before a transaction begins, in which only a kept answer would come first. */
+  private sealed interface Prepared {
+    record Over(Backfills.Result result) implements Prepared {}
+
+    record Ready(Backfills.Range range) implements Prepared {}
+  }
+
+  private Prepared prepare(Backfills.Look look, Backfills.Asked asked, boolean isDryRun) {
+    return switch (look) {
+      case Backfills.Look.Refused(var why) -> new Prepared.Over(why);
+      case Backfills.Look.Good(var schedule) ->
+          DatabaseGate.holding(
+              counts,
+              () -> {
+                Backfills.Range range = backfills.count(schedule, asked).orElse(null);
+                if (range == null) {
+                  return new Prepared.Over(new Backfills.Result.TooManyTimes());
+                }
+                return isDryRun
+                    ? new Prepared.Over(database.use(() -> backfills.dryRun(range)))
+                    : new Prepared.Ready(range);
+              });
+    };
+  }
+
+  private static OverlapRule overlap(Fields fields) {
+    String label = fields.string("overlap");
+    if (label == null) {
+      return OverlapRule.QUEUE;
+    }
+    OverlapRule rule = OverlapRule.labelled(label).orElse(null);
+    if (rule != OverlapRule.QUEUE && rule != OverlapRule.ALLOW) {
+      fields.wrong("overlap", ErrorCode.INVALID_VALUE, "must be one of queue, allow");
+      return OverlapRule.QUEUE;
+    }
+    return rule;
+  }
+
+  private Answer list(Call call) {
+    String name = ScheduleName.of(call);
+    int limit = call.query().limit();
+    Backfills.Started before = lists.start(call, BackfillRoutes::position);
+    StoredSchedule schedule =
+        database
+            .use(() -> backfills.schedule(call.tenant(), name))
+            .filter(found -> call.caller().mayTouch(found.schedule().task().type()))
+            .orElseThrow(BackfillRoutes::noSchedule);
+    Page<Backfill, Backfills.Started> page =
+        database.use(() -> backfills.list(schedule, limit, before));
+    Backfills.Started next = page.next();
+    return lists.answer(
+        call,
+        page.items().stream().map(BackfillRoutes::json).toList(),
+        next == null ? null : next.at() + " " + next.id());
+  }
+
+  private static Backfills.@Nullable Started position(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 2
+        ? new Backfills.Started(Instant.parse(parts[0]), UUID.fromString(parts[1]))
+        : null;
+  }
+
+  private Answer show(Call call) {
+    String name = ScheduleName.of(call);
+    UUID id = PathIds.uuid(call, "backfill");
+    Backfill backfill =
+        database
+            .use(() -> backfills.find(call.tenant(), name, id))
+            .filter(found -> call.caller().mayTouch(found.type()))
+            .orElseThrow(BackfillRoutes::notFound);
+    return Answer.json(200, json(backfill));
+  }
+
+  private Answer stop(Call call) {
+    String name = ScheduleName.of(call);
+    UUID id = PathIds.uuid(call, "backfill");
+    call.noFields();
+    return once.run(
+        call,
+        tx ->
+            switch (backfills.stop(tx, call.tenant(), name, id, call.caller().who())) {
+              case Backfills.Result.NotFound() -> throw notFound();
+              case Backfills.Result.Saved(var backfill) -> Answer.json(200, json(backfill));
+              case Backfills.Result other -> answer(other);
+            });
+  }
+
+  private static Answer answer(Backfills.Result result) {
+    return switch (result) {
+      case Backfills.Result.Saved(var backfill) ->
+          Answer.json(202, json(backfill))
+              .with(
+                  "Location",
+                  "/v1/schedules/" + backfill.schedule() + "/backfills/" + backfill.id());
+      case Backfills.Result.Counted(int times, int existing) ->
+          Answer.json(
+              200,
+              JsonNodeFactory.instance.objectNode().put("times", times).put("existing", existing));
+      case Backfills.Result.NotFound() -> throw noSchedule();
+      case Backfills.Result.WrongState(var backfill) ->
+          throw new ApiException(
+              ErrorCode.WRONG_STATE,
+              "the backfill is " + backfill.state() + "; only RUNNING ones can be stopped");
+      case Backfills.Result.NotPast(var now) ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/to",
+                  ErrorCode.OUT_OF_RANGE.code(),
+                  "must be past, and it is "
+                      + Times.format(now)
+                      + "; later times are fired by the schedule itself"));
+      case Backfills.Result.Forgotten(var known) ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/from",
+                  ErrorCode.OUT_OF_RANGE.code(),
+                  "what became of times before "
+                      + Times.format(known)
+                      + " is forgotten; start there, or say \"again\": true, and they may run a"
+                      + " second time"));
+      case Backfills.Result.TooManyTimes() ->
+          throw Mistakes.one(
+              new FieldError(
+                  "/from",
+                  ErrorCode.TOO_MANY.code(),
+                  "the schedule fires more than "
+                      + Backfills.MOST_TIMES
+                      + " times from here to "
+                      + "\"to\", or too often to be counted; start several of shorter ranges"));
+      case Backfills.Result.TooManyOpen() ->
+          throw new ApiException(
+              ErrorCode.TOO_MANY_BACKFILLS,
+              "this tenant has "
+                  + Backfills.MOST_OPEN
+                  + " backfills under way; stop one, or wait for one to end");
+    };
+  }
+
+  private static ApiException noSchedule() {
+    return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
+  }
+
+  private static ApiException notFound() {
+    return new ApiException(
+        ErrorCode.NOT_FOUND,
+        "there is no such backfill of this schedule, or it ended more than 7 days ago");
+  }
+
+  private static ObjectNode json(Backfill backfill) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("id", backfill.id().toString());
+    node.put("schedule", backfill.schedule());
+    node.put("status", backfill.state().name());
+    node.put("from", Times.format(backfill.from()));
+    node.put("to", Times.format(backfill.to()));
+    node.put("overlap", backfill.overlap().label());
+    node.put("times", backfill.times());
+    node.put("made", backfill.made());
+    node.put("existing", backfill.existing());
+    node.put("skipped", backfill.skipped());
+    node.put("createdAt", Times.format(backfill.createdAt()));
+    node.put("createdBy", backfill.createdBy());
+    node.put("finishedAt", Times.formatOrNull(backfill.finishedAt()));
+    return node;
+  }
+}

@@ -1,0 +1,148 @@
+package carillon.api.schedules;
+
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
+import carillon.api.json.Fields;
+import carillon.api.targets.RetryFields;
+import carillon.api.targets.TargetFields;
+import carillon.api.tasks.TaskFields;
+import carillon.model.cron.NominalTime;
+import carillon.model.cron.Recurrence;
+import carillon.model.cron.Timetable;
+import carillon.model.schedule.CatchUp;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.schedule.Schedule;
+import carillon.model.target.Grants;
+import carillon.model.target.Target;
+import carillon.model.task.RetryPolicy;
+import carillon.store.schedules.Schedules;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** Reads schedules as they are asked for. */
+public final class ScheduleFields {
+
+  private static final Set<String> READ_ONLY =
+      Set.of(
+          "name",
+          "tenant",
+          "description",
+          "pausedReason",
+          "pausedBy",
+          "pausedAt",
+          "version",
+          "createdAt",
+          "updatedAt");
+
+  /**
+   * Changes while nobody changes the schedule, so what was read may be old when it is sent back.
+   */
+  private static final Set<String> OBSERVED =
+      Set.of(
+          "timezoneData",
+          "status",
+          "nextRun",
+          "nextRuns",
+          "lastRun",
+          "previousOutcome",
+          "counters",
+          "fires");
+
+  private static final Set<String> SHOWN_ONLY = union(READ_ONLY, OBSERVED);
+
+  private final TargetFields targets;
+
+  public ScheduleFields(TargetFields targets) {
+    this.targets = targets;
+  }
+
+  private static Set<String> union(Set<String> some, Set<String> others) {
+    Set<String> all = new HashSet<>(some);
+    all.addAll(others);
+    return Set.copyOf(all);
+  }
+
+  /** Meaningful only if no mistakes were found. */
+  Schedules.Wanted read(Fields fields, String name, Grants grants) {
+    RuleFields.Rule rule = RuleFields.read(fields, name);
+    mustFire(fields, rule);
+    OverlapRule overlap = fields.choice("overlap", OverlapRule.class, OverlapRule::label);
+    CatchUp catchUp = catchUp(fields);
+    Duration jitter = fields.duration("jitter", Duration.ZERO, Limits.FIRE_JITTER_MAX);
+    Schedule schedule =
+        new Schedule(
+            name,
+            rule.cron(),
+            rule.every(),
+            rule.zone(),
+            rule.dst(),
+            overlap == null ? OverlapRule.SKIP : overlap,
+            catchUp,
+            jitter == null ? Duration.ZERO : RuleFields.kept(jitter),
+            rule.startAt(),
+            rule.endAt(),
+            fields.integer("maxRuns", 1, Integer.MAX_VALUE),
+            fields.integer("pauseAfterFailures", 1, Limits.PAUSE_AFTER_FAILURES),
+            made(fields, grants));
+    Boolean paused = fields.bool("paused");
+    fields.doneExcept(SHOWN_ONLY);
+    return new Schedules.Wanted(schedule, paused);
+  }
+
+  /**
+   * Notes which fields that only the server sets are not as they are now.
+   *
+   * @param now the schedule that is being replaced, as it is shown; null if there is none
+   */
+  static void mustStay(Fields fields, Supplier<@Nullable JsonNode> now) {
+    if (fields.hasAny(SHOWN_ONLY)) {
+      JsonNode shown = now.get();
+      fields.mustStay(READ_ONLY, shown);
+      if (shown == null) {
+        fields.mustStay(OBSERVED, null);
+      }
+    }
+  }
+
+  /** Without a start it depends on when it is asked for, and on what there was before. */
+  private static void mustFire(Fields fields, RuleFields.Rule rule) {
+    Recurrence recurrence = rule.recurrence();
+    Instant startAt = rule.startAt();
+    Instant endAt = rule.endAt();
+    if (!fields.mistakes().none() || recurrence == null || startAt == null || endAt == null) {
+      return;
+    }
+    Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), startAt);
+    NextRuns.Span span = new NextRuns.Span(startAt.minusNanos(1), endAt);
+    if (NextRuns.all(timetable, span, 1).stream().noneMatch(NominalTime::fires)) {
+      fields.wrong("endAt", ErrorCode.NEVER_FIRES, "it does not fire once from startAt to endAt");
+    }
+  }
+
+  private static CatchUp catchUp(Fields fields) {
+    CatchUp usual = CatchUp.DEFAULT;
+    CatchUp.Rule rule = fields.choice("catchUp", CatchUp.Rule.class);
+    Integer limit = fields.integer("catchUpLimit", 1, Limits.CATCH_UP);
+    Duration window =
+        fields.duration("catchUpWindow", Limits.CATCH_UP_WINDOW_MIN, Limits.CATCH_UP_WINDOW_MAX);
+    return new CatchUp(
+        rule == null ? usual.rule() : rule,
+        limit == null ? usual.limit() : limit,
+        window == null ? usual.window() : RuleFields.kept(window));
+  }
+
+  private Schedule.Made made(Fields fields, Grants grants) {
+    String type = TaskFields.type(fields);
+    String key = fields.text("key", Limits.KEY_CHARS);
+    Integer priority = fields.integer("priority", 0, 9);
+    String payload = TaskFields.payload(fields);
+    Target target = targets.change(fields, grants);
+    RetryPolicy retry = RetryFields.read(fields);
+    return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
+  }
+}

@@ -1,0 +1,87 @@
+package carillon.api.schema;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Mistakes;
+import carillon.model.TenantId;
+import carillon.model.task.NewTask;
+import carillon.store.catalog.Types;
+import carillon.store.tasks.PackedTasks;
+import carillon.store.tasks.TaskView;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Holds payloads against the schemas of their types. A type without a schema costs a look-up. */
+public final class PayloadSchemas {
+
+  private static final String POINTER = "/payload";
+
+  private final Types types;
+  private final CompiledSchemas compiled = new CompiledSchemas();
+
+  public PayloadSchemas(Types types) {
+    this.types = types;
+  }
+
+  public void mustFit(TenantId tenant, NewTask task) {
+    mustFit(tenant, task.type(), task.payload());
+  }
+
+  public void mustFit(TenantId tenant, String type, @Nullable String payload) {
+    Mistakes mistakes = new Mistakes();
+    check(tenant, type, payload, POINTER, new CheckBudget(1), mistakes);
+    mistakes.refuse();
+  }
+
+  /** What does not fit; may take some seconds. */
+  public Mistakes misfits(TenantId tenant, PackedTasks batch) {
+    Mistakes mistakes = new Mistakes();
+    CheckBudget budget = new CheckBudget(batch.size());
+    PackedTasks.Cursor task = batch.cursor();
+    while (!mistakes.isFull() && !budget.isSpent() && task.next()) {
+      if (types.known(tenant, task.type()).schema() != null) {
+        String pointer = "/tasks/" + task.index() + POINTER;
+        check(tenant, task.type(), task.payload(), pointer, budget, mistakes);
+      }
+    }
+    return mistakes;
+  }
+
+  public void mustFit(TenantId tenant, TaskView task) {
+    mustFit(tenant, task.type(), task.payload());
+  }
+
+  /** A schema may have changed since its tasks were created. */
+  public void mustStillFit(TenantId tenant, TaskView task) {
+    try {
+      mustFit(tenant, task);
+    } catch (ApiException e) {
+      throw new ApiException(
+          e.code(),
+          "the payload no longer fits the schema of its type, edit it first: " + e.detail(),
+          e.errors());
+    }
+  }
+
+  private void check(
+      TenantId tenant,
+      String type,
+      @Nullable String payload,
+      String pointer,
+      CheckBudget budget,
+      Mistakes mistakes) {
+    String schema = types.known(tenant, type).schema();
+    if (schema == null) {
+      return;
+    }
+    Optional<PayloadSchema> made = compiled.of(tenant, type, schema);
+    if (made.isPresent()) {
+      made.get().check(payload, pointer, budget, mistakes);
+    } else { // accepted by an earlier release with other rules
+      mistakes.add(
+          pointer,
+          ErrorCode.INVALID_SCHEMA,
+          "cannot be checked: the schema of the type cannot be used, put the type again");
+    }
+  }
+}

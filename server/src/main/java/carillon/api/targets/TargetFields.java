@@ -1,0 +1,205 @@
+package carillon.api.targets;
+
+import carillon.api.error.ErrorCode;
+import carillon.api.error.FieldError;
+import carillon.api.error.Limits;
+import carillon.api.error.Mistakes;
+import carillon.api.json.Fields;
+import carillon.model.Echo;
+import carillon.model.target.BrokerName;
+import carillon.model.target.Grants;
+import carillon.model.target.HiddenValues;
+import carillon.model.target.HttpTargetRules;
+import carillon.model.target.Target;
+import carillon.model.task.Callbacks;
+import carillon.model.task.TaskType;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads targets: exactly one kind, HTTP ones by the rules for what may be reached, and brokers by
+ * what the tenant may use.
+ */
+public final class TargetFields {
+
+  private static final List<String> KINDS = List.of("http", "pull", "discard", "kafka", "rabbitmq");
+  private static final int MAX_HEADERS = 100; // the rules allow fewer and say so better
+  private static final int MAX_HEADER_CHARS = 8192;
+
+  private final HttpTargetRules rules;
+  private final BrokerFields brokers;
+
+  public TargetFields(HttpTargetRules rules, BrokerFields brokers) {
+    this.rules = rules;
+    this.brokers = brokers;
+  }
+
+  /** Of a new task: all of it must be there. */
+  public @Nullable Target read(Fields parent, Grants grants) {
+    Target target = change(parent, grants);
+    refuseHidden(parent, "target", target);
+    return target;
+  }
+
+  /** Of something that may be there already, whose hidden values are then kept. */
+  public @Nullable Target change(Fields parent, Grants grants) {
+    return read(parent, "target", (fields, kind) -> brokers.own(fields, kind, grants));
+  }
+
+  /** Of a type, where the depth of its queue may have a limit. */
+  public @Nullable Target ofType(Fields parent, Grants grants) {
+    return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
+  }
+
+  /**
+   * The targets that are called when a new task of this type ends: complete, without hidden values.
+   */
+  public Callbacks newCallbacks(Fields parent, @Nullable String type) {
+    Callbacks callbacks = callbacks(parent, type);
+    refuseHidden(parent, "onComplete", callbacks.onComplete());
+    refuseHidden(parent, "onDead", callbacks.onDead());
+    return callbacks;
+  }
+
+  private static void refuseHidden(Fields parent, String name, @Nullable Target target) {
+    try {
+      HiddenValues.keep(name, target, null);
+    } catch (HiddenValues.Unknown e) {
+      e.problems().forEach(problem -> parent.mistakes().add(error(parent.at(""), problem)));
+    }
+  }
+
+  /** Runs a change of something stored; hidden values that it has none of are mistakes. */
+  public static <T> T keeping(Supplier<T> change) {
+    try {
+      return change.get();
+    } catch (HiddenValues.Unknown e) {
+      Mistakes mistakes = new Mistakes();
+      e.problems().forEach(problem -> mistakes.add(error("/", problem)));
+      mistakes.refuse();
+      throw e;
+    }
+  }
+
+  private static FieldError error(String at, HttpTargetRules.Problem problem) {
+    return new FieldError(at + problem.field(), problem.code(), problem.message());
+  }
+
+  /** Who is told how tasks of this type end. */
+  public Callbacks callbacks(Fields parent, @Nullable String type) {
+    Callbacks callbacks = new Callbacks(http(parent, "onComplete"), http(parent, "onDead"));
+    if (type != null && TaskType.isOwn(type)) {
+      for (String name : List.of("onComplete", "onDead")) {
+        if (parent.has(name)) {
+          parent.wrong(
+              name,
+              ErrorCode.INVALID_VALUE,
+              "is not possible for " + type + ": it would never end");
+        }
+      }
+    }
+    return callbacks;
+  }
+
+  /** For those who only listen: who pulls can as well look at what it wants to know. */
+  public @Nullable Target http(Fields parent, String name) {
+    int before = parent.mistakes().count();
+    Target target = read(parent, name, (_, _) -> null);
+    if (target instanceof Target.Http) {
+      return target;
+    }
+    if (parent.has(name) && parent.mistakes().count() == before) {
+      parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
+    }
+    return null;
+  }
+
+  /** Reads a target of this kind, which a broker is. */
+  private interface ReadBroker {
+    @Nullable Target read(Fields fields, BrokerName.Kind kind);
+  }
+
+  private @Nullable Target read(Fields parent, String name, ReadBroker broker) {
+    Fields fields = parent.object(name);
+    if (fields == null) {
+      return null;
+    }
+    List<String> given = new ArrayList<>(KINDS);
+    given.removeIf(kind -> !fields.has(kind));
+    fields.done();
+    if (given.size() != 1) {
+      parent.wrong(
+          name, ErrorCode.EXCLUSIVE_FIELDS, "must have exactly one of " + String.join(", ", KINDS));
+      return null;
+    }
+    return switch (given.getFirst()) {
+      case "http" -> http(fields);
+      case "pull" -> plain(fields, "pull", new Target.Pull());
+      case "discard" -> plain(fields, "discard", new Target.Discard());
+      default -> broker.read(fields, BrokerName.Kind.parse(given.getFirst()).orElseThrow());
+    };
+  }
+
+  private static Target plain(Fields fields, String kind, Target target) {
+    Fields inner = fields.object(kind);
+    if (inner != null) {
+      inner.done();
+    }
+    return target;
+  }
+
+  private @Nullable Target http(Fields fields) {
+    Fields http = fields.object("http");
+    if (http == null) {
+      return null;
+    }
+    String url = http.required("url", http.string("url"));
+    String method = http.string("method");
+    Map<String, String> headers =
+        http.pairs("headers", MAX_HEADERS, MAX_HEADER_CHARS, MAX_HEADER_CHARS);
+    List<String> secretHeaders = http.strings("secretHeaders", MAX_HEADERS);
+    String body = http.string("body");
+    Duration timeout = http.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX);
+    http.done();
+    if (body != null && body.length() > Limits.PAYLOAD_BYTES) {
+      http.wrong("body", ErrorCode.TOO_LONG, "may have " + Limits.PAYLOAD_BYTES + " characters");
+    }
+    if (url == null) {
+      return null;
+    }
+    Target.Http target =
+        new Target.Http(
+            url,
+            method == null ? "POST" : method,
+            headers,
+            asWritten(http, secretHeaders, headers),
+            body,
+            timeout);
+    rules.check(target).forEach(problem -> http.mistakes().add(error(http.at(""), problem)));
+    return target;
+  }
+
+  /** Their names as the headers have them: the case of letters means nothing. */
+  private static Set<String> asWritten(
+      Fields http, List<String> names, Map<String, String> headers) {
+    Set<String> written = new HashSet<>();
+    for (int i = 0; i < names.size(); i++) {
+      String name = names.get(i);
+      headers.keySet().stream().filter(name::equalsIgnoreCase).forEach(written::add);
+      if (headers.keySet().stream().noneMatch(name::equalsIgnoreCase)) {
+        http.mistakes()
+            .add(
+                http.at("secretHeaders") + "/" + i,
+                ErrorCode.INVALID_VALUE,
+                "names \"" + Echo.of(name) + "\", which is not among the headers");
+      }
+    }
+    return written;
+  }
+}

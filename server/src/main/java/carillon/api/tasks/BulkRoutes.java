@@ -1,0 +1,165 @@
+package carillon.api.tasks;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
+import carillon.api.http.Answer;
+import carillon.api.http.Call;
+import carillon.api.http.Endpoint;
+import carillon.api.http.Lists;
+import carillon.api.http.Once;
+import carillon.api.http.Permission;
+import carillon.api.json.Fields;
+import carillon.model.Slot;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Slots;
+import carillon.store.db.Tx;
+import carillon.store.tasks.BulkResult;
+import carillon.store.tasks.TaskFilter;
+import carillon.store.tasks.Tasks;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Cancels all tasks that match a filter, or makes them due now; or says how many they are. */
+public final class BulkRoutes {
+
+  private final Tasks tasks;
+  private final Once once;
+  private final Lists lists;
+
+  public BulkRoutes(Tasks tasks, Once once, Lists lists) {
+    this.tasks = tasks;
+    this.once = once;
+    this.lists = lists;
+  }
+
+  public List<Endpoint> endpoints() {
+    return List.of(
+        Endpoint.post("/v1/tasks/cancel", Permission.TASKS_CANCEL, this::cancel),
+        Endpoint.post("/v1/tasks/run", Permission.TASKS_OPERATE, this::run));
+  }
+
+  private Answer cancel(Call call) {
+    Asked asked = asked(call, Set.of(TaskState.PENDING, TaskState.RUNNING));
+    return walk(
+        call,
+        tx ->
+            asked.isDryRun()
+                ? counted(tasks.countCancellable(tx, call.tenant(), asked.filter()), "cancelled")
+                : cancelled(
+                    call,
+                    tasks.cancelMatching(
+                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
+  }
+
+  private Answer run(Call call) {
+    Asked asked = asked(call, Set.of(TaskState.PENDING));
+    return walk(
+        call,
+        tx ->
+            asked.isDryRun()
+                ? counted(tasks.countRunnable(tx, call.tenant(), asked.filter()), "run")
+                : run(
+                    call,
+                    tasks.runMatching(
+                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
+  }
+
+  /** All slots are walked over, and a transaction that has met a dropped one is lost. */
+  private Answer walk(Call call, Function<Tx, Answer> work) {
+    return Slots.whileTheyChange(() -> once.run(call, work));
+  }
+
+  private static Answer counted(Tasks.Count count, String what) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("matched", count.matched());
+    if (count.isAtLeast()) {
+      node.put("atLeast", true);
+    }
+    return Answer.json(200, node.put(what, 0).put("dryRun", true));
+  }
+
+  private Answer cancelled(Call call, BulkResult result) {
+    return done(
+        call,
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("cancelled", result.tasks())
+            .put("requested", result.requested()),
+        result);
+  }
+
+  private Answer run(Call call, BulkResult result) {
+    return done(call, JsonNodeFactory.instance.objectNode().put("run", result.tasks()), result);
+  }
+
+  private Answer done(Call call, ObjectNode node, BulkResult result) {
+    if (result.isMore()) {
+      node.put("more", true);
+    }
+    BulkResult.Place next = result.next();
+    if (next != null) {
+      String place = next.slot().day() + " " + next.lane() + " " + next.readyAt();
+      node.put("nextCursor", lists.cursor(call, call.path(), place));
+    }
+    return Answer.json(200, node);
+  }
+
+  /** Of what this server wrote and sealed. */
+  private static BulkResult.@Nullable Place place(String text) {
+    String[] parts = text.split(" ", -1);
+    return parts.length == 3
+        ? new BulkResult.Place(
+            new Slot(LocalDate.parse(parts[0])),
+            Integer.parseInt(parts[1]),
+            Instant.parse(parts[2]))
+        : null;
+  }
+
+  private record Asked(TaskFilter filter, BulkResult.@Nullable Place from, boolean isDryRun) {}
+
+  private Asked asked(Call call, Set<TaskState> states) {
+    Fields fields = call.fields();
+    boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
+    String cursor = fields.text("cursor", TaskRoutes.MAX_TEXT);
+    TaskFilter filter = filter(fields, states);
+    fields.done();
+    if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
+      throw new ApiException(
+          ErrorCode.FILTER_REQUIRED, "say which tasks: type, status, key, schedule, dueAfter, ...");
+    }
+    fields.mistakes().refuse();
+    String type = TaskRoutes.oneType(call.caller(), filter.type());
+    BulkResult.Place from = lists.start(call, call.path(), cursor, BulkRoutes::place);
+    return new Asked(filter.ofType(type), from, isDryRun);
+  }
+
+  private static TaskFilter filter(Fields fields, Set<TaskState> states) {
+    TaskState state = fields.choice("status", TaskState.class, TaskState::name);
+    if (state != null && !states.contains(state)) {
+      fields.wrong(
+          "status",
+          ErrorCode.INVALID_VALUE,
+          "must be " + (states.size() == 1 ? "PENDING" : "PENDING or RUNNING"));
+    }
+    return new TaskFilter(
+        fields.typeName("type"),
+        state,
+        fields.text("key", Limits.KEY_CHARS),
+        fields.text("schedule", TaskRoutes.MAX_TEXT),
+        fields.time("dueAfter"),
+        fields.time("dueBefore"),
+        fields.text("error", TaskRoutes.MAX_TEXT),
+        fields.pairs(
+            "metadata",
+            Limits.METADATA_PAIRS,
+            Limits.METADATA_NAME_CHARS,
+            Limits.METADATA_VALUE_CHARS));
+  }
+}

@@ -1,0 +1,21 @@
+package carillon.api.tasks;
+
+import carillon.store.schedules.RecordedFire;
+import java.time.Instant;
+import java.time.LocalDateTime;
+
+/** Where a list of fires goes on, as text inside of a cursor. */
+public final class FirePlace {
+
+  private FirePlace() {}
+
+  public static String text(RecordedFire.Moment moment) {
+    return moment.at() + " " + moment.local();
+  }
+
+  /** Only we seal cursors, so this is what {@link #text} wrote. */
+  public static RecordedFire.Moment read(String text) {
+    String[] parts = text.split(" ", 2);
+    return new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
+  }
+}

@@ -1,0 +1,5 @@
+/** The endpoints for tasks: create, batch, list, show and change. */
+@NullMarked
+package carillon.api.tasks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** The endpoints for task types. */
+@NullMarked
+package carillon.api.types;
+
+import org.jspecify.annotations.NullMarked;

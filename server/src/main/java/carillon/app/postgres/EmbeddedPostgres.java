@@ -1,0 +1,418 @@
+package carillon.app.postgres;
+
+import carillon.app.config.PrivateFiles;
+import carillon.cli.CommandFailed;
+import carillon.model.KeyText;
+import carillon.store.db.EmbeddedRole;
+import carillon.store.db.StoreException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real PostgreSQL in the data directory, for those who have none: durable, on loopback only, with
+ * a password.
+ *
+ * <p>It outlives a program that is killed, as any server would. So starting means: take the
+ * directory's lock, stop what an earlier program left running, start anew. Nothing is reused, so
+ * sessions and locks of the dead program are gone for sure.
+ */
+public final class EmbeddedPostgres implements AutoCloseable {
+
+  /** What the server connects as: it owns the database, and is no superuser. */
+  private static final String USER = "carillon";
+
+  private static final String SUPERUSER = "postgres";
+
+  /** A crash may leave up to max_wal_size to be replayed. */
+  private static final Duration START_PATIENCE = Duration.ofMinutes(10);
+
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(60);
+
+  /**
+   * The port found free may be taken meanwhile, and processes of a killed server may live on for a
+   * moment.
+   */
+  private static final int START_TRIES = 3;
+
+  /** Above every process id there can be. */
+  private static final int NO_PROCESS = Integer.MAX_VALUE;
+
+  /**
+   * Durable, whatever its speed costs: the first three lines are what the 202 of the API rests on.
+   * Client errors are left to the client's log, so that the server's own stays small.
+   */
+  private static final String SETTINGS =
+      """
+      # Written by Carillon at each start. To change a setting use ALTER SYSTEM as postgres, which is kept and stands above this.
+      fsync = on
+      synchronous_commit = on
+      full_page_writes = on
+      listen_addresses = '127.0.0.1'
+      unix_socket_directories = ''
+      max_connections = 60
+      max_locks_per_transaction = 256
+      shared_buffers = 256MB
+      wal_compression = on
+      max_wal_size = 4GB
+      timezone = 'UTC'
+      log_timezone = 'UTC'
+      log_min_messages = log
+      log_checkpoints = off
+      jit = off
+      """;
+
+  private final DirectoryLock lock;
+  private final Path home;
+  private final Path cluster;
+  private final Path log;
+  private final UnprivilegedUser runner;
+  private final String password;
+  private final Path superuserPassword;
+  private int port;
+  private boolean closed; // guarded by this
+
+  private EmbeddedPostgres(DirectoryLock lock, Path dataDir, Path home)
+      throws IOException, InterruptedException {
+    this.lock = lock;
+    this.home = home;
+    this.cluster = dataDir.resolve("postgres");
+    this.log = cluster.resolve("server.log");
+    this.runner = UnprivilegedUser.forCluster(cluster);
+    this.password = password(dataDir.resolve("postgres-password"));
+    this.superuserPassword = dataDir.resolve("postgres-superuser-password");
+    runner.letThrough(dataDir);
+  }
+
+  /** Starts the database of a data directory, making it if there is none. */
+  public static EmbeddedPostgres start(Path dataDir) {
+    return start(dataDir, dataDir.resolve("postgres-bin"));
+  }
+
+  /**
+   * The same with the binaries unpacked elsewhere, so that many data directories can share them.
+   */
+  public static EmbeddedPostgres start(Path dataDir, Path binaries) {
+    try {
+      Path directory = PrivateFiles.directory(dataDir.toAbsolutePath()).toRealPath();
+      DirectoryLock lock = DirectoryLock.take(directory);
+      try {
+        Path home = PostgresBinaries.in(binaries.toAbsolutePath());
+        EmbeddedPostgres postgres = new EmbeddedPostgres(lock, directory, home);
+        postgres.stop();
+        postgres.create();
+        postgres.launch();
+        try {
+          postgres.createRole();
+        } catch (IOException | RuntimeException e) {
+          postgres.stop();
+          throw e;
+        }
+        return postgres;
+      } catch (IOException | InterruptedException | RuntimeException e) {
+        lock.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new CommandFailed(
+          "the embedded PostgreSQL in " + dataDir + " cannot start: " + CommandFailed.reason(e));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new CommandFailed("interrupted while the embedded PostgreSQL was starting");
+    }
+  }
+
+  /** Starts the server again, on the same port, if it has died; says whether it had. */
+  public synchronized boolean revive() {
+    try {
+      long pid = pid();
+      if (closed || (pid != 0 && isOurs(pid))) {
+        return false;
+      }
+      disownPidFile();
+      configure();
+      return isStarted();
+    } catch (IOException e) {
+      throw new CommandFailed(
+          "the embedded PostgreSQL died and cannot start again: " + CommandFailed.reason(e));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  public String jdbcUrl() {
+    return "jdbc:postgresql://127.0.0.1:" + port + "/postgres";
+  }
+
+  public String user() {
+    return USER;
+  }
+
+  public String password() {
+    return password;
+  }
+
+  /** Ends all sessions and stops the server; returns when it is down. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    try (lock) {
+      stop();
+    } catch (IOException e) {
+      throw new CommandFailed(
+          "the embedded PostgreSQL cannot be stopped: " + CommandFailed.reason(e));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static String password(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      PrivateFiles.write(file, KeyText.random(new SecureRandom()).text() + "\n");
+    }
+    return Files.readString(file).strip();
+  }
+
+  /** Under another name first: a directory called {@code postgres} is a complete database. */
+  private void create() throws IOException, InterruptedException {
+    if (Files.exists(cluster)) {
+      return;
+    }
+    Path draft = cluster.resolveSibling("postgres.new");
+    PrivateFiles.deleteTree(draft);
+    PrivateFiles.directory(draft);
+    runner.give(draft);
+    Path secret =
+        draft.resolveSibling(
+            "postgres-password.new"); // a copy, because it may have to be another user's
+    PrivateFiles.write(secret, password(superuserPassword));
+    runner.give(secret);
+    try {
+      Process initdb =
+          program(
+              "initdb",
+              "--pgdata=" + draft,
+              "--username=" + SUPERUSER,
+              "--pwfile=" + secret,
+              "--auth-host=scram-sha-256",
+              "--auth-local=reject",
+              "--encoding=UTF8",
+              "--no-locale", // the order of bytes: the same on every machine
+              "--locale-provider=builtin",
+              "--builtin-locale=C.UTF-8");
+      String output = new String(initdb.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (initdb.waitFor() != 0) {
+        throw new IOException("initdb failed: " + reason(output));
+      }
+    } finally {
+      Files.delete(secret);
+    }
+    Files.move(draft, cluster, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Runs once for each database, and again if it was interrupted: the file is written last. */
+  private void createRole() throws IOException {
+    Path done = cluster.resolve("carillon-role");
+    if (Files.exists(done)) {
+      return;
+    }
+    try {
+      String secret = password(superuserPassword);
+      new EmbeddedRole(jdbcUrl(), SUPERUSER, secret, USER, password).create();
+    } catch (StoreException e) {
+      throw new IOException(String.valueOf(e.getMessage()), e);
+    }
+    PrivateFiles.write(done, "The role " + USER + " owns the database and is no superuser.\n");
+    runner.give(done);
+  }
+
+  private void launch() throws IOException, InterruptedException {
+    for (int attempt = 1; ; attempt++) {
+      port = freePort();
+      configure();
+      if (isStarted()) {
+        return;
+      }
+      if (attempt == START_TRIES) {
+        throw new IOException(reason(Files.readString(log)));
+      }
+    }
+  }
+
+  private void configure() throws IOException {
+    Path settings = cluster.resolve("postgresql.conf");
+    PrivateFiles.write(settings, SETTINGS + "port = " + port + "\n");
+    PrivateFiles.write(log, "");
+    runner.give(settings);
+    runner.give(log);
+  }
+
+  /**
+   * pg_ctl puts the server into a session of its own: Ctrl-C in the terminal is for us, who then
+   * stop it in order.
+   */
+  private boolean isStarted() throws IOException, InterruptedException {
+    Process control =
+        program(
+            "pg_ctl",
+            "start",
+            "--wait",
+            "--timeout=" + START_PATIENCE.toSeconds(),
+            "--pgdata=" + cluster,
+            "--log=" + log);
+    // Its own waiting looks ten times a second; ours is finer, and so the start is quicker.
+    await(START_PATIENCE, () -> isReady() || !control.isAlive());
+    return isReady();
+  }
+
+  /** Stops the server if it runs, whoever started it. */
+  private void stop() throws IOException, InterruptedException {
+    long pid = pid();
+    if (pid == 0) {
+      return;
+    }
+    if (isOurs(pid)) {
+      signal("fast");
+      if (!await(STOP_PATIENCE, () -> !isRunning(pid))) {
+        signal("immediate"); // as a crash would: the next start replays the log
+        await(STOP_PATIENCE, () -> !isRunning(pid));
+      }
+    }
+    disownPidFile();
+  }
+
+  private void signal(String mode) throws IOException, InterruptedException {
+    program("pg_ctl", "stop", "--no-wait", "--mode=" + mode, "--pgdata=" + cluster).waitFor();
+  }
+
+  /**
+   * Makes a pid file that outlived its server name no process. The id in it may meanwhile be
+   * someone else's, which PostgreSQL would take for a running server. Not deleted: its other lines
+   * let PostgreSQL see whether processes of the dead server still use the shared memory.
+   */
+  private void disownPidFile() throws IOException {
+    List<String> lines = pidFileLines();
+    if (!lines.isEmpty()) {
+      lines.set(0, Integer.toString(NO_PROCESS));
+      Files.write(pidFile(), lines);
+    }
+  }
+
+  private Path pidFile() {
+    return cluster.resolve("postmaster.pid");
+  }
+
+  private List<String> pidFileLines() {
+    try {
+      return new ArrayList<>(Files.readAllLines(pidFile()));
+    } catch (NoSuchFileException _) {
+      return List.of();
+    } catch (IOException e) {
+      throw new CommandFailed("cannot read " + pidFile() + ": " + CommandFailed.reason(e));
+    }
+  }
+
+  /** The process that the pid file names; 0 if none. */
+  private long pid() {
+    return pid(pidFileLines());
+  }
+
+  private static long pid(List<String> lines) {
+    try {
+      return lines.isEmpty() ? 0 : Long.parseLong(lines.getFirst().strip());
+    } catch (NumberFormatException _) {
+      return NO_PROCESS;
+    }
+  }
+
+  /** The eighth line of the pid file is the server's own word. */
+  private boolean isReady() {
+    List<String> lines = pidFileLines();
+    // Of one reading: the server may replace a file that outlived another at any moment.
+    return lines.size() >= 8 && lines.get(7).strip().equals("ready") && pid(lines) != NO_PROCESS;
+  }
+
+  /** The file goes first, and a zombie that nobody reaps would stay. */
+  private boolean isRunning(long pid) {
+    return Files.exists(pidFile())
+        && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
+  }
+
+  /** True if the process is the server of this directory, not a later one that got its number. */
+  private boolean isOurs(long pid) throws IOException {
+    ProcessHandle process = ProcessHandle.of(pid).orElse(null);
+    if (process == null) {
+      return false;
+    }
+    Path workingDirectory = Path.of("/proc", Long.toString(pid), "cwd");
+    if (Files.exists(workingDirectory)) {
+      return isPostgres(process.info().command().orElse(null))
+          && Files.isSameFile(workingDirectory, cluster);
+    }
+    return process
+        .info()
+        .commandLine()
+        .filter(line -> line.contains(cluster.toString()))
+        .isPresent();
+  }
+
+  /** Its binary may have been removed under it, which the system then adds to the name. */
+  private static boolean isPostgres(@Nullable String command) {
+    return command != null && command.replace(" (deleted)", "").endsWith("/postgres");
+  }
+
+  private Process program(String name, String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(runner.prefix());
+    command.add(home.resolve("bin").resolve(name).toString());
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectErrorStream(true).directory(home.toFile());
+    builder.environment().keySet().removeIf(variable -> variable.startsWith("PG"));
+    builder.environment().put("LC_ALL", "C");
+    Process process = builder.start();
+    process.getOutputStream().close();
+    return process;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
+      return socket.getLocalPort();
+    }
+  }
+
+  /** True as soon as the condition holds; false if it did not in time. */
+  private static boolean await(Duration patience, BooleanSupplier condition)
+      throws InterruptedException {
+    long end = System.nanoTime() + patience.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - end > 0) {
+        return false;
+      }
+      Thread.sleep(5);
+    }
+    return true;
+  }
+
+  /** The part of the program's output that says most to a person. */
+  private static String reason(String output) {
+    for (String mark : List.of("FATAL:", "error:")) {
+      int at = output.indexOf(mark);
+      if (at >= 0) {
+        return output.substring(at + mark.length()).lines().findFirst().orElse("").strip();
+      }
+    }
+    return output.isBlank() ? "no reason given" : output.strip().lines().toList().getLast();
+  }
+}

@@ -1,0 +1,5 @@
+/** Runs the embedded PostgreSQL. */
+@NullMarked
+package carillon.app.postgres;
+
+import org.jspecify.annotations.NullMarked;

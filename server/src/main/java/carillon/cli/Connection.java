@@ -1,0 +1,155 @@
+package carillon.cli;
+
+import carillon.client.Carillon;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options by which a command finds its server, and the key to it. */
+public final class Connection {
+
+  private static final String DEFAULT_URL = "http://127.0.0.1:8080";
+
+  @Option(
+      names = "--url",
+      paramLabel = "URL",
+      description = "the server. Variable CARILLON_URL, default " + DEFAULT_URL)
+  private @Nullable String url;
+
+  // Not --key, which is the business key of a task.
+  @Option(
+      names = "--api-key",
+      paramLabel = "KEY",
+      description =
+          "the API key. Variable CARILLON_KEY, default the admin key in the data directory, which"
+              + " is sent to this machine only")
+  private @Nullable String key;
+
+  @Option(
+      names = "--api-key-file",
+      paramLabel = "FILE",
+      description = "a file that holds the API key. Variable CARILLON_KEY_FILE")
+  private @Nullable String keyFile;
+
+  @Option(
+      names = "--data-dir",
+      paramLabel = "DIR",
+      description = "where the admin key is looked for. Variable CARILLON_DATA_DIR, default ./data")
+  private @Nullable String dataDir;
+
+  @Option(
+      names = "--tenant",
+      paramLabel = "NAME",
+      description = "act on this tenant; needs an admin key. Variable CARILLON_TENANT")
+  private @Nullable String tenant;
+
+  public Carillon open(Console console) {
+    Carillon carillon;
+    try {
+      URI server = URI.create(url(console));
+      carillon = Carillon.connect(server, key(console, server));
+      warnOfPlainHttp(console, server);
+    } catch (IllegalArgumentException e) {
+      throw new CommandFailed("--url: " + e.getMessage());
+    }
+    String name = tenant(console);
+    return name == null ? carillon : carillon.withTenant(name);
+  }
+
+  /** The tenant that is asked for; null where the key decides. */
+  public @Nullable String tenant(Console console) {
+    return given(tenant, console, "CARILLON_TENANT");
+  }
+
+  public String url(Console console) {
+    String given = given(url, console, "CARILLON_URL");
+    return given == null ? DEFAULT_URL : given;
+  }
+
+  private static void warnOfPlainHttp(Console console, URI server) {
+    if ("http".equalsIgnoreCase(server.getScheme()) && !isThisMachine(server)) {
+      console
+          .err()
+          .println(
+              "warning: the API key goes to "
+                  + Text.visible(String.valueOf(server.getHost()))
+                  + " unencrypted; use https");
+    }
+  }
+
+  /** A literal loopback address, or the one name that always means it. */
+  private static boolean isThisMachine(URI server) {
+    String host = server.getHost();
+    if (host == null) {
+      return false;
+    }
+    String bare = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    if (bare.equalsIgnoreCase("localhost")) {
+      return true;
+    }
+    try {
+      return InetAddress.ofLiteral(bare).isLoopbackAddress();
+    } catch (IllegalArgumentException _) {
+      return false; // a name, which may mean another machine tomorrow
+    }
+  }
+
+  private String key(Console console, URI server) {
+    if (key != null) {
+      return checked(key);
+    }
+    if (keyFile != null) {
+      return read(console.directory().resolve(keyFile));
+    }
+    String variable = given(null, console, "CARILLON_KEY");
+    if (variable != null) {
+      return checked(variable);
+    }
+    String variableFile = given(null, console, "CARILLON_KEY_FILE");
+    if (variableFile != null) {
+      return read(console.directory().resolve(variableFile));
+    }
+    String directory = given(dataDir, console, "CARILLON_DATA_DIR");
+    Path kept =
+        console.directory().resolve(directory == null ? "data" : directory).resolve("admin-key");
+    if (!Files.exists(kept)) {
+      throw new CommandFailed(
+          "no API key: give --api-key-file, --api-key or CARILLON_KEY; there is none in " + kept);
+    }
+    if (!isThisMachine(server)) {
+      throw new CommandFailed(
+          "no API key for "
+              + Text.visible(server.toString())
+              + ": the admin key in "
+              + kept
+              + " is sent to this machine only; give --api-key-file, --api-key or CARILLON_KEY");
+    }
+    return read(kept);
+  }
+
+  private static @Nullable String given(@Nullable String option, Console console, String variable) {
+    String value = option == null ? console.environment().get(variable) : option;
+    return value == null || value.isEmpty() ? null : value;
+  }
+
+  private static String read(Path file) {
+    try {
+      return checked(Files.readString(file).strip());
+    } catch (IOException e) {
+      throw new CommandFailed(
+          "the key file " + file + " cannot be read: " + CommandFailed.reason(e));
+    }
+  }
+
+  /** What cannot stand in a header would otherwise be shown, key and all, by whoever refuses it. */
+  private static String checked(String key) {
+    if (key.isEmpty() || !key.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
+      throw new CommandFailed("the API key must be visible ASCII characters");
+    }
+    return key;
+  }
+}

@@ -1,0 +1,144 @@
+package carillon.cli.cluster;
+
+import carillon.cli.CommandFailed;
+import carillon.cli.Connection;
+import carillon.cli.Console;
+import carillon.cli.Console.Colour;
+import carillon.cli.Line;
+import carillon.cli.Screen;
+import carillon.cli.Text;
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import carillon.model.Durations;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import tools.jackson.databind.JsonNode;
+
+/** {@code carillon top}: what the cluster is doing, second by second. */
+@Command(
+    name = "top",
+    description = {
+      "Watch the cluster work: nodes, the leader (*), shards, rates, the database.",
+      "On a terminal the page is shown again and again until q or Ctrl-C, elsewhere once."
+    })
+public final class TopCommand implements Callable<Integer> {
+
+  private static final String PATH = "/v1/cluster";
+  private static final int UNBOUNDED = 10_000;
+  private static final int SERVER_ERROR = 500;
+
+  @Mixin private final Connection connection = new Connection();
+
+  @ArgGroup(exclusive = true)
+  private @Nullable Form form;
+
+  /** What is shown. */
+  private static final class Form {
+
+    @Option(names = "--json", description = "print the answer as it came, and end")
+    private boolean json;
+
+    @Option(
+        names = "--metrics",
+        description = "show what the one server at --url does, from its /metrics")
+    private boolean metrics;
+  }
+
+  @Option(names = "--once", description = "show one interval and end")
+  private boolean once;
+
+  @Option(
+      names = "--interval",
+      paramLabel = "DURATION",
+      description = "time between readings. Default 1s")
+  private String interval = "1s";
+
+  private final Console console;
+
+  public TopCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Duration pause =
+        Durations.parse(interval)
+            .filter(Duration::isPositive)
+            .orElseThrow(
+                () ->
+                    new CommandFailed("--interval: \"" + interval + "\" is not " + Durations.RULE));
+    try (Carillon carillon = connection.open(console)) {
+      if (form != null && form.metrics) {
+        new TopMetrics(console, connection.url(console)).watch(carillon, pause, once);
+      } else if (form != null && form.json) {
+        console.out().println(carillon.get(PATH));
+      } else {
+        watch(carillon, pause);
+      }
+    }
+    return 0;
+  }
+
+  private void watch(Carillon carillon, Duration pause) throws InterruptedException {
+    ClusterRates rates = new ClusterRates();
+    JsonNode cluster = carillon.get(PATH);
+    rates.add(cluster);
+    if (once || !console.obeys()) {
+      Thread.sleep(pause);
+      cluster = carillon.get(PATH);
+      rates.add(cluster);
+      int width = console.isTerminal() ? Screen.size(console).columns() : UNBOUNDED;
+      lines(new ClusterPage(cluster, rates), null, new Screen.Size(UNBOUNDED, width))
+          .forEach(console.out()::println);
+      return;
+    }
+    try (Screen screen = Screen.open(console)) {
+      String trouble = null;
+      do {
+        screen.show(lines(new ClusterPage(cluster, rates), trouble, Screen.size(console)));
+        if (screen.isLeft(pause)) {
+          return;
+        }
+        try {
+          cluster = carillon.get(PATH);
+          rates.add(cluster);
+          trouble = null;
+        } catch (CarillonException e) {
+          trouble = passing(e);
+        }
+      } while (!console.out().checkError()); // the terminal may have gone
+    }
+  }
+
+  /** A node that is being replaced comes back; who may not look never may. */
+  private static String passing(CarillonException e) {
+    if (e.status() == CarillonException.NO_ANSWER || e.status() >= SERVER_ERROR) {
+      return Text.visible(String.valueOf(e.getMessage()));
+    }
+    throw e;
+  }
+
+  private List<String> lines(ClusterPage page, @Nullable String trouble, Screen.Size size) {
+    List<Line> lines = new ArrayList<>();
+    lines.add(
+        Line.of(
+            new Line.Piece("carillon top", Colour.BOLD),
+            new Line.Piece("  " + Text.visible(connection.url(console)), null)));
+    lines.add(
+        trouble == null
+            ? Line.EMPTY
+            : Line.of(new Line.Piece("as it was; now: " + trouble, Colour.YELLOW)));
+    lines.addAll(page.summary());
+    lines.add(Line.EMPTY);
+    // One line stays free for the cursor.
+    lines.addAll(page.table().lines(size.columns(), size.lines() - lines.size() - 1));
+    return lines.stream().map(line -> line.print(console, size.columns())).toList();
+  }
+}

@@ -1,0 +1,168 @@
+package carillon.cli.schedules;
+
+import carillon.cli.ApiCommand;
+import carillon.cli.CommandFailed;
+import carillon.cli.Console;
+import carillon.client.Carillon;
+import carillon.client.CarillonException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import tools.jackson.databind.JsonNode;
+
+/** {@code carillon schedule apply}: makes the schedules of a tenant what files say they are. */
+@Command(
+    name = "apply",
+    description = {
+      "Make the schedules what a YAML file says they are.",
+      "",
+      "The file is \"schedules:\" and a list; each has a name and the fields of the API. All of it"
+          + " is checked before anything is changed. Schedules that are not in it are left alone"
+          + " unless --prune is given."
+    })
+final class ApplyCommand extends ApiCommand {
+
+  private static final int PAGE = 1000;
+  private static final int MOST_NAMES = 10;
+
+  @Option(
+      names = {"-f", "--file"},
+      paramLabel = "FILE|-",
+      required = true,
+      description = "the file, or standard input; can be repeated")
+  private List<String> files = new ArrayList<>();
+
+  @Option(names = "--prune", description = "delete the tenant's schedules that are not in the file")
+  private boolean prune;
+
+  @Option(names = "--allow-empty", description = "with --prune: a file without any deletes all")
+  private boolean allowEmpty;
+
+  @Option(names = "--dry-run", description = "only say what would change")
+  private boolean dryRun;
+
+  ApplyCommand(Console console) {
+    super(console);
+  }
+
+  @Override
+  protected JsonNode ask(Carillon carillon) {
+    Map<String, ScheduleFile.Wanted> wanted = read();
+    if (prune && wanted.isEmpty() && !allowEmpty) {
+      throw new CommandFailed(
+          String.join(", ", files)
+              + ": has no schedules, and --prune would delete all; add --allow-empty if that is"
+              + " meant");
+    }
+    List<Step> plan = new ArrayList<>();
+    wanted.values().forEach(each -> plan.add(compare(carillon, each)));
+    new Refusals(carillon).check(plan);
+    if (prune) {
+      listed(carillon).stream()
+          .filter(schedule -> !wanted.containsKey(schedule.path("name").asString()))
+          .map(Step::removal)
+          .forEach(plan::add);
+    }
+    return Step.json(dryRun, dryRun ? plan : carryOut(carillon, plan));
+  }
+
+  @Override
+  public void show(JsonNode answer) {
+    new StepLines(console).show(answer);
+  }
+
+  private Map<String, ScheduleFile.Wanted> read() {
+    Map<String, ScheduleFile.Wanted> all = new LinkedHashMap<>();
+    for (String file : files) {
+      String label = file.equals("-") ? "standard input" : file;
+      for (ScheduleFile.Wanted each : ScheduleFile.read(label, text(file, label))) {
+        ScheduleFile.Wanted before = all.putIfAbsent(each.name(), each);
+        if (before != null) {
+          throw each.wrong(
+              "name", "is there twice: also in line " + before.line() + " of " + before.file());
+        }
+      }
+    }
+    return all;
+  }
+
+  private String text(String file, String label) {
+    try (InputStream in =
+        file.equals("-") ? console.in() : Files.newInputStream(console.directory().resolve(file))) {
+      byte[] bytes = in.readNBytes(ScheduleFile.MOST_BYTES + 1);
+      if (bytes.length > ScheduleFile.MOST_BYTES) {
+        throw new CommandFailed(
+            label + ": has more than " + ScheduleFile.MOST_BYTES + " bytes; divide it");
+      }
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    } catch (CharacterCodingException e) {
+      throw new CommandFailed(label + ": is not UTF-8 text");
+    } catch (IOException e) {
+      throw new CommandFailed(label + ": cannot be read: " + CommandFailed.reason(e));
+    }
+  }
+
+  private static Step compare(Carillon carillon, ScheduleFile.Wanted wanted) {
+    try {
+      return Step.between(wanted, carillon.get(Step.path(wanted.name())));
+    } catch (CarillonException e) {
+      return switch (e.status()) {
+        case 404 -> Step.creation(wanted);
+        case 400, 422 -> throw wanted.wrong("name", e.detail());
+        default -> throw e;
+      };
+    }
+  }
+
+  private static List<JsonNode> listed(Carillon carillon) {
+    List<JsonNode> schedules = new ArrayList<>();
+    String cursor = null;
+    do {
+      JsonNode page =
+          carillon.get(query(ScheduleCommands.SCHEDULES, "limit", PAGE, "cursor", cursor));
+      page.path("items").forEach(schedules::add);
+      cursor = page.path("nextCursor").asString(null);
+    } while (cursor != null);
+    return schedules;
+  }
+
+  /** What was done; who fails in the middle says what was done and what was not. */
+  private static List<Step> carryOut(Carillon carillon, List<Step> plan) {
+    List<Step> done = new ArrayList<>();
+    for (Step step : plan) {
+      try {
+        done.add(step.carryOut(carillon));
+      } catch (CarillonException e) {
+        List<Step> left = plan.subList(done.size(), plan.size());
+        throw new CommandFailed(
+            step.name()
+                + ": "
+                + e.getMessage()
+                + "; done: "
+                + changes(done)
+                + "; not done: "
+                + changes(left)
+                + "; run it again to go on");
+      }
+    }
+    return done;
+  }
+
+  private static String changes(List<Step> steps) {
+    List<String> names =
+        steps.stream().filter(step -> step.kind() != Step.Kind.UNCHANGED).map(Step::name).toList();
+    String shown = names.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
+    int more = names.size() - MOST_NAMES;
+    return names.isEmpty() ? "nothing" : more > 0 ? shown + " and " + more + " more" : shown;
+  }
+}

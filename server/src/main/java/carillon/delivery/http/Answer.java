@@ -1,0 +1,52 @@
+package carillon.delivery.http;
+
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.DeliveryResult;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a target answered, and what that means.
+ *
+ * @param retryAfter the values of all headers of that name
+ */
+record Answer(int status, List<String> retryAfter, @Nullable String output) {
+
+  /** The answer without secrets of the request that the target sent back. */
+  Answer withoutSecretsOf(Target.Http target) {
+    if (output == null) {
+      return this;
+    }
+    SentSecrets secrets = SentSecrets.of(target);
+    return secrets.isEmpty() ? this : new Answer(status, retryAfter, secrets.hiddenIn(output));
+  }
+
+  DeliveryResult verdict(StatusRules rules, Instant now) {
+    if (status > StatusRules.HIGHEST) {
+      return new DeliveryResult.Failed(
+          failure(FailureKind.PROTOCOL, "the target answered with a status that does not exist"),
+          null);
+    }
+    return switch (rules.of(status)) {
+      case SUCCESS -> new DeliveryResult.Accepted(status, output);
+      case RETRY -> new DeliveryResult.Failed(failure(), RetryAfter.parse(retryAfter, now));
+      case DEAD -> new DeliveryResult.Refused(failure());
+      case GONE -> new DeliveryResult.Gone(failure());
+    };
+  }
+
+  private Failure failure() {
+    boolean isRedirect = status >= 300 && status < 400;
+    return failure(
+        FailureKind.STATUS,
+        "the target answered " + status + (isRedirect ? ", and redirects are not followed" : ""));
+  }
+
+  private Failure failure(FailureKind kind, String message) {
+    return new Failure(kind, message, status, output);
+  }
+}

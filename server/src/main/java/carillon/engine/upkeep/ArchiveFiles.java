@@ -1,0 +1,91 @@
+package carillon.engine.upkeep;
+
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Iterator;
+import java.util.Set;
+import java.util.zip.GZIPOutputStream;
+
+/**
+ * A directory of compressed NDJSON files, which only their owner may read: they hold what tenants
+ * sent. A file that has its name is whole, and stays so when the machine loses its power.
+ */
+final class ArchiveFiles {
+
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY_DIRECTORY =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY_FILE =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+  private static final String UNFINISHED = ".part";
+
+  private static final int BUFFER = 64 << 10;
+
+  private final Path directory;
+
+  ArchiveFiles(Path directory) {
+    this.directory = directory;
+  }
+
+  /** Writes the lines to a new file, and returns when it is on the disk under its name. */
+  void write(String name, Iterator<String> lines) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      Files.createDirectories(directory, OWNER_ONLY_DIRECTORY);
+    }
+    Path unfinished = directory.resolve(name + UNFINISHED);
+    Path file = directory.resolve(name);
+    boolean isDone = false;
+    try {
+      writeDurably(unfinished, lines);
+      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+      try (FileChannel entries = FileChannel.open(directory, StandardOpenOption.READ)) {
+        entries.force(true); // or the name could be gone after a crash
+      }
+      isDone = true;
+    } finally {
+      if (!isDone) { // it will be tried again, and must not fill the disk
+        Files.deleteIfExists(unfinished);
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+
+  private static void writeDurably(Path file, Iterator<String> lines) throws IOException {
+    try (FileChannel channel =
+            FileChannel.open(
+                file,
+                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                OWNER_ONLY_FILE);
+        GZIPOutputStream zipped = new GZIPOutputStream(Channels.newOutputStream(channel), BUFFER)) {
+      BufferedWriter out =
+          new BufferedWriter(new OutputStreamWriter(zipped, StandardCharsets.UTF_8));
+      while (lines.hasNext()) {
+        out.write(lines.next());
+        out.write('\n');
+      }
+      out.flush();
+      zipped.finish();
+      channel.force(true);
+    }
+  }
+
+  void delete(String name) throws IOException {
+    Files.deleteIfExists(directory.resolve(name));
+  }
+
+  @Override
+  public String toString() {
+    return directory.toString();
+  }
+}

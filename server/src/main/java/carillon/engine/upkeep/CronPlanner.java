@@ -1,0 +1,241 @@
+package carillon.engine.upkeep;
+
+import carillon.engine.EngineEvent;
+import carillon.model.cron.Timetable;
+import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.schedule.Settlement;
+import carillon.store.db.StoreException;
+import carillon.store.schedules.Fires;
+import carillon.store.schedules.StoredSchedule;
+import carillon.store.tasks.Tasks;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Turns the nominal times of schedules into fires, a little before they are due. Harmless on
+ * several nodes at once: a schedule is planned under its lock, and a nominal time has one fire.
+ */
+final class CronPlanner {
+
+  private static final Logger log = LoggerFactory.getLogger(CronPlanner.class);
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  /** What cannot be planned is tried again then. */
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
+
+  /** As many schedules are locked at once, */
+  private static final int MAX_BATCH = 1_000;
+
+  /** about as many of their nominal times are decided, */
+  private static final int MAX_FIRES = 5_000;
+
+  /** and about as many of one schedule. */
+  private static final int MAX_FIRES_OF_ONE = 1_000;
+
+  private static final int MAX_ALONE = 100;
+
+  /** After an outage all schedules have missed something. */
+  private static final int MAX_NAMED = 10;
+
+  private static final int MAX_TIMETABLES = 20_000;
+
+  private final Fires fires;
+  private final Timetables timetables;
+  private final InstantSource clock;
+  private final Consumer<EngineEvent> events;
+  private volatile @Nullable Instant earliest;
+  private int batch = MAX_BATCH;
+  private int locked; // by the step under way
+  private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
+
+  CronPlanner(
+      Fires fires,
+      Function<StoredSchedule, Timetable> timetable,
+      InstantSource clock,
+      Consumer<EngineEvent> events) {
+    this.fires = fires;
+    this.timetables = new Timetables(MAX_TIMETABLES, timetable);
+    this.clock = clock;
+    this.events = events;
+  }
+
+  /** One pass. Returns zero if there may be more. */
+  Duration planOnce() {
+    Instant now = clock.instant().truncatedTo(ChronoUnit.MICROS);
+    Optional<Instant> first = fires.earliest();
+    earliest = first.orElse(null);
+    Duration wait = first.map(at -> Duration.between(now, at)).orElse(INTERVAL);
+    if (wait.isPositive()) {
+      return wait.compareTo(INTERVAL) < 0 ? wait : INTERVAL;
+    }
+    step(now);
+    return Duration.ZERO;
+  }
+
+  /** How long the schedule that waits longest has waited to be looked at, at the last pass. */
+  Duration lag() {
+    Instant first = earliest;
+    Duration lag = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
+    return lag.isNegative() ? Duration.ZERO : lag;
+  }
+
+  private void step(Instant now) {
+    locked = batch;
+    try {
+      Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
+      // Who is locked and read in vain costs as much as who is planned.
+      batch =
+          step.planned() < step.looked()
+              ? Math.max(1, step.planned())
+              : Math.min(MAX_BATCH, 2 * batch);
+      tell(step);
+    } catch (RuntimeException e) {
+      if (isTooMuch(e) && locked > 1) {
+        batch = locked / 2; // or the next step would fail as well
+        throw e;
+      }
+      throwIfDatabase(e);
+      log.warn("cannot plan schedules together error={}", e.toString());
+      alone(now);
+    }
+  }
+
+  private static boolean isTooMuch(RuntimeException e) {
+    return e instanceof StoreException failed && failed.isTooMuch();
+  }
+
+  private static void throwIfDatabase(RuntimeException e) {
+    if (e instanceof StoreException failed
+        && (failed.isUnavailable() || failed.isBusy() || failed.isStaleTerm())
+        && !failed.isTooMuch()) {
+      throw failed;
+    }
+  }
+
+  /** One that cannot be planned must not keep the others. */
+  private void alone(Instant now) {
+    for (Fires.DueId each : fires.due(now, MAX_ALONE)) {
+      try {
+        tell(fires.planOne(now, each, due -> decide(due, now)));
+      } catch (RuntimeException e) {
+        throwIfDatabase(e);
+        log.warn(
+            "cannot plan tenant={} schedule={} error={}",
+            each.tenant().value(),
+            each.name(),
+            e.toString());
+        fires.postpone(each, now, now.plus(AFTER_FAILURE));
+        if (isTooMuch(e)) {
+          throw e; // it may be the database that is slow: the others have their time
+        }
+      }
+    }
+  }
+
+  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
+    List<Fires.Planned> planned = new ArrayList<>(due.size());
+    missed = new ArrayList<>();
+    locked = due.size();
+    int left = MAX_FIRES;
+    long payload = 0;
+    for (Fires.Due each : due) {
+      if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
+        break; // the others stay due
+      }
+      Fires.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
+      planned.add(one);
+      left -= one.plan().fires().size();
+      payload += payload(one);
+      if (one.plan().missed() > 0) {
+        StoredSchedule schedule = each.schedule();
+        missed.add(
+            new EngineEvent.FireMissed(
+                schedule.tenant(), schedule.schedule().name(), one.plan().missed()));
+      }
+    }
+    return planned;
+  }
+
+  private static long payload(Fires.Planned planned) {
+    String payload = planned.due().schedule().schedule().task().payload();
+    long tasks =
+        planned.plan().fires().stream().filter(FirePlan.Fire.Made.class::isInstance).count();
+    return payload == null ? 0 : tasks * payload.length();
+  }
+
+  private Fires.Planned decide(Fires.Due due, Instant now, int most) {
+    StoredSchedule schedule = due.schedule();
+    int failures = schedule.counters().failuresInARow();
+    Settlement settlement = Settlement.of(due.open(), failures, schedule.schedule());
+    if (settlement.pauseReason() != null && !schedule.isPaused()) {
+      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+    }
+    boolean hasSettled = !settlement.settled().isEmpty();
+    if (hasSettled
+        && due.mayHaveMoreOfItsOwn()
+        && schedule.schedule().overlap() != OverlapRule.ALLOW) {
+      // One of those that were not read may be live.
+      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+    }
+    try {
+      FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
+      boolean isMoreOpen = hasSettled && due.mayHaveMore();
+      return new Fires.Planned(
+          due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
+    } catch (RuntimeException e) { // such as an expression that another version took
+      log.warn(
+          "cannot plan tenant={} schedule={} error={}",
+          schedule.tenant().value(),
+          schedule.schedule().name(),
+          e.toString());
+      return new Fires.Planned(
+          due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(AFTER_FAILURE)));
+    }
+  }
+
+  private FirePlan.State state(StoredSchedule schedule, Settlement settlement) {
+    return new FirePlan.State(
+        schedule.id(),
+        schedule.generation(),
+        schedule.schedule(),
+        timetables.of(schedule),
+        schedule.cursor(),
+        schedule.counters().runs(),
+        schedule.isPaused(),
+        settlement.live());
+  }
+
+  /** What is told has been committed. */
+  private void tell(Fires.Step step) {
+    if (step.made() > 0 || !step.skipped().isEmpty()) {
+      events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
+    }
+    if (step.looked() == 0) {
+      return; // somebody else has planned them since a try that was rolled back
+    }
+    missed.stream()
+        .limit(MAX_NAMED)
+        .forEach(
+            each ->
+                log.warn(
+                    "fires were missed tenant={} schedule={} times={}",
+                    each.tenant().value(),
+                    each.schedule(),
+                    each.times()));
+    if (missed.size() > MAX_NAMED) {
+      log.warn("fires were missed schedules={} not named", missed.size() - MAX_NAMED);
+    }
+    missed.forEach(events);
+  }
+}

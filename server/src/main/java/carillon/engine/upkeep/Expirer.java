@@ -1,0 +1,34 @@
+package carillon.engine.upkeep;
+
+import carillon.engine.EngineEvent;
+import carillon.store.queue.WorkQueue;
+import java.time.Duration;
+import java.util.function.Consumer;
+
+/**
+ * Ends what was not started in time, and what was cancelled in SQL while it ran. Harmless on
+ * several nodes at once.
+ */
+public final class Expirer {
+
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final int MAX_BATCH = 2_000;
+
+  private final WorkQueue queue;
+  private final Consumer<EngineEvent> events;
+
+  public Expirer(WorkQueue queue, Consumer<EngineEvent> events) {
+    this.queue = queue;
+    this.events = events;
+  }
+
+  /** One pass. Returns zero if there was more than it took on. */
+  public Duration expireOnce() {
+    int expired = queue.expireDue(MAX_BATCH);
+    if (expired > 0) {
+      events.accept(new EngineEvent.Expired(expired));
+    }
+    int cancelled = queue.cancelRequested(MAX_BATCH);
+    return expired >= MAX_BATCH || cancelled == MAX_BATCH ? Duration.ZERO : INTERVAL;
+  }
+}

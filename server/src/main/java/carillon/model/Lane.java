@@ -1,4 +1,0 @@
-package carillon.model;
-
-/** One line of waiting tasks; every policy is a number of tasks that a lane may release now. */
-public record Lane(int id, TenantId tenant, String type, int priority, int slice, Route route) {}

@@ -1,0 +1,92 @@
+package carillon.model.schedule;
+
+import carillon.model.task.TaskState;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the planner notes about the fires of a schedule whose tasks have ended.
+ *
+ * @param live those whose tasks have not, oldest first
+ * @param failuresInARow as it stands now
+ * @param pauseReason why the schedule is to be paused; null if it is not
+ */
+public record Settlement(
+    List<Settled> settled,
+    List<OpenFire> live,
+    int completed,
+    int failed,
+    int cancelled,
+    int failuresInARow,
+    @Nullable String pauseReason) {
+
+  /** How the task of a fire ended. */
+  public enum End {
+    COMPLETED,
+    DEAD,
+    CANCELLED,
+    EXPIRED,
+    /** The task was removed before anybody looked. */
+    GONE
+  }
+
+  /** A fire, and how its task ended. */
+  public record Settled(OpenFire fire, End end) {}
+
+  public Settlement {
+    settled = List.copyOf(settled);
+    live = List.copyOf(live);
+  }
+
+  /**
+   * Looks through them, oldest first.
+   *
+   * @param failuresInARow so far
+   */
+  public static Settlement of(List<OpenFire> open, int failuresInARow, Schedule schedule) {
+    List<Settled> settled = new ArrayList<>();
+    List<OpenFire> live = new ArrayList<>();
+    int completed = 0;
+    int failed = 0;
+    int cancelled = 0;
+    int inARow = failuresInARow;
+    String pauseReason = null;
+    for (OpenFire fire : open) {
+      if (fire.isLive()) {
+        live.add(fire);
+        continue;
+      }
+      End end = end(fire.state());
+      settled.add(new Settled(fire, end));
+      switch (end) {
+        case COMPLETED -> {
+          completed++;
+          inARow = 0;
+        }
+        case DEAD, EXPIRED -> {
+          failed++;
+          inARow++;
+        }
+        case CANCELLED -> cancelled++;
+        case GONE -> {}
+      }
+      if (schedule.pauseAfterFailures() != null && inARow >= schedule.pauseAfterFailures()) {
+        pauseReason = inARow + " tasks in a row failed; the last is " + fire.task();
+        inARow = 0; // who resumes it starts anew
+      }
+    }
+    return new Settlement(settled, live, completed, failed, cancelled, inARow, pauseReason);
+  }
+
+  private static End end(@Nullable TaskState state) {
+    return switch (state) {
+      case COMPLETED -> End.COMPLETED;
+      case DEAD -> End.DEAD;
+      case CANCELLED -> End.CANCELLED;
+      case EXPIRED -> End.EXPIRED;
+      case null -> End.GONE;
+      case PENDING, RUNNING -> throw new IllegalArgumentException("has not ended: " + state);
+    };
+  }
+}

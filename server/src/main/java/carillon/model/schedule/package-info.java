@@ -1,0 +1,5 @@
+/** Schedules, and the pure decisions about which of their nominal times become tasks. */
+@NullMarked
+package carillon.model.schedule;
+
+import org.jspecify.annotations.NullMarked;

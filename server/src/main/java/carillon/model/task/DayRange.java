@@ -1,0 +1,98 @@
+package carillon.model.task;
+
+import carillon.model.Slot;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.time.temporal.IsoFields;
+import java.time.temporal.TemporalAdjusters;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The UTC days whose tasks share one slot, the first day's: a single day while it is near, a month,
+ * a quarter or a year when it is far ahead. So the number of slots depends on these bounds and not
+ * on the due times that clients choose. The creator of a task chooses once, and the task's id keeps
+ * the choice: the same due time belongs to a shorter range when it is nearer.
+ */
+public record DayRange(LocalDate first, LocalDate last) {
+
+  /** More than the longest month: a month is shared only by tasks that were created before it. */
+  private static final int SINGLE_DAYS = 32;
+
+  private static final int MONTHS_UP_TO = 366;
+  private static final int QUARTERS_UP_TO = 732;
+
+  /** Where a task goes that is created now and due then. */
+  public static DayRange of(Instant dueAt, Instant now) {
+    LocalDate day = day(dueAt);
+    long ahead = ChronoUnit.DAYS.between(day(now), day);
+    if (ahead <= SINGLE_DAYS) {
+      return new DayRange(day, day);
+    }
+    if (ahead <= MONTHS_UP_TO) {
+      return month(day);
+    }
+    return ahead <= QUARTERS_UP_TO ? quarter(day) : year(day);
+  }
+
+  private static LocalDate day(Instant instant) {
+    return LocalDate.ofInstant(instant, ZoneOffset.UTC);
+  }
+
+  private static DayRange month(LocalDate day) {
+    return new DayRange(day.withDayOfMonth(1), day.with(TemporalAdjusters.lastDayOfMonth()));
+  }
+
+  private static DayRange quarter(LocalDate day) {
+    LocalDate first = day.with(IsoFields.DAY_OF_QUARTER, 1);
+    return new DayRange(first, first.plusMonths(3).minusDays(1));
+  }
+
+  private static DayRange year(LocalDate day) {
+    return new DayRange(day.withDayOfYear(1), day.with(TemporalAdjusters.lastDayOfYear()));
+  }
+
+  /** The slots that tasks due at this instant may lie in because they were created long before. */
+  public static Set<Slot> sharedAt(Instant dueAt) {
+    LocalDate day = day(dueAt);
+    // Not Set.of, which refuses equal ones.
+    return Set.copyOf(List.of(month(day).slot(), quarter(day).slot(), year(day).slot()));
+  }
+
+  /** This quarter and the following ones in which tasks may be due. */
+  public static List<DayRange> quarters(Instant now) {
+    LocalDate end = day(now).plusDays(QUARTERS_UP_TO);
+    List<DayRange> quarters = new ArrayList<>();
+    for (DayRange next = quarter(day(now));
+        !next.first().isAfter(end);
+        next = quarter(next.last().plusDays(1))) {
+      quarters.add(next);
+    }
+    return quarters;
+  }
+
+  public Slot slot() {
+    return new Slot(first);
+  }
+
+  public boolean isShared() {
+    return !first.equals(last);
+  }
+
+  /**
+   * The time in a task's id. It lies in the first day; in a shared slot it is moved there in
+   * proportion, so that lists by id are still in the order of due times.
+   */
+  public Instant idTime(Instant dueAt) {
+    if (!isShared()) {
+      return dueAt;
+    }
+    Instant begin = first.atStartOfDay(ZoneOffset.UTC).toInstant();
+    long days = ChronoUnit.DAYS.between(first, last) + 1;
+    return begin.plusMillis(Duration.between(begin, dueAt).toMillis() / days);
+  }
+}

@@ -1,0 +1,172 @@
+package carillon.store.catalog;
+
+import carillon.model.TenantId;
+import carillon.store.db.Db;
+import carillon.store.db.StoreException;
+import carillon.store.db.Tx;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers given under an idempotency key, kept for 24 hours so that a repeat is answered alike and
+ * does nothing.
+ */
+public final class Replies {
+
+  private static final Duration KEPT = Duration.ofHours(24);
+
+  private final Db db;
+
+  public Replies(Db db) {
+    this.db = db;
+  }
+
+  /** What was answered. */
+  public record Reply(int status, @Nullable String location, String body) {}
+
+  /** What became of a request under a key. */
+  public sealed interface Result {
+    /** Done now, or an earlier answer repeated. */
+    record Answered(Reply reply, boolean repeated) implements Result {}
+
+    /** The key was used before, for another request. */
+    record Mismatch() implements Result {}
+
+    /** The first request with this key has not ended yet. */
+    record Pending() implements Result {}
+
+    /** The work had nothing to answer yet and wrote nothing. */
+    record Nothing() implements Result {}
+  }
+
+  /** Ends the transaction without keeping anything, with this as the answer. */
+  private static final class RolledBack extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    private final transient Result result;
+
+    RolledBack(Result result) {
+      super(null, null, false, false);
+      this.result = result;
+    }
+  }
+
+  /**
+   * Runs the work and keeps its answer in one transaction, unless the key was used before. An
+   * answer that is not a success is not kept, and what the work wrote is rolled back; so is work
+   * that returns nothing.
+   */
+  public Result once(
+      TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {
+    try {
+      return db.inTransaction(
+          tx ->
+              isFirst(tx, tenant, key, fingerprint)
+                  ? answer(tx, tenant, key, work)
+                  : repeat(tx, tenant, key, fingerprint));
+    } catch (RolledBack e) {
+      return e.result;
+    }
+  }
+
+  /**
+   * What an earlier request under the key came to; empty if there was none or it has not ended. For
+   * work that has to prepare something before its transaction.
+   */
+  public Optional<Result> earlier(TenantId tenant, String key, byte[] fingerprint) {
+    return db.ask(tx -> find(tx, tenant, key, fingerprint));
+  }
+
+  private static final String TAKE_KEY =
+      """
+      /* Replies.isFirst */
+      INSERT INTO carillon.reply (tenant, key, fingerprint)
+      VALUES (?, ?, ?)
+      ON CONFLICT (tenant, key) DO UPDATE -- waits here for a first request that is still running
+      SET fingerprint = excluded.fingerprint, status = 0, location = NULL, body = NULL,
+          created_at = clock_timestamp()
+      WHERE reply.created_at < clock_timestamp() - make_interval(secs => ?)
+      """;
+
+  private static boolean isFirst(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    try {
+      return tx.update(TAKE_KEY, tenant, key, fingerprint, KEPT.toSeconds()) == 1;
+    } catch (StoreException e) {
+      if (e.isBusy()) {
+        throw new RolledBack(new Result.Pending());
+      }
+      throw e;
+    }
+  }
+
+  private static final String KEEP =
+      """
+      /* Replies.answer */
+      UPDATE carillon.reply
+      SET status = ?, location = ?, body = ?
+      WHERE tenant = ?
+        AND key = ?
+      """;
+
+  private static Result answer(
+      Tx tx, TenantId tenant, String key, Function<Tx, Optional<Reply>> work) {
+    Reply reply = work.apply(tx).orElseThrow(() -> new RolledBack(new Result.Nothing()));
+    Result answered = new Result.Answered(reply, false);
+    if (reply.status() >= 300) {
+      throw new RolledBack(answered);
+    }
+    tx.update(KEEP, reply.status(), reply.location(), reply.body(), tenant, key);
+    return answered;
+  }
+
+  private static final String FIND =
+      """
+      /* Replies.repeat */
+      SELECT fingerprint = ? AS same, status, location, body
+      FROM carillon.reply
+      WHERE tenant = ?
+        AND key = ?
+        AND created_at >= clock_timestamp() - make_interval(secs => ?)
+      """;
+
+  private static Result repeat(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    return find(tx, tenant, key, fingerprint).orElseGet(Result.Pending::new);
+  }
+
+  private static Optional<Result> find(Tx tx, TenantId tenant, String key, byte[] fingerprint) {
+    return tx.queryOne(
+        FIND,
+        row ->
+            row.getBoolean("same")
+                ? new Result.Answered(
+                    new Reply(
+                        row.getInt("status"), row.getString("location"), row.getString("body")),
+                    true)
+                : new Result.Mismatch(),
+        fingerprint,
+        tenant,
+        key,
+        KEPT.toSeconds());
+  }
+
+  private static final String FORGET =
+      """
+      /* Replies.forgetOld */
+      DELETE FROM carillon.reply
+      WHERE (tenant, key) IN (
+          SELECT tenant, key
+          FROM carillon.reply
+          WHERE created_at < (SELECT clock_timestamp()) - make_interval(secs => ?)
+          ORDER BY created_at
+          LIMIT ?
+      )
+        -- Again, for who was waited for: it may just have begun to use the key anew.
+        AND created_at < clock_timestamp() - make_interval(secs => ?)
+      """;
+
+  /** Removes answers that are too old to be repeated; says how many. */
+  public int forgetOld(int limit) {
+    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit, KEPT.toSeconds()));
+  }
+}

@@ -1,0 +1,133 @@
+package carillon.store.cluster;
+
+import carillon.model.cluster.Term;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** The row that says who leads, under a lease and a term that only rises. */
+public final class Leadership {
+
+  private final Db db;
+
+  public Leadership(Db db) {
+    this.db = db;
+  }
+
+  /**
+   * Who leads.
+   *
+   * @param leaseUntil when that lapses, unless it is renewed
+   */
+  public record Led(Term term, Instant since, Instant leaseUntil) {}
+
+  private static final String CURRENT =
+      """
+      /* Leadership.current */
+      SELECT term, node, since, lease_until
+      FROM carillon.leadership
+      WHERE node IS NOT NULL
+        AND lease_until > clock_timestamp()
+      """;
+
+  /** Who leads now; nobody while a lease has lapsed and nobody has taken over. */
+  public Optional<Led> current() {
+    return db.ask(Leadership::current);
+  }
+
+  static Optional<Led> current(Tx tx) {
+    return tx.queryOne(
+        CURRENT,
+        row ->
+            new Led(
+                term(row),
+                Sql.requiredInstant(row, "since"),
+                Sql.requiredInstant(row, "lease_until")));
+  }
+
+  private static final String IS_VACANT =
+      """
+      /* Leadership.isVacant */
+      SELECT FROM carillon.leadership
+      WHERE lease_until <= clock_timestamp()
+      """;
+
+  private static final String AWAIT_WRITES =
+      """
+      /* Leadership.awaitWrites */
+      SELECT pg_advisory_xact_lock(hashtext('carillon.leadership'))
+      """;
+
+  private static final String TAKE =
+      """
+      /* Leadership.take */
+      UPDATE carillon.leadership
+      SET term = term + 1,
+          node = ?,
+          since = clock_timestamp(),
+          lease_until = clock_timestamp() + make_interval(secs => ?)
+      WHERE lease_until <= clock_timestamp()
+      RETURNING term, node
+      """;
+
+  /**
+   * Begins a new term, if nobody leads; also for who led last. Waits until what the leader before
+   * is writing is committed or rolled back, but only as long as for any lock: who asks again later
+   * looks first whether it still should.
+   */
+  public Optional<Term> take(String node, Duration lease) {
+    return db.tryTransaction(tx -> take(tx, node, lease));
+  }
+
+  static Optional<Term> take(Tx tx, String node, Duration lease) {
+    // Looked at first: who waits for the lock holds up the leader's next write.
+    if (tx.query(IS_VACANT, row -> true).isEmpty()) {
+      return Optional.empty();
+    }
+    tx.query(AWAIT_WRITES, row -> true);
+    return tx.queryOne(TAKE, Leadership::term, node, Sql.seconds(lease));
+  }
+
+  private static final String RENEW =
+      """
+      /* Leadership.renew */
+      UPDATE carillon.leadership
+      SET lease_until = clock_timestamp() + make_interval(secs => ?)
+      WHERE term = ?
+        AND node = ?
+        AND lease_until > clock_timestamp() -- lapsed is lapsed: somebody may be taking over
+      """;
+
+  /** False if the term is over; it stays so. */
+  public boolean renew(Term term, Duration lease) {
+    return db.ask(tx -> renew(tx, term, lease));
+  }
+
+  static boolean renew(Tx tx, Term term, Duration lease) {
+    return tx.update(RENEW, Sql.seconds(lease), term.number(), term.node()) == 1;
+  }
+
+  private static final String RESIGN =
+      """
+      /* Leadership.resign */
+      UPDATE carillon.leadership
+      SET node = NULL,
+          lease_until = least(lease_until, clock_timestamp())
+      WHERE term = ?
+        AND node = ?
+      """;
+
+  /** Ends the term, so that nobody waits for it to lapse. */
+  public void resign(Term term) {
+    db.inTransaction(tx -> tx.update(RESIGN, term.number(), term.node()));
+  }
+
+  private static Term term(ResultSet row) throws SQLException {
+    return new Term(row.getLong("term"), row.getString("node"));
+  }
+}

@@ -1,0 +1,345 @@
+package carillon.store.db;
+
+import carillon.model.cluster.Term;
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.HikariPoolMXBean;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
+public final class Db implements AutoCloseable {
+
+  private static final int MAX_TRIES = 6;
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** Who has lost connections for so long need not be kept waiting for another. */
+  private static final Duration RECONNECTING = Duration.ofSeconds(2);
+
+  private final HikariDataSource pool;
+  private final ConnectionSource source;
+
+  /** Behind a pooler, what sets a transaction's settings; null where the session has them. */
+  private final @Nullable String settings;
+
+  private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
+  private final Transitions transitions;
+  private final LongAdder staleTerms = new LongAdder();
+
+  private Db(
+      HikariDataSource pool,
+      ConnectionSource source,
+      @Nullable String settings,
+      @Nullable Supplier<Optional<Term>> leading,
+      Transitions transitions) {
+    this.pool = pool;
+    this.source = source;
+    this.settings = settings;
+    this.leading = leading;
+    this.transitions = transitions;
+  }
+
+  /**
+   * Where the database is.
+   *
+   * @param url a JDBC URL without user and password
+   */
+  public record Address(String url, String user, @Nullable String password, Pooler pooler) {
+
+    /** Without anything in between. */
+    public Address(String url, String user, @Nullable String password) {
+      this(url, user, password, Pooler.NONE);
+    }
+
+    boolean hasSeveralHosts() {
+      return url.replaceFirst("\\?.*", "").contains(",");
+    }
+
+    @Override
+    public String toString() {
+      return "Address[" + url + " as " + user + "]";
+    }
+  }
+
+  /** Opens a pool; nothing is connected before the first use. */
+  public static Db open(Address address, String name, int connections) {
+    return open(address, new Pool(name, connections), new Timeline(), new Transitions());
+  }
+
+  /**
+   * How large a pool is and what it is for.
+   *
+   * @param patience for a statement; a server that is gone or frozen is given up after half as long
+   *     again. Default 5 s.
+   */
+  public record Pool(String name, int connections, Duration patience) {
+    public Pool(String name, int connections) {
+      this(name, connections, PATIENCE);
+    }
+
+    /**
+     * Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
+     * has none by default, and knows whole seconds only.
+     */
+    Duration silence() {
+      return Duration.ofSeconds(Math.ceilDiv(patience.toMillis() * 3, 2_000));
+    }
+  }
+
+  /**
+   * The same.
+   *
+   * @param timeline told by every new connection which history of the database it is on
+   * @param transitions told what is committed
+   */
+  public static Db open(Address address, Pool size, Timeline timeline, Transitions transitions) {
+    Settings settings = Settings.of(size.patience());
+    boolean isPooled = address.pooler() == Pooler.TRANSACTION;
+    ConnectionSource source =
+        ConnectionSource.of(address, size.silence())
+            .looking(timeline)
+            .persisting()
+            .with("ApplicationName", "carillon/" + size.name());
+    if (!isPooled) {
+      source = source.with("prepareThreshold", "3").with("options", settings.asOptions());
+    }
+    var config = new HikariConfig();
+    config.setPoolName(size.name());
+    config.setDataSource(source);
+    config.setMaximumPoolSize(size.connections());
+    config.setMinimumIdle(1);
+    config.setAutoCommit(false);
+    config.setConnectionTimeout(Duration.ofSeconds(3).toMillis());
+    config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
+    config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
+    config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
+    return new Db(
+        new HikariDataSource(config),
+        source,
+        isPooled ? settings.asStatement() : null,
+        null,
+        transitions);
+  }
+
+  /**
+   * The same pool, for the leader alone: every transaction first proves that the term goes on, and
+   * fails with {@link StoreException#isStaleTerm} if it does not. A takeover waits for those that
+   * have proved it, so none is committed in a later term.
+   */
+  public Db onlyWhile(Supplier<Optional<Term>> leading) {
+    return new Db(pool, source, settings, leading, transitions);
+  }
+
+  /** Who is told of what is committed here. */
+  public Transitions transitions() {
+    return transitions;
+  }
+
+  /** Transactions that were refused because their term was over. */
+  public long staleTerms() {
+    return staleTerms.sum();
+  }
+
+  /**
+   * Runs the work in one transaction, again from the start when another transaction was in the way
+   * or the connection was lost before the commit. So the work may run several times; what must
+   * happen once goes to {@link Tx#afterCommit}.
+   */
+  public <T> T inTransaction(Function<Tx, T> work) {
+    return inTransaction(MAX_TRIES, work);
+  }
+
+  /** The same without trying again, for who has a better moment for that. */
+  public <T> T tryTransaction(Function<Tx, T> work) {
+    return inTransaction(1, work);
+  }
+
+  /**
+   * Asks one thing, as a statement alone: around one that reads, a transaction would be two more
+   * statements that do nothing. It may run several times, and a leader's says nothing of its term,
+   * so it must not write anything that is not as well written twice, or by anybody.
+   */
+  public <T> T ask(Function<Tx, T> question) {
+    // Behind a pooler it is the transaction that has the settings.
+    return settings == null
+        ? untilDone(MAX_TRIES, () -> onceAlone(question))
+        : inTransaction(MAX_TRIES, question);
+  }
+
+  private <T> T inTransaction(int maxTries, Function<Tx, T> work) {
+    return untilDone(maxTries, () -> once(work));
+  }
+
+  private static <T> T untilDone(int maxTries, Supplier<Committed<T>> work) {
+    long start = System.nanoTime();
+    for (int tries = 1; ; tries++) {
+      try {
+        Committed<T> done = work.get();
+        done.tx().committed();
+        return done.value();
+      } catch (NotCommitted e) {
+        boolean isLate = System.nanoTime() - start > RECONNECTING.toNanos();
+        if (tries == maxTries || !e.mayRunAgain(isLate) || (e.failure.isReadOnly() && tries > 1)) {
+          throw e.failure;
+        }
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(1_000_000L << tries));
+      }
+    }
+  }
+
+  private record Committed<T>(Tx tx, T value) {}
+
+  /** The work failed before its commit was asked for, so nothing of it was done. */
+  private static final class NotCommitted extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    private final StoreException failure;
+
+    NotCommitted(StoreException failure) {
+      super(null, failure, false, false);
+      this.failure = failure;
+    }
+
+    boolean mayRunAgain(boolean isLate) {
+      return failure.isBusy() || (failure.isLostConnection() && !isLate);
+    }
+  }
+
+  private <T> Committed<T> once(Function<Tx, T> work) {
+    try (Connection connection = pool.getConnection()) {
+      Tx tx = new Tx(connection, transitions);
+      T value;
+      try {
+        if (settings != null) {
+          tx.query(settings, _ -> true);
+        }
+        proveLeading(tx);
+        value = work.apply(tx);
+      } catch (StoreException e) {
+        rollBack(connection, e);
+        if (e.isReadOnly()) {
+          leaveStandby(connection);
+        }
+        throw new NotCommitted(e);
+      } catch (RuntimeException | Error e) {
+        rollBack(connection, e);
+        throw e;
+      }
+      connection.clearWarnings(); // of the login, such as a collation that is another version's
+      connection.commit();
+      refuseUnreplicated(connection.getWarnings());
+      return new Committed<>(tx, value);
+    } catch (SQLException e) {
+      throw unreachable(e);
+    }
+  }
+
+  private <T> Committed<T> onceAlone(Function<Tx, T> question) {
+    if (leading != null && leading.get().isEmpty()) {
+      staleTerms.increment();
+      throw StoreException.staleTerm(Optional.empty());
+    }
+    try (Connection connection = pool.getConnection()) {
+      connection.setAutoCommit(true); // sends nothing; the pool takes it back
+      Tx tx = Tx.alone(connection, transitions);
+      try {
+        return new Committed<>(tx, question.apply(tx));
+      } catch (StoreException e) {
+        if (e.isReadOnly()) {
+          leaveStandby(connection);
+        }
+        throw new NotCommitted(e);
+      }
+    } catch (SQLException e) {
+      throw unreachable(e);
+    }
+  }
+
+  private StoreException unreachable(SQLException e) {
+    SQLException why = source.failure() == null ? e : source.failure();
+    return new StoreException("transaction failed: " + why.getMessage(), stateOf(e), e);
+  }
+
+  /** What was the primary is a standby now: all of its connections are worth nothing. */
+  private void leaveStandby(Connection connection) {
+    pool.evictConnection(connection);
+    pool.getHikariPoolMXBean().softEvictConnections();
+  }
+
+  /**
+   * A commit whose wait for a synchronous standby was cancelled is reported as one, with a warning.
+   * Whether it would outlive the primary is not known, so neither is that it is done.
+   */
+  static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
+    if (warning != null) {
+      throw new SQLException(
+          "committed, but perhaps on no standby: " + warning.getMessage(), "08007");
+    }
+  }
+
+  private void proveLeading(Tx tx) {
+    if (leading == null) {
+      return;
+    }
+    Optional<Term> term = leading.get();
+    if (term.isEmpty() || !isHeld(tx, term.get())) {
+      staleTerms.increment();
+      throw StoreException.staleTerm(term);
+    }
+  }
+
+  private static final String IS_HELD =
+      """
+      /* Db.isHeld */
+      SELECT carillon.leads(?, ?) AS leads
+      """;
+
+  /** Whether the term goes on; if so, it does until this transaction ends. */
+  public static boolean isHeld(Tx tx, Term term) {
+    return tx.query(IS_HELD, row -> row.getBoolean("leads"), term.number(), term.node()).getFirst();
+  }
+
+  private static void rollBack(Connection connection, Throwable cause) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      cause.addSuppressed(e); // the connection is broken: the pool throws it away
+    }
+  }
+
+  /**
+   * A pool that gave no connection in time reports no state of its own; for callers that is an
+   * unreachable server.
+   */
+  private static String stateOf(SQLException e) {
+    return e.getSQLState() == null ? "08000" : e.getSQLState();
+  }
+
+  /** Connections in use, idle, and callers that wait for one. */
+  public PoolStats stats() {
+    HikariPoolMXBean bean = pool.getHikariPoolMXBean();
+    return bean == null
+        ? new PoolStats(0, 0, 0)
+        : new PoolStats(
+            bean.getActiveConnections(),
+            bean.getIdleConnections(),
+            bean.getThreadsAwaitingConnection());
+  }
+
+  /** How busy a pool is. */
+  public record PoolStats(int active, int idle, int pending) {}
+
+  @Override
+  public void close() {
+    source.stop(); // first: the pool waits for a connection that is being made
+    pool.close();
+  }
+}

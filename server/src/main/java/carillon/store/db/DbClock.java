@@ -1,0 +1,89 @@
+package carillon.store.db;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+
+/**
+ * The database's clock, as well as this node knows it. The database decides what is due; this only
+ * says when to ask, and stamps what is created here. Between two measurements it follows the
+ * monotonic clock, so that a step of the node's own wall clock changes nothing.
+ */
+public final class DbClock implements InstantSource {
+
+  /** An answer that took much longer than this says too little about when it was given. */
+  private static final Duration GOOD_TRIP = Duration.ofMillis(20);
+
+  /** A bad measurement is better than one that is older than this. */
+  private static final Duration TOO_OLD = Duration.ofMinutes(1);
+
+  /** The shortest of so many trips says the most: any of them may have been held up. */
+  private static final int TRIPS = 5;
+
+  private static final String NOW =
+      """
+      /* DbClock.measure */
+      SELECT clock_timestamp() AS now
+      """;
+
+  private final InstantSource local;
+  private volatile Anchor anchor;
+
+  /** One moment on both clocks. */
+  private record Anchor(Instant at, long nanos) {
+    Instant now() {
+      return at.plusNanos(System.nanoTime() - nanos);
+    }
+
+    boolean isOld() {
+      return System.nanoTime() - nanos > TOO_OLD.toNanos();
+    }
+  }
+
+  public DbClock(InstantSource local) {
+    this.local = local;
+    this.anchor = new Anchor(local.instant(), System.nanoTime() - 2 * TOO_OLD.toNanos());
+  }
+
+  @Override
+  public Instant instant() {
+    return anchor.now();
+  }
+
+  /** How far the database's clock is ahead of ours. */
+  public Duration offset() {
+    return Duration.between(local.instant(), instant());
+  }
+
+  /** Asks the database; half of the time that the question took is the error. */
+  public void measure(Db db) {
+    db.ask(
+        tx -> {
+          tx.query(NOW, row -> true); // the first answer also pays for the connection
+          Trip best = Trip.make(tx);
+          // A database that is slow is not asked more often: a lease waits to be renewed.
+          for (int i = 1; i < TRIPS && best.isGood(); i++) {
+            Trip another = Trip.make(tx);
+            best = another.nanos() < best.nanos() ? another : best;
+          }
+          if (best.isGood() || anchor.isOld()) {
+            anchor = new Anchor(best.now(), best.asked() + best.nanos() / 2);
+          }
+          return best;
+        });
+  }
+
+  /** A question and its answer. */
+  private record Trip(long asked, Instant now, long nanos) {
+
+    static Trip make(Tx tx) {
+      long asked = System.nanoTime();
+      Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+      return new Trip(asked, now, System.nanoTime() - asked);
+    }
+
+    boolean isGood() {
+      return nanos < GOOD_TRIP.toNanos();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package carillon.store.db;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+
+/**
+ * What holds in every transaction of ours, whether the session has it from its start or each
+ * transaction sets it for itself.
+ */
+record Settings(SortedMap<String, String> values) {
+
+  /**
+   * Without these the planner flips to a sequential scan or a hash join per batch when its
+   * statistics are stale; every hot statement has an index and a plan test. And it would start
+   * parallel workers, which takes longer than any of our statements, where it expects many rows. An
+   * incremental sort lets an index that begins with the tenant stand in for the one that has the
+   * order: it then reads all that the tenant has. With these left, one plan is as good for one task
+   * as for thousands, so it is made once: planning a claim of one task takes longer than the claim.
+   */
+  private static final Map<String, String> INDEX_PLANS =
+      Map.of(
+          "enable_seqscan", "off",
+          "enable_hashjoin", "off",
+          "enable_mergejoin", "off",
+          "enable_incremental_sort", "off",
+          "jit", "off",
+          "max_parallel_workers_per_gather", "0",
+          "plan_cache_mode", "force_generic_plan");
+
+  private static final Map<String, String> TIMEOUTS =
+      Map.of("lock_timeout", "2s", "idle_in_transaction_session_timeout", "10s");
+
+  /**
+   * @param patience for a statement
+   */
+  static Settings of(Duration patience) {
+    SortedMap<String, String> values = new TreeMap<>(INDEX_PLANS);
+    values.putAll(TIMEOUTS);
+    values.put("statement_timeout", String.valueOf(patience.toMillis()));
+    return new Settings(values);
+  }
+
+  /** For the start of a session. */
+  String asOptions() {
+    StringJoiner options = new StringJoiner(" ");
+    values.forEach((name, value) -> options.add("-c " + name + "=" + value));
+    return options.toString();
+  }
+
+  /** All of them at once, for one transaction. */
+  String asStatement() {
+    StringJoiner calls = new StringJoiner(",\n       ", "/* Db.settings */\nSELECT ", "");
+    values.forEach(
+        (name, value) -> calls.add("set_config('%s', '%s', true)".formatted(name, value)));
+    return calls.toString();
+  }
+}

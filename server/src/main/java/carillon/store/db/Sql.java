@@ -1,0 +1,187 @@
+package carillon.store.db;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.target.Grants;
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskState;
+import java.sql.Array;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables.
+ */
+public final class Sql {
+
+  private static final Map<SlotStatement, String> FOR_SLOT = new ConcurrentHashMap<>();
+
+  private record SlotStatement(String template, Slot slot) {}
+
+  private Sql() {}
+
+  /**
+   * The statement with {@code {slot}} replaced by the slot's suffix and {@code {day}} by its date.
+   * Hot statements name the partition: through the parent they pay for all the others, and lock
+   * them. Statements that must also work without the partition compare the parent's slot with the
+   * date: as a constant it lets the planner leave out the others before they are locked. Both are
+   * made from a date, never text from outside.
+   */
+  public static String forSlot(String template, Slot slot) {
+    return FOR_SLOT.computeIfAbsent(
+        new SlotStatement(template, slot),
+        s ->
+            s.template()
+                .replace("{slot}", s.slot().suffix())
+                .replace("{day}", s.slot().day().toString()));
+  }
+
+  private static final String EXISTS =
+      """
+      /* Sql.isThere */
+      SELECT FROM carillon.slot
+      WHERE day = ?
+      """;
+
+  /**
+   * Whether the statement can be asked: an id from outside names any day, and for days that never
+   * existed no statement is to be kept, here or in the connection. Asks the database only the first
+   * time; a query about a day that was dropped since finds nothing in it.
+   */
+  public static boolean isThere(Tx tx, String template, Slot slot) {
+    return FOR_SLOT.containsKey(new SlotStatement(template, slot))
+        || !tx.query(EXISTS, row -> true, slot).isEmpty();
+  }
+
+  /** Called when a slot is dropped: its statements are never run again. */
+  public static void forgetSlot(Slot slot) {
+    FOR_SLOT.keySet().removeIf(statement -> statement.slot().equals(slot));
+  }
+
+  /** The name that every statement starts with. */
+  public static String name(String sql) {
+    int end = sql.indexOf("*/");
+    return sql.startsWith("/* ") && end > 0 ? sql.substring(3, end).strip() : "statement";
+  }
+
+  public static void bind(PreparedStatement statement, int index, @Nullable Object value)
+      throws SQLException {
+    switch (value) {
+      case null -> statement.setNull(index, Types.NULL);
+      case Instant instant -> statement.setObject(index, instant.atOffset(ZoneOffset.UTC));
+      case Duration duration -> statement.setLong(index, duration.toMillis());
+      case TenantId tenant -> statement.setInt(index, tenant.value());
+      case TaskId id -> statement.setObject(index, id.value());
+      case Slot slot -> statement.setObject(index, slot.day());
+      case Column column -> column.bind(statement, index);
+      default -> statement.setObject(index, value);
+    }
+  }
+
+  /** Of a row with the task's id, lane and attempt. */
+  public static Transitions.Moved moved(ResultSet row, TaskState from, TaskState to)
+      throws SQLException {
+    return new Transitions.Moved(
+        new TaskId(uuid(row, "id")), row.getInt("lane"), from, to, row.getInt("attempt"));
+  }
+
+  /** As make_interval wants them. */
+  public static double seconds(Duration duration) {
+    return duration.toMillis() / 1000.0;
+  }
+
+  public static @Nullable String json(@Nullable Target target) {
+    return target == null ? null : Json.of(target).toString();
+  }
+
+  public static @Nullable String json(@Nullable RetryPolicy retry) {
+    return retry == null ? null : Json.of(retry).toString();
+  }
+
+  public static @Nullable String json(AlertSetting alert) {
+    return switch (alert) {
+      case AlertSetting.AsInstallation() -> null;
+      case AlertSetting.Off() -> "null";
+      case AlertSetting.Own(var rule) -> Json.of(rule).toString();
+    };
+  }
+
+  public static @Nullable String json(StatusRules rules) {
+    return rules.equals(StatusRules.DEFAULT) ? null : Json.of(rules).toString();
+  }
+
+  public static @Nullable String json(Map<String, String> pairs) {
+    return pairs.isEmpty() ? null : Json.of(pairs).toString();
+  }
+
+  public static @Nullable Instant instant(ResultSet row, String column) throws SQLException {
+    OffsetDateTime value = row.getObject(column, OffsetDateTime.class);
+    return value == null ? null : value.toInstant();
+  }
+
+  public static Instant requiredInstant(ResultSet row, String column) throws SQLException {
+    return row.getObject(column, OffsetDateTime.class).toInstant();
+  }
+
+  public static @Nullable Integer integer(ResultSet row, String column) throws SQLException {
+    int value = row.getInt(column);
+    return row.wasNull() ? null : value;
+  }
+
+  public static UUID uuid(ResultSet row, String column) throws SQLException {
+    return row.getObject(column, UUID.class);
+  }
+
+  public static UUID[] uuids(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return (UUID[]) array.getArray();
+  }
+
+  public static Integer[] integers(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return (Integer[]) array.getArray();
+  }
+
+  public static long[] longs(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return Arrays.stream((Long[]) array.getArray()).mapToLong(Long::longValue).toArray();
+  }
+
+  /** Null where nothing is set. */
+  public static @Nullable Grants grants(ResultSet row, String column) throws SQLException {
+    Array array = row.getArray(column);
+    return array == null
+        ? null
+        : new Grants(
+            Arrays.stream((String[]) array.getArray())
+                .flatMap(text -> Grants.Grant.parse(text).stream())
+                .toList());
+  }
+
+  public static @Nullable Column texts(@Nullable Grants grants) {
+    return grants == null || grants.all() == null
+        ? null
+        : Column.texts(grants.all(), Grants.Grant::text);
+  }
+
+  /** Of PostgreSQL's smallint, which the driver may give as either. */
+  public static List<Integer> shorts(Array array) throws SQLException {
+    return Arrays.stream((Number[]) array.getArray()).map(Number::intValue).toList();
+  }
+}

@@ -1,0 +1,107 @@
+package carillon.store.db;
+
+import carillon.model.TaskId;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.TaskState;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Tells of the changes of state that this process has committed, one call for a batch and slot, and
+ * of what was done to a single task besides. What users do in transactions of their own is seen by
+ * no process, and what a process commits without hearing so is not told.
+ */
+public final class Transitions {
+
+  private final List<Listener> listeners = new CopyOnWriteArrayList<>();
+
+  /**
+   * Is told on the thread that has just committed, which others wait for: it must be quick, must
+   * not wait for anything and must not keep the lists.
+   */
+  public interface Listener {
+
+    /** PENDING became RUNNING: what one claim took, be it for a node, a worker or a broker. */
+    void claimed(List<ClaimedTask> tasks);
+
+    /** New tasks, which are PENDING. */
+    default void created(List<? extends Created> tasks) {}
+
+    /** Any other change of state. */
+    void moved(List<? extends Move> moves);
+
+    /** Somebody has changed something else about a task, such as when it is due. */
+    default void touched(Touched task) {}
+  }
+
+  /** One task that is new. Its lane says the tenant and the type. */
+  public interface Created {
+
+    TaskId id();
+
+    int lane();
+  }
+
+  /** One task that has changed its state. Its lane says the tenant and the type. */
+  public interface Move {
+
+    TaskId id();
+
+    int lane();
+
+    TaskState from();
+
+    TaskState to();
+
+    /** The number of its last attempt, as it is now. */
+    int attempt();
+
+    /** Whether its attempt was given back and not used up. */
+    default boolean isReleased() {
+      return false;
+    }
+  }
+
+  /**
+   * One task that is in the state that it was in.
+   *
+   * @param attempt the number of its last attempt
+   */
+  public record Touched(TaskId id, int lane, TaskState state, int attempt) {}
+
+  /** A move by itself, for those who have no row of their own to say it. */
+  public record Moved(TaskId id, int lane, TaskState from, TaskState to, int attempt)
+      implements Move {}
+
+  public void listen(Listener listener) {
+    listeners.add(listener);
+  }
+
+  boolean isHeard() {
+    return !listeners.isEmpty();
+  }
+
+  void claimed(List<ClaimedTask> tasks) {
+    for (Listener listener : listeners) {
+      listener.claimed(tasks);
+    }
+  }
+
+  void created(List<? extends Created> tasks) {
+    for (Listener listener : listeners) {
+      listener.created(tasks);
+    }
+  }
+
+  void moved(List<? extends Move> moves) {
+    for (Listener listener : listeners) {
+      listener.moved(moves);
+    }
+  }
+
+  void touched(Touched task) {
+    for (Listener listener : listeners) {
+      listener.touched(task);
+    }
+  }
+}

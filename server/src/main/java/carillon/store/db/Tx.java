@@ -1,0 +1,201 @@
+package carillon.store.db;
+
+import carillon.model.task.ClaimedTask;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One open transaction: runs statements, and remembers what to do once it is committed. */
+public final class Tx {
+
+  private static final Logger log = LoggerFactory.getLogger(Tx.class);
+
+  private final Connection connection;
+  private final boolean isAlone;
+  private final Transitions transitions;
+  private final List<Runnable> afterCommit = new ArrayList<>();
+
+  Tx(Connection connection, Transitions transitions) {
+    this(connection, false, transitions);
+  }
+
+  private Tx(Connection connection, boolean isAlone, Transitions transitions) {
+    this.connection = connection;
+    this.isAlone = isAlone;
+    this.transitions = transitions;
+  }
+
+  /** Where every statement is committed by itself. */
+  static Tx alone(Connection connection, Transitions transitions) {
+    return new Tx(connection, true, transitions);
+  }
+
+  /** Makes a value of one row. */
+  public interface Row<T> {
+    T of(ResultSet row) throws SQLException;
+  }
+
+  /** Wake-ups and counters, which must not happen for what is rolled back. */
+  public void afterCommit(Runnable action) {
+    afterCommit.add(action);
+  }
+
+  /** Has whoever listens told of a claim, once it is committed. */
+  public void claimed(List<ClaimedTask> tasks) {
+    if (!tasks.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.claimed(tasks));
+    }
+  }
+
+  /** The same of new tasks. */
+  public void created(List<? extends Transitions.Created> tasks) {
+    if (!tasks.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.created(tasks));
+    }
+  }
+
+  /** The same of any other change of state. */
+  public void moved(List<? extends Transitions.Move> moves) {
+    if (!moves.isEmpty() && transitions.isHeard()) {
+      afterCommit(() -> transitions.moved(moves));
+    }
+  }
+
+  /** The same of a task that was changed in something else. */
+  public void touched(Transitions.Touched task) {
+    if (transitions.isHeard()) {
+      afterCommit(() -> transitions.touched(task));
+    }
+  }
+
+  /** What is committed stays so, whatever becomes of these. */
+  void committed() {
+    for (Runnable action : afterCommit) {
+      try {
+        action.run();
+      } catch (RuntimeException | Error e) { // an Error would make what is committed look failed
+        log.warn("after a commit: {}", e.toString());
+      }
+    }
+  }
+
+  public <T> List<T> query(String sql, Row<T> row, @Nullable Object... arguments) {
+    try (PreparedStatement statement = prepare(sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      List<T> values = new ArrayList<>();
+      while (rows.next()) {
+        values.add(row.of(rows));
+      }
+      refuseIfUnreplicated(statement);
+      return values;
+    } catch (SQLException e) {
+      throw failed(sql, e);
+    }
+  }
+
+  public <T> Optional<T> queryOne(String sql, Row<T> row, @Nullable Object... arguments) {
+    List<T> values = query(sql, row, arguments);
+    return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
+  }
+
+  /** Runs a statement that returns no rows and says how many it changed. */
+  public int update(String sql, @Nullable Object... arguments) {
+    try (PreparedStatement statement = prepare(sql, arguments)) {
+      int changed = statement.executeUpdate();
+      refuseIfUnreplicated(statement);
+      return changed;
+    } catch (SQLException e) {
+      throw failed(sql, e);
+    }
+  }
+
+  /**
+   * Reads, and gives back the locks on tables and indexes that this took. A walk over all days
+   * would otherwise hold several for each of them until the transaction ends, and the lock table of
+   * the whole server has room for some thousands. Whatever it wrote would be undone.
+   */
+  public <T> T readUnlocking(Supplier<T> read) {
+    try {
+      Savepoint before = connection.setSavepoint();
+      T found = read.get(); // if it fails, the whole transaction is rolled back
+      connection.rollback(before);
+      connection.releaseSavepoint(before);
+      return found;
+    } catch (SQLException e) {
+      throw failed("/* Tx.readUnlocking */", e);
+    }
+  }
+
+  private void refuseIfUnreplicated(PreparedStatement statement) throws SQLException {
+    if (isAlone) {
+      Db.refuseUnreplicated(statement.getWarnings());
+    }
+  }
+
+  /** Writes rows of a COPY. */
+  public interface Rows {
+    void addTo(CopiedRows rows) throws SQLException;
+  }
+
+  /** Runs a {@code COPY ... FROM STDIN (FORMAT binary)} and says how many rows it added. */
+  public long copy(String sql, Rows rows) {
+    try {
+      CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn(sql);
+      try {
+        CopiedRows copied = new CopiedRows(copy);
+        rows.addTo(copied);
+        return copied.end();
+      } finally {
+        if (copy.isActive()) {
+          copy.cancelCopy(); // or the connection could not even be rolled back
+        }
+      }
+    } catch (SQLException e) {
+      closeIfLost(e);
+      throw failed(sql, e);
+    }
+  }
+
+  /**
+   * The driver does so itself for other statements, but not for COPY: an answer that comes after
+   * all would be taken for the next statement's.
+   */
+  private void closeIfLost(SQLException e) {
+    if (e.getSQLState() != null && e.getSQLState().startsWith("08")) {
+      try {
+        connection.abort(Runnable::run);
+      } catch (SQLException again) {
+        e.addSuppressed(again);
+      }
+    }
+  }
+
+  private PreparedStatement prepare(String sql, @Nullable Object... arguments) throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
+    try {
+      for (int i = 0; i < arguments.length; i++) {
+        Sql.bind(statement, i + 1, arguments[i]);
+      }
+      return statement;
+    } catch (SQLException e) {
+      statement.close();
+      throw e;
+    }
+  }
+
+  private static StoreException failed(String sql, SQLException cause) {
+    return new StoreException(
+        Sql.name(sql) + " failed: " + cause.getMessage(), cause.getSQLState(), cause);
+  }
+}

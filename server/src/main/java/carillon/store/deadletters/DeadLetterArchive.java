@@ -1,0 +1,440 @@
+package carillon.store.deadletters;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.FailureKind;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Audit;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/**
+ * Dead letters of all tenants whose time is over: read with everything about them, and dropped once
+ * they are written elsewhere. Reading and dropping are two transactions, because a file is written
+ * in between; what has changed by then stays.
+ */
+public final class DeadLetterArchive {
+
+  /** More output than this of one task's earlier attempts is left out, the oldest first. */
+  private static final int OUTPUT_CHARS = 4 << 20;
+
+  private final Db db;
+
+  public DeadLetterArchive(Db db) {
+    this.db = db;
+  }
+
+  /**
+   * A dead letter as it was read.
+   *
+   * @param diedAt with the version of the task it tells whether it is still the same
+   */
+  public record Letter(TenantId tenant, Slot slot, Instant diedAt, ArchivedTask task) {}
+
+  /**
+   * The letters to archive next.
+   *
+   * @param isMore whether others are past their time too
+   */
+  public record Batch(List<Letter> letters, boolean isMore) {
+    public Batch {
+      letters = List.copyOf(letters);
+    }
+  }
+
+  // The lengths of large texts are known without reading them. What is joined one by one (LIMIT 1)
+  // cannot be turned round into a walk over all tasks, here and below.
+  static final String OLDEST =
+      """
+      /* DeadLetterArchive.oldest */
+      WITH old AS MATERIALIZED (
+          SELECT d.tenant, d.task, d.slot, d.kept_from
+          FROM carillon.dead_letter d
+          WHERE d.kept_from < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
+          ORDER BY d.kept_from
+          LIMIT ?
+      )
+      SELECT old.tenant, old.task, old.slot, t.bytes + a.bytes AS bytes
+      FROM old
+      CROSS JOIN LATERAL (
+          SELECT coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.output), 0)
+                 + coalesce(octet_length(t.error), 0) + coalesce(octet_length(t.request), 0)
+                 + coalesce(pg_column_size(t.target), 0) AS bytes
+          FROM carillon.task t
+          WHERE t.tenant = old.tenant
+            AND t.id = old.task
+            AND t.slot = old.slot
+          LIMIT 1
+      ) t
+      CROSS JOIN LATERAL (
+          SELECT coalesce(sum(coalesce(octet_length(a.output), 0) + coalesce(octet_length(a.error), 0)
+                              + coalesce(octet_length(a.request), 0)), 0) AS bytes
+          FROM carillon.attempt a
+          WHERE a.tenant = old.tenant
+            AND a.task = old.task
+            AND a.slot = old.slot
+      ) a
+      ORDER BY old.kept_from
+      """;
+
+  private record Found(int tenant, UUID task, LocalDate slot, long bytes) {
+    Name name() {
+      return new Name(tenant, task);
+    }
+  }
+
+  /** Ids of two installations that were merged may be the same; those of one tenant are not. */
+  private record Name(int tenant, UUID task) {}
+
+  /**
+   * Reads the letters that have been dead for longest, if for longer than this.
+   *
+   * @param mostBytes at least one is read, however large
+   */
+  public Batch oldest(Duration ttl, int most, long mostBytes) {
+    return db.inTransaction(
+        tx -> {
+          List<Found> found = tx.query(OLDEST, DeadLetterArchive::found, ttl, most);
+          List<Found> some = within(found, mostBytes);
+          boolean isMore = found.size() == most || some.size() < found.size();
+          return new Batch(some.isEmpty() ? List.of() : read(tx, some), isMore);
+        });
+  }
+
+  private static Found found(ResultSet row) throws SQLException {
+    return new Found(
+        row.getInt("tenant"),
+        Sql.uuid(row, "task"),
+        row.getObject("slot", LocalDate.class),
+        row.getLong("bytes"));
+  }
+
+  private static List<Found> within(List<Found> found, long mostBytes) {
+    long bytes = 0;
+    for (int i = 0; i < found.size(); i++) {
+      bytes += found.get(i).bytes();
+      if (bytes > mostBytes && i > 0) {
+        return found.subList(0, i);
+      }
+    }
+    return found;
+  }
+
+  private static final String TASKS =
+      """
+      /* DeadLetterArchive.tasks */
+      SELECT n.name AS tenant_name, l.type, l.priority, l.slice, d.died_at, t.tenant, t.id, t.key, t.due_at,
+             t.created_at, t.started_at, t.finished_at, t.expires_at, t.attempt, t.fence, t.version, t.crashes,
+             t.cancel_requested, t.leased_by, t.payload, t.target, t.retry, t.metadata, t.on_complete, t.on_dead,
+             t.concurrency_key, t.schedule, t.fire_at, t.progress, t.failure, t.status, t.error, t.output, t.request
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.task t
+          WHERE t.tenant = f.tenant
+            AND t.id = f.id
+            AND t.slot = f.slot
+            AND t.state = 'DEAD'
+          LIMIT 1
+      ) t
+      JOIN carillon.dead_letter d ON d.tenant = t.tenant AND d.task = t.id
+      JOIN carillon.lane l ON l.id = t.lane
+      JOIN carillon.tenant n ON n.id = t.tenant
+      """;
+
+  private static final String ATTEMPTS =
+      """
+      /* DeadLetterArchive.attempts */
+      SELECT a.tenant, a.task, a.attempt, a.fence, a.leased_by, a.started_at, a.ended_at, a.outcome, a.failure,
+             a.status, a.error, a.output, a.request
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.attempt a
+          WHERE a.tenant = f.tenant
+            AND a.task = f.id
+            AND a.slot = f.slot
+          ORDER BY a.fence DESC
+          LIMIT ?
+      ) a
+      """;
+
+  private static final String TRANSITIONS =
+      """
+      /* DeadLetterArchive.transitions */
+      SELECT w.tenant, w.task, w.at, w.from_state, w.to_state, w.fence, w.who, w.reason
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.every_transition w
+          WHERE w.tenant = f.tenant
+            AND w.task = f.id
+            AND w.slot = f.slot
+          ORDER BY w.at DESC, w.fence DESC
+          LIMIT ?
+      ) w
+      """;
+
+  private record Told<T>(Name name, T value) {}
+
+  /**
+   * The tasks first: whatever becomes of one while the rest is read makes its version a newer one.
+   */
+  private static List<Letter> read(Tx tx, List<Found> found) {
+    Column tenants = Column.ints(found, Found::tenant);
+    Column ids = Column.uuids(found, Found::task);
+    Column slots = Column.dates(found, Found::slot);
+    Map<Name, Letter> letters = new HashMap<>();
+    tx.query(TASKS, DeadLetterArchive::letter, tenants, ids, slots)
+        .forEach(told -> letters.put(told.name(), told.value()));
+    Map<Name, List<ArchivedTask.Attempt>> attempts =
+        gathered(
+            tx.query(
+                ATTEMPTS,
+                DeadLetterArchive::attempt,
+                tenants,
+                ids,
+                slots,
+                ArchivedTask.STORY_LENGTH));
+    Map<Name, List<ArchivedTask.Transition>> transitions =
+        gathered(
+            tx.query(
+                TRANSITIONS,
+                DeadLetterArchive::transition,
+                tenants,
+                ids,
+                slots,
+                ArchivedTask.STORY_LENGTH));
+    List<Letter> all = new ArrayList<>(found.size());
+    for (Found each : found) {
+      Letter letter = letters.get(each.name());
+      if (letter != null) {
+        all.add(
+            new Letter(
+                letter.tenant(),
+                new Slot(each.slot()),
+                letter.diedAt(),
+                letter
+                    .task()
+                    .with(
+                        bounded(attempts.getOrDefault(each.name(), List.of())).reversed(),
+                        transitions.getOrDefault(each.name(), List.of()).reversed())));
+      }
+    }
+    return all;
+  }
+
+  private static <T> Map<Name, List<T>> gathered(List<Told<T>> rows) {
+    Map<Name, List<T>> byTask = new HashMap<>();
+    rows.forEach(
+        row -> byTask.computeIfAbsent(row.name(), _ -> new ArrayList<>()).add(row.value()));
+    return byTask;
+  }
+
+  /** Newest first; a line must stay small enough to be read again. */
+  private static List<ArchivedTask.Attempt> bounded(List<ArchivedTask.Attempt> attempts) {
+    List<ArchivedTask.Attempt> bounded = new ArrayList<>(attempts.size());
+    long chars = 0;
+    for (ArchivedTask.Attempt each : attempts) {
+      String output = each.result().output();
+      chars += output == null ? 0 : output.length();
+      bounded.add(chars > OUTPUT_CHARS ? each.withoutOutput() : each);
+    }
+    return bounded;
+  }
+
+  private static Told<Letter> letter(ResultSet row) throws SQLException {
+    TaskId id = new TaskId(Sql.uuid(row, "id"));
+    ArchivedTask task =
+        new ArchivedTask(
+            row.getString("tenant_name"),
+            id,
+            row.getString("type"),
+            row.getInt("priority"),
+            row.getInt("slice"),
+            row.getString("key"),
+            Sql.requiredInstant(row, "due_at"),
+            Sql.requiredInstant(row, "created_at"),
+            Sql.instant(row, "started_at"),
+            Sql.instant(row, "finished_at"),
+            Sql.instant(row, "expires_at"),
+            row.getInt("attempt"),
+            row.getInt("fence"),
+            row.getInt("version"),
+            Sql.integer(row, "crashes"),
+            row.getBoolean("cancel_requested"),
+            row.getString("leased_by"),
+            row.getString("payload"),
+            row.getString("target"),
+            row.getString("retry"),
+            row.getString("metadata"),
+            row.getString("on_complete"),
+            row.getString("on_dead"),
+            row.getString("concurrency_key"),
+            row.getString("schedule"),
+            Sql.instant(row, "fire_at"),
+            row.getString("progress"),
+            result(row),
+            List.of(),
+            List.of());
+    return new Told<>(
+        new Name(row.getInt("tenant"), id.value()),
+        new Letter(
+            new TenantId(row.getInt("tenant")),
+            id.slot(),
+            Sql.requiredInstant(row, "died_at"),
+            task));
+  }
+
+  private static ArchivedTask.Result result(ResultSet row) throws SQLException {
+    String failure = row.getString("failure");
+    return new ArchivedTask.Result(
+        failure == null ? null : FailureKind.valueOf(failure),
+        Sql.integer(row, "status"),
+        row.getString("error"),
+        row.getString("output"),
+        row.getString("request"));
+  }
+
+  private static Name name(ResultSet row) throws SQLException {
+    return new Name(row.getInt("tenant"), Sql.uuid(row, "task"));
+  }
+
+  private static Told<ArchivedTask.Attempt> attempt(ResultSet row) throws SQLException {
+    return new Told<>(
+        name(row),
+        new ArchivedTask.Attempt(
+            row.getInt("attempt"),
+            row.getInt("fence"),
+            row.getString("leased_by"),
+            Sql.instant(row, "started_at"),
+            Sql.requiredInstant(row, "ended_at"),
+            row.getString("outcome"),
+            result(row)));
+  }
+
+  private static Told<ArchivedTask.Transition> transition(ResultSet row) throws SQLException {
+    return new Told<>(
+        name(row),
+        new ArchivedTask.Transition(
+            Sql.requiredInstant(row, "at"),
+            TaskState.valueOf(row.getString("from_state")),
+            TaskState.valueOf(row.getString("to_state")),
+            row.getInt("fence"),
+            row.getString("who"),
+            row.getString("reason")));
+  }
+
+  // Whoever changes a task locks its row first and raises its version. So what matches under the
+  // lock is what was read, and nobody can change it before it is gone. Of one day at a time: a
+  // DELETE locks every partition that it might delete from, and all of their indexes.
+  static final String DROP =
+      """
+      /* DeadLetterArchive.drop */
+      WITH f AS MATERIALIZED (
+          SELECT *
+          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[]) AS f (tenant, id, version, died_at)
+          ORDER BY tenant, id -- in one order, so that two who archive hardly ever wait for each other
+      ), unchanged AS MATERIALIZED (
+          SELECT t.tenant, t.id
+          FROM f
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id
+              FROM carillon.task t
+              WHERE t.tenant = f.tenant
+                AND t.id = f.id
+                AND t.slot = DATE '{day}'
+                AND t.state = 'DEAD'
+                AND t.version = f.version
+                AND EXISTS (
+                    SELECT
+                    FROM carillon.dead_letter d
+                    WHERE d.tenant = f.tenant
+                      AND d.task = f.id
+                      AND d.died_at = f.died_at)
+              LIMIT 1
+              FOR UPDATE OF t
+          ) t
+      ), letters AS (
+          DELETE FROM carillon.dead_letter d
+          USING unchanged u
+          WHERE d.tenant = u.tenant
+            AND d.task = u.id
+      ), attempts AS (
+          DELETE FROM carillon.attempt a
+          USING unchanged u
+          WHERE a.tenant = u.tenant
+            AND a.task = u.id
+            AND a.slot = DATE '{day}'
+      ), transitions AS (
+          DELETE FROM carillon.transition w
+          USING unchanged u
+          WHERE w.tenant = u.tenant
+            AND w.task = u.id
+            AND w.slot = DATE '{day}'
+      )
+      DELETE FROM carillon.task t
+      USING unchanged u
+      WHERE t.tenant = u.tenant
+        AND t.id = u.id
+        AND t.slot = DATE '{day}'
+      RETURNING t.tenant
+      """;
+
+  /**
+   * Removes those letters that are still as they were read, with all that belongs to them; says how
+   * many.
+   *
+   * @param file where they are now, for the audit trail
+   */
+  public int drop(List<Letter> letters, String file, String who) {
+    Map<Slot, List<Letter>> bySlot = new TreeMap<>();
+    letters.forEach(each -> bySlot.computeIfAbsent(each.slot(), _ -> new ArrayList<>()).add(each));
+    int dropped = 0;
+    for (Map.Entry<Slot, List<Letter>> each : bySlot.entrySet()) {
+      // Each day by itself: its tasks are locked before groups, which other transactions do too.
+      dropped += db.inTransaction(tx -> drop(tx, each.getKey(), each.getValue(), file, who));
+    }
+    return dropped;
+  }
+
+  private static int drop(Tx tx, Slot slot, List<Letter> letters, String file, String who) {
+    Map<Integer, Integer> dropped = new TreeMap<>();
+    drop(tx, slot, letters).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
+    dropped.forEach(
+        (tenant, tasks) ->
+            Audit.record(
+                tx,
+                new TenantId(tenant),
+                who,
+                "dead-letter.archive",
+                file,
+                "{\"archived\": " + tasks + "}"));
+    return dropped.values().stream().mapToInt(tasks -> tasks).sum();
+  }
+
+  /** Says of which tenant each was. */
+  private static List<Integer> drop(Tx tx, Slot slot, List<Letter> letters) {
+    return tx.query(
+        Sql.forSlot(DROP, slot),
+        row -> row.getInt("tenant"),
+        Column.ints(letters, each -> each.tenant().value()),
+        Column.uuids(letters, each -> each.task().id().value()),
+        Column.ints(letters, each -> each.task().version()),
+        Column.instants(letters, Letter::diedAt));
+  }
+}

@@ -1,0 +1,183 @@
+package carillon.store.deadletters;
+
+import carillon.model.Slot;
+import carillon.store.catalog.Audit;
+import carillon.store.db.Column;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/** The way back of a redrive: what it let go and nobody has claimed since is dead again. */
+final class RedriveUndo {
+
+  private RedriveUndo() {}
+
+  private static final String LAST_REDRIVEN =
+      """
+      /* RedriveUndo.lastRedriven */
+      SELECT n, slot
+      FROM carillon.redriven
+      WHERE redrive = ?
+      ORDER BY n DESC
+      LIMIT ?
+      """;
+
+  // Under the row's lock the task either waits with the fence that it had when it was let go, or
+  // somebody has claimed it since.
+  private static final String TAKE_BACK =
+      """
+      /* RedriveUndo.takeBack */
+      WITH back AS MATERIALIZED (
+          SELECT t.tenant, t.id, t.slot, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
+                 r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
+          FROM carillon.redriven r
+          JOIN carillon.task_{slot} t ON t.tenant = r.tenant AND t.id = r.task
+          WHERE r.redrive = ?
+            AND r.n >= ?
+            AND r.slot = ?
+            AND t.state = 'PENDING'
+            AND t.fence = r.fence
+          ORDER BY r.n
+          FOR UPDATE OF t
+      ), undone AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'DEAD',
+              ready_at = NULL,
+              due_at = back.due_at,
+              expires_at = back.expires_at,
+              attempt = back.attempt,
+              crashes = back.crashes,
+              finished_at = back.finished_at,
+              version = t.version + 1
+          FROM back
+          WHERE t.tenant = back.tenant
+            AND t.id = back.id
+            AND t.state = 'PENDING'
+            AND t.fence = back.fence
+      ), forgotten AS ( -- it stands on the task's own row again
+          DELETE FROM carillon.attempt_{slot} a
+          USING back
+          WHERE a.tenant = back.tenant
+            AND a.task = back.id
+            AND a.fence = back.fence
+            AND a.outcome = 'DEAD'
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'DEAD', fence, ?, ?
+          FROM back
+      ), letter AS (
+          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from, error, failure, status, key)
+          SELECT tenant, id, slot, (SELECT l.type FROM carillon.lane l WHERE l.id = back.lane), died_at, kept_from, error,
+                 failure, status, key
+          FROM back
+          RETURNING type, fingerprint
+      )
+      SELECT type, fingerprint, count(*) AS letters
+      FROM letter
+      GROUP BY type, fingerprint
+      """;
+
+  // They died once only.
+  private static final String COUNT_DEATHS_ONCE =
+      """
+      /* RedriveUndo.countDeathsOnce */
+      UPDATE carillon.dead_letter_group g
+      SET deaths = g.deaths - f.letters
+      FROM unnest(?::text[], ?::text[], ?::bigint[]) AS f (type, fingerprint, letters)
+      WHERE g.tenant = ?
+        AND g.type = f.type
+        AND g.fingerprint = f.fingerprint
+      """;
+
+  private static final String FORGET_REDRIVEN =
+      """
+      /* RedriveUndo.forgetRedriven */
+      DELETE FROM carillon.redriven
+      WHERE redrive = ?
+        AND n >= ?
+      """;
+
+  private static final String RETREAT =
+      """
+      /* RedriveUndo.retreat */
+      UPDATE carillon.redrive
+      SET undone = undone + ?,
+          stepped_at = clock_timestamp(),
+          state = CASE WHEN ? THEN 'UNDONE' ELSE state END,
+          ended_at = CASE WHEN ? THEN clock_timestamp() END
+      WHERE id = ?
+      """;
+
+  private record LetGo(long n, Slot slot) {}
+
+  private record Returned(String type, String fingerprint, long letters) {}
+
+  /** Takes back those that were let go last, and says whether there are more. */
+  static Optional<Duration> step(Tx tx, Redrives.Row row) {
+    Redrives.Redrive redrive = row.redrive();
+    List<LetGo> last =
+        tx.query(
+            LAST_REDRIVEN,
+            r -> new LetGo(r.getLong("n"), new Slot(r.getObject("slot", LocalDate.class))),
+            redrive.id(),
+            Redrives.BATCH);
+    long undone = 0;
+    if (!last.isEmpty()) {
+      long from = last.getLast().n();
+      Set<Slot> slots = new HashSet<>();
+      last.forEach(each -> slots.add(each.slot()));
+      for (Slot slot : DeadLetters.existing(tx, slots).stream().sorted().toList()) {
+        undone += takeBack(tx, row, slot, from);
+      }
+      tx.update(FORGET_REDRIVEN, redrive.id(), from);
+    }
+    boolean isOver = last.size() < Redrives.BATCH;
+    tx.update(RETREAT, undone, isOver, isOver, redrive.id());
+    if (isOver) {
+      Audit.record(
+          tx,
+          row.tenant(),
+          undoneBy(row),
+          "redrive.undone",
+          redrive.id().toString(),
+          JsonNodeFactory.instance
+              .objectNode()
+              .put("redriven", redrive.redriven())
+              .put("undone", redrive.undone() + undone)
+              .toString());
+    }
+    return isOver ? Optional.empty() : Optional.of(Duration.ZERO);
+  }
+
+  private static String undoneBy(Redrives.Row row) {
+    return row.undoneBy() == null ? row.redrive().who() : row.undoneBy();
+  }
+
+  private static long takeBack(Tx tx, Redrives.Row row, Slot slot, long from) {
+    List<Returned> returned =
+        tx.query(
+            Sql.forSlot(TAKE_BACK, slot),
+            r ->
+                new Returned(r.getString("type"), r.getString("fingerprint"), r.getLong("letters")),
+            row.redrive().id(),
+            from,
+            slot,
+            undoneBy(row),
+            "redrive " + row.redrive().id() + " undone");
+    if (!returned.isEmpty()) {
+      tx.update(
+          COUNT_DEATHS_ONCE,
+          Column.texts(returned, Returned::type),
+          Column.texts(returned, Returned::fingerprint),
+          Column.longs(returned, Returned::letters),
+          row.tenant());
+    }
+    return returned.stream().mapToLong(Returned::letters).sum();
+  }
+}

@@ -1,0 +1,418 @@
+package carillon.store.deadletters;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.target.HiddenValues;
+import carillon.model.target.Target;
+import carillon.model.task.Route;
+import carillon.model.task.TaskType;
+import carillon.store.catalog.Audit;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Slots;
+import carillon.store.db.Column;
+import carillon.store.db.Json;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** Puts archived tasks of one tenant at a time back among the dead letters. */
+public final class Restores {
+
+  private final Catalog catalog;
+  private final Slots slots;
+
+  public Restores(Catalog catalog, Slots slots) {
+    this.catalog = catalog;
+    this.slots = slots;
+  }
+
+  /** So much of the text of tasks is held and sent at once. */
+  private static final long BYTES_AT_ONCE = 4 << 20;
+
+  private record Row(ArchivedTask task, int lane) {
+    UUID id() {
+      return task.id().value();
+    }
+  }
+
+  /**
+   * What must be known of a task before it is written.
+   *
+   * @param bytes about how long its text is
+   */
+  public record Place(TaskId id, String type, int priority, int slice, Route route, int bytes) {
+
+    public static Place of(ArchivedTask task, int bytes) {
+      Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
+      return new Place(task.id(), task.type(), task.priority(), task.slice(), route, bytes);
+    }
+  }
+
+  /** Archived tasks, of which some are in memory at a time: all of them may not fit. */
+  public interface Archived {
+
+    /** Of each task. */
+    List<Place> places();
+
+    ArchivedTask read(int index);
+
+    /** Tasks that are in memory. */
+    static Archived of(List<ArchivedTask> tasks) {
+      List<Place> places = tasks.stream().map(task -> Place.of(task, 0)).toList();
+      return new Archived() {
+        @Override
+        public List<Place> places() {
+          return places;
+        }
+
+        @Override
+        public ArchivedTask read(int index) {
+          return tasks.get(index);
+        }
+      };
+    }
+  }
+
+  /** Which of the tasks it is, and its lane. */
+  private record Planned(int index, Place place, int lane) {}
+
+  /** Tasks whose lanes and slots are there, so that their transaction is a short one. */
+  public static final class Prepared {
+    private final TenantId tenant;
+    private final Archived archived;
+    private final List<Planned> planned;
+
+    private Prepared(TenantId tenant, Archived archived, List<Planned> planned) {
+      this.tenant = tenant;
+      this.archived = archived;
+      this.planned = planned;
+    }
+
+    private Set<Slot> slots() {
+      Set<Slot> slots = new TreeSet<>();
+      planned.forEach(each -> slots.add(each.place().id().slot()));
+      return slots;
+    }
+
+    private int given() {
+      return archived.places().size();
+    }
+  }
+
+  /** How many are dead letters again, and how many were left alone because they exist. */
+  public record Restored(int restored, int present) {}
+
+  /**
+   * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
+   *
+   * @throws Slots.TooManyRestored if the tasks are of too many days
+   * @throws carillon.store.catalog.LimitReached with the index of the task that is one too many for
+   *     the tenant
+   */
+  public Prepared prepare(TenantId tenant, Archived archived) {
+    List<Place> places = archived.places();
+    Catalog.Gathering lanes = catalog.gather(tenant, places.size());
+    for (int i = 0; i < places.size(); i++) {
+      Place place = places.get(i);
+      lanes.want(i, place.type(), place.priority(), place.slice(), place.route());
+    }
+    lanes.make(true);
+    // By id, so that two who restore the same file wait for each other only once.
+    Map<UUID, Planned> planned = new TreeMap<>();
+    for (int i = 0; i < places.size(); i++) {
+      Place place = places.get(i);
+      planned.putIfAbsent(place.id().value(), new Planned(i, place, lanes.lane(i).id()));
+    }
+    Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
+    slots.restore(prepared.slots());
+    return prepared;
+  }
+
+  /**
+   * An archive has no secrets: those that the type has for the same host are the task's again. What
+   * is still hidden then has to be set before it is redriven; its attempt says so.
+   */
+  private ArchivedTask withSecrets(TenantId tenant, ArchivedTask task) {
+    TaskType type = catalog.type(tenant, task.type());
+    return task.with(
+        filled(task.target(), type.target()),
+        filled(task.onComplete(), type.callbacks().onComplete()),
+        filled(task.onDead(), type.callbacks().onDead()));
+  }
+
+  private static @Nullable String filled(@Nullable String json, @Nullable Target ofType) {
+    if (json == null || !json.contains(HiddenValues.TEXT)) {
+      return json;
+    }
+    Target target = HiddenValues.keepKnown(Json.target(json), ofType);
+    return Sql.json(target);
+  }
+
+  private static final String TASKS =
+      """
+      /* Restores.tasks */
+      INSERT INTO carillon.task (
+          tenant, state, id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+          version, crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
+          concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
+      SELECT ?, 'DEAD', id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+             version, crashes, cancel_requested, leased_by, payload, target::jsonb, retry::jsonb, metadata::jsonb,
+             on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, fire_at, progress, key, failure, status,
+             error, output, request
+      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
+                  ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::smallint[], ?::boolean[],
+                  ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
+                  ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
+           AS n (id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
+                 crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
+                 concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
+      ON CONFLICT DO NOTHING
+      RETURNING id
+      """;
+
+  /** Writes those that do not exist, each with its story, or none at all. */
+  public Restored restore(Tx tx, Prepared prepared, String who) {
+    slots.hold(tx, prepared.slots());
+    List<Letter> letters = new ArrayList<>();
+    List<Row> rows = new ArrayList<>();
+    long bytes = 0;
+    for (Planned each : prepared.planned) {
+      if (bytes > 0 && bytes + each.place().bytes() > BYTES_AT_ONCE) {
+        letters.addAll(write(tx, prepared.tenant, rows));
+        rows.clear();
+        bytes = 0;
+      }
+      ArchivedTask task = prepared.archived.read(each.index());
+      rows.add(new Row(withSecrets(prepared.tenant, task), each.lane()));
+      bytes += each.place().bytes();
+    }
+    letters.addAll(write(tx, prepared.tenant, rows));
+    // All of them at the end: they lock groups, which every task that dies meanwhile waits for.
+    if (!letters.isEmpty()) {
+      addLetters(tx, prepared.tenant, letters);
+    }
+    int restored = letters.size();
+    int present = prepared.given() - restored;
+    Audit.record(
+        tx,
+        prepared.tenant,
+        who,
+        "dead-letter.restore",
+        "archive",
+        "{\"restored\": " + restored + ", \"present\": " + present + "}");
+    return new Restored(restored, present);
+  }
+
+  /** What of a task its dead letter has. */
+  private record Letter(
+      TaskId task,
+      String type,
+      @Nullable Instant diedAt,
+      ArchivedTask.Result last,
+      @Nullable String key) {}
+
+  /** Writes all but their dead letters, and returns those. */
+  private static List<Letter> write(Tx tx, TenantId tenant, List<Row> rows) {
+    Set<UUID> inserted = new HashSet<>(insert(tx, tenant, rows));
+    List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
+    if (!restored.isEmpty()) {
+      addAttempts(tx, tenant, restored);
+      addTransitions(tx, tenant, restored);
+    }
+    return restored.stream().map(row -> letter(row.task())).toList();
+  }
+
+  private static List<UUID> insert(Tx tx, TenantId tenant, List<Row> rows) {
+    List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
+    return tx.query(
+        TASKS,
+        row -> Sql.uuid(row, "id"),
+        tenant,
+        Column.uuids(rows, Row::id),
+        Column.dates(tasks, task -> task.id().slot().day()),
+        Column.ints(rows, Row::lane),
+        Column.instants(tasks, ArchivedTask::dueAt),
+        Column.instants(tasks, ArchivedTask::createdAt),
+        Column.instants(tasks, ArchivedTask::startedAt),
+        Column.instants(tasks, ArchivedTask::finishedAt),
+        Column.instants(tasks, ArchivedTask::expiresAt),
+        Column.ints(tasks, ArchivedTask::attempt),
+        Column.ints(tasks, ArchivedTask::fence),
+        Column.ints(tasks, ArchivedTask::version),
+        Column.shorts(tasks, ArchivedTask::crashes),
+        Column.booleans(tasks, ArchivedTask::cancelRequested),
+        Column.texts(tasks, ArchivedTask::leasedBy),
+        Column.texts(tasks, ArchivedTask::payload),
+        Column.texts(tasks, ArchivedTask::target),
+        Column.texts(tasks, ArchivedTask::retry),
+        Column.texts(tasks, ArchivedTask::metadata),
+        Column.texts(tasks, ArchivedTask::onComplete),
+        Column.texts(tasks, ArchivedTask::onDead),
+        Column.texts(tasks, ArchivedTask::concurrencyKey),
+        Column.texts(tasks, ArchivedTask::scheduleName),
+        Column.instants(tasks, ArchivedTask::fireAt),
+        Column.texts(tasks, ArchivedTask::progress),
+        Column.texts(tasks, ArchivedTask::key),
+        Column.texts(tasks, task -> failure(task.last())),
+        Column.shorts(tasks, task -> task.last().status()),
+        Column.texts(tasks, task -> task.last().error()),
+        Column.texts(tasks, task -> task.last().output()),
+        Column.texts(tasks, task -> task.last().request()));
+  }
+
+  // It died long ago, and would be archived again at once: its time to live starts anew, by the
+  // default of kept_from.
+  private static final String LETTERS =
+      """
+      /* Restores.letters */
+      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+      SELECT ?, task, slot, type, least(died_at, clock_timestamp()), error, failure, status, key
+      FROM unnest(?::uuid[], ?::date[], ?::text[], ?::timestamptz[], ?::text[], ?::text[], ?::smallint[], ?::text[])
+           AS n (task, slot, type, died_at, error, failure, status, key)
+      ON CONFLICT DO NOTHING
+      """;
+
+  private static Letter letter(ArchivedTask task) {
+    return new Letter(task.id(), task.type(), task.finishedAt(), task.last(), task.key());
+  }
+
+  private static void addLetters(Tx tx, TenantId tenant, List<Letter> letters) {
+    tx.update(
+        LETTERS,
+        tenant,
+        Column.uuids(letters, letter -> letter.task().value()),
+        Column.dates(letters, letter -> letter.task().slot().day()),
+        Column.texts(letters, Letter::type),
+        Column.instants(letters, Letter::diedAt),
+        Column.texts(letters, letter -> letter.last().error()),
+        Column.texts(letters, letter -> failure(letter.last())),
+        Column.shorts(letters, letter -> letter.last().status()),
+        Column.texts(letters, Letter::key));
+  }
+
+  /** Something of a task's story, and whose it is. */
+  private record Told<T>(TaskId task, T value) {}
+
+  private static final String ATTEMPTS =
+      """
+      /* Restores.attempts */
+      INSERT INTO carillon.attempt (
+          tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output,
+          request)
+      SELECT ?, n.*
+      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::int[], ?::text[], ?::timestamptz[], ?::timestamptz[], ?::text[],
+                  ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[]) AS n
+      """;
+
+  private static void addAttempts(Tx tx, TenantId tenant, List<Row> rows) {
+    List<Told<ArchivedTask.Attempt>> told = new ArrayList<>();
+    for (Row row : rows) {
+      row.task().attempts().forEach(each -> told.add(new Told<>(row.task().id(), each)));
+    }
+    inPieces(told, each -> length(each.result()), some -> insertAttempts(tx, tenant, some));
+  }
+
+  private static long length(ArchivedTask.Result result) {
+    return length(result.error()) + length(result.output()) + length(result.request());
+  }
+
+  private static long length(@Nullable String text) {
+    return text == null ? 0 : text.length();
+  }
+
+  /** The story of one task may be longer than what is sent at once. */
+  private static <T> void inPieces(
+      List<Told<T>> told, ToLongFunction<T> length, Consumer<List<Told<T>>> write) {
+    int from = 0;
+    long bytes = 0;
+    for (int i = 0; i < told.size(); i++) {
+      long more = length.applyAsLong(told.get(i).value());
+      if (bytes > 0 && bytes + more > BYTES_AT_ONCE) {
+        write.accept(told.subList(from, i));
+        from = i;
+        bytes = 0;
+      }
+      bytes += more;
+    }
+    if (from < told.size()) {
+      write.accept(told.subList(from, told.size()));
+    }
+  }
+
+  private static void insertAttempts(
+      Tx tx, TenantId tenant, List<Told<ArchivedTask.Attempt>> told) {
+    tx.update(
+        ATTEMPTS,
+        tenant,
+        ids(told),
+        slots(told),
+        Column.ints(told, each -> each.value().attempt()),
+        Column.ints(told, each -> each.value().fence()),
+        Column.texts(told, each -> each.value().by()),
+        Column.instants(told, each -> each.value().startedAt()),
+        Column.instants(told, each -> each.value().endedAt()),
+        Column.texts(told, each -> each.value().outcome()),
+        Column.texts(told, each -> failure(each.value().result())),
+        Column.shorts(told, each -> each.value().result().status()),
+        Column.texts(told, each -> each.value().result().error()),
+        Column.texts(told, each -> each.value().result().output()),
+        Column.texts(told, each -> each.value().result().request()));
+  }
+
+  private static final String TRANSITIONS =
+      """
+      /* Restores.transitions */
+      INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+      SELECT ?, task, slot, at, from_state::carillon.task_state, to_state::carillon.task_state, fence, who, reason
+      FROM unnest(?::uuid[], ?::date[], ?::timestamptz[], ?::text[], ?::text[], ?::int[], ?::text[], ?::text[])
+           AS n (task, slot, at, from_state, to_state, fence, who, reason)
+      """;
+
+  private static void addTransitions(Tx tx, TenantId tenant, List<Row> rows) {
+    List<Told<ArchivedTask.Transition>> told = new ArrayList<>();
+    for (Row row : rows) {
+      row.task().transitions().forEach(each -> told.add(new Told<>(row.task().id(), each)));
+    }
+    inPieces(told, each -> length(each.reason()), some -> insertTransitions(tx, tenant, some));
+  }
+
+  private static void insertTransitions(
+      Tx tx, TenantId tenant, List<Told<ArchivedTask.Transition>> told) {
+    tx.update(
+        TRANSITIONS,
+        tenant,
+        ids(told),
+        slots(told),
+        Column.instants(told, each -> each.value().at()),
+        Column.texts(told, each -> each.value().from().name()),
+        Column.texts(told, each -> each.value().to().name()),
+        Column.ints(told, each -> each.value().fence()),
+        Column.texts(told, each -> each.value().by()),
+        Column.texts(told, each -> each.value().reason()));
+  }
+
+  private static <T> Column ids(Collection<Told<T>> told) {
+    return Column.uuids(told, each -> each.task().value());
+  }
+
+  private static <T> Column slots(Collection<Told<T>> told) {
+    return Column.dates(told, each -> each.task().slot().day());
+  }
+
+  private static @Nullable String failure(ArchivedTask.Result result) {
+    return result.failure() == null ? null : result.failure().name();
+  }
+}

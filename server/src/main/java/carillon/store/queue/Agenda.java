@@ -1,0 +1,235 @@
+package carillon.store.queue;
+
+import carillon.model.Slot;
+import carillon.store.tasks.DueListener;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.IntPredicate;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this process knows to be waiting: per slot and lane, a time before which nothing is. A hint
+ * and nothing more: what it misses, the sweep finds; what it has too much, costs an empty claim.
+ *
+ * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
+ * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
+ * to be stepped over.
+ */
+public final class Agenda implements DueListener {
+
+  private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
+  private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
+  private volatile Others others = Others.NONE;
+
+  /** A lane of a slot, and the time from which something waits in it. */
+  public record Entry(Slot slot, int lane, Instant from) {}
+
+  /** The other nodes, each with lanes to look after. */
+  public interface Others {
+
+    Others NONE =
+        new Others() {
+          @Override
+          public boolean lookAfter(int lane) {
+            return false;
+          }
+
+          @Override
+          public boolean share(int lane) {
+            return false;
+          }
+
+          @Override
+          public boolean haveLeft(Instant head) {
+            return false;
+          }
+
+          @Override
+          public boolean mayMiss(Slot slot) {
+            return false;
+          }
+
+          @Override
+          public void hear(Slot slot, int lane, Instant readyAt) {
+            throw new IllegalStateException("there is nobody");
+          }
+        };
+
+    /**
+     * Whether one of them looks after this lane, and not this node. Never so of a lane of workers,
+     * nor of one that this process does not know.
+     */
+    boolean lookAfter(int lane);
+
+    /** Whether they look after this lane as well as this node: workers may ask any. */
+    boolean share(int lane);
+
+    /** Whether they should have taken what waits since then. */
+    boolean haveLeft(Instant head);
+
+    /** Whether they look into this slot so seldom that what is noted in it here has to stay. */
+    boolean mayMiss(Slot slot);
+
+    /** Tells them of something new in a lane that they look after. */
+    void hear(Slot slot, int lane, Instant readyAt);
+  }
+
+  /** From now on they are told what is new in their lanes, and only what they leave is kept. */
+  public void shareWith(Others others) {
+    this.others = others;
+  }
+
+  /** Asks to be told when something is noted that is earlier than what was known of its lane. */
+  public void whenEarlier(Runnable action) {
+    whenEarlier.add(action);
+  }
+
+  /** Something new waits there from then on: whoever looks after the lane is to know. */
+  @Override
+  public void note(Slot slot, int lane, Instant readyAt) {
+    Others neighbours = others;
+    boolean isTheirs = neighbours.lookAfter(lane);
+    if (isTheirs || neighbours.share(lane)) {
+      neighbours.hear(slot, lane, readyAt);
+    }
+    if (!isTheirs || neighbours.mayMiss(slot)) {
+      found(slot, lane, readyAt);
+    }
+  }
+
+  /** This process has seen, or was told, that something waits there from then on. */
+  public void found(Slot slot, int lane, Instant readyAt) {
+    if (isEarlier(slot, lane, readyAt)) {
+      whenEarlier.forEach(Runnable::run);
+    }
+  }
+
+  /**
+   * What was taken is waiting still, or something behind it: no news to anybody but whoever took
+   * it, who looks again by himself. With many lanes most are put back by every claim. Where the
+   * lane has got another claimer meanwhile, that one finds it when it wakes by itself.
+   */
+  public void putBack(Slot slot, int lane, Instant readyAt) {
+    var _ = isEarlier(slot, lane, readyAt);
+  }
+
+  private synchronized boolean isEarlier(Slot slot, int lane, Instant readyAt) {
+    Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+    Instant known = lanes.get(lane);
+    boolean earlier = known == null || readyAt.isBefore(known);
+    if (earlier) {
+      lanes.put(lane, readyAt);
+    }
+    return earlier;
+  }
+
+  /**
+   * A sweep has seen the first of each lane of a slot. Of lanes that others look after it is the
+   * whole truth, and only what they have left waiting is worth knowing, and what they may miss.
+   */
+  void swept(Slot slot, List<Entry> heads) {
+    Others neighbours = others;
+    boolean mayMiss = neighbours.mayMiss(slot);
+    boolean earlier = false;
+    synchronized (this) {
+      Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+      Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
+      lanes.keySet().removeIf(neighbours::lookAfter);
+      for (Entry head : heads) {
+        if (!neighbours.lookAfter(head.lane())
+            || neighbours.haveLeft(head.from())
+            || noted.contains(head.lane())) {
+          earlier |= isEarlier(slot, head.lane(), head.from());
+        }
+      }
+      if (lanes.isEmpty()) {
+        waiting.remove(slot);
+      }
+    }
+    if (earlier) {
+      whenEarlier.forEach(Runnable::run);
+    }
+  }
+
+  /**
+   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so
+   * that what is noted while a claim runs is not lost when its result is.
+   */
+  public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
+    List<Entry> due = new ArrayList<>();
+    waiting.forEach(
+        (slot, entries) ->
+            entries.forEach(
+                (lane, from) -> {
+                  if (!from.isAfter(now) && lanes.test(lane)) {
+                    due.add(new Entry(slot, lane, from));
+                  }
+                }));
+    due.forEach(entry -> remove(entry.slot(), entry.lane()));
+    return due;
+  }
+
+  /**
+   * Takes the first of the entries that are due by then, and leaves the others to whoever else
+   * looks for work.
+   */
+  synchronized Optional<Entry> takeFirstDue(
+      Instant now, Predicate<Entry> which, Comparator<Entry> order) {
+    Optional<Entry> first =
+        waiting.entrySet().stream()
+            .flatMap(
+                slot ->
+                    slot.getValue().entrySet().stream()
+                        .map(lane -> new Entry(slot.getKey(), lane.getKey(), lane.getValue())))
+            .filter(entry -> !entry.from().isAfter(now) && which.test(entry))
+            .min(order);
+    first.ifPresent(entry -> remove(entry.slot(), entry.lane()));
+    return first;
+  }
+
+  private void remove(Slot slot, int lane) {
+    Map<Integer, Instant> lanes = waiting.get(slot);
+    if (lanes != null) {
+      lanes.remove(lane);
+      if (lanes.isEmpty()) {
+        waiting.remove(slot);
+      }
+    }
+  }
+
+  /** The earliest time noted for these lanes. */
+  public synchronized @Nullable Instant earliest(IntPredicate lanes) {
+    Instant earliest = null;
+    for (Map<Integer, Instant> entries : waiting.values()) {
+      for (Map.Entry<Integer, Instant> entry : entries.entrySet()) {
+        if (lanes.test(entry.getKey())
+            && (earliest == null || entry.getValue().isBefore(earliest))) {
+          earliest = entry.getValue();
+        }
+      }
+    }
+    return earliest;
+  }
+
+  /** The slots in which something is known to be due by then. */
+  synchronized Set<Slot> slotsDueBy(Instant time) {
+    Set<Slot> due = new HashSet<>();
+    waiting.forEach(
+        (slot, lanes) -> {
+          if (lanes.values().stream().anyMatch(from -> !from.isAfter(time))) {
+            due.add(slot);
+          }
+        });
+    return due;
+  }
+}

@@ -1,0 +1,212 @@
+package carillon.store.queue;
+
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.AlertRule;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
+import carillon.model.task.NewTask;
+import carillon.model.task.TaskType;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.Column;
+import carillon.store.db.Json;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import carillon.store.tasks.Tasks;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * Says that dead letters of one kind grow: once, by a task that is made in the transaction of the
+ * death that was one too many.
+ */
+public final class Alerts {
+
+  private final Catalog catalog;
+  private final Tasks tasks;
+  private final @Nullable AlertRule usual;
+  private final LongAdder raised = new LongAdder();
+
+  /**
+   * @param usual of the installation, for tenants that say nothing; null if its operators want none
+   */
+  public Alerts(Catalog catalog, Tasks tasks, @Nullable AlertRule usual) {
+    this.catalog = catalog;
+    this.tasks = tasks;
+    this.usual = usual;
+  }
+
+  /** How many this process has raised. */
+  public long raised() {
+    return raised.sum();
+  }
+
+  /** Whose task an alert is, and by which rule. */
+  private record Recipient(TenantId tenant, AlertRule rule) {}
+
+  /**
+   * The installation's alerts are its own tenant's tasks: what they are sent to is nothing that
+   * other tenants should read.
+   */
+  private @Nullable Recipient recipient(TenantId tenant) {
+    return switch (catalog.tenant(tenant).alert()) {
+      case AlertSetting.Own(var rule) -> new Recipient(tenant, rule);
+      case AlertSetting.AsInstallation() ->
+          usual == null ? null : new Recipient(TenantId.DEFAULT, usual);
+      case AlertSetting.Off() -> null;
+    };
+  }
+
+  /**
+   * The deaths have been written by this transaction, so it has the locks of their groups: nobody
+   * else can find at the same time that one has grown too large, and who found it before has
+   * committed.
+   */
+  void raise(Tx tx, List<Endings.Done> dead) {
+    Map<Integer, List<TaskId>> byTenant = new TreeMap<>();
+    for (Endings.Done each : dead) {
+      Lane lane = catalog.lane(each.lane());
+      if (!TaskType.isOwn(lane.type())) {
+        byTenant.computeIfAbsent(lane.tenant().value(), _ -> new ArrayList<>()).add(each.id());
+      }
+    }
+    byTenant.forEach(
+        (id, letters) -> {
+          TenantId tenant = new TenantId(id);
+          Recipient recipient = recipient(tenant);
+          if (recipient != null) {
+            raise(tx, tenant, letters, recipient);
+          }
+        });
+  }
+
+  // While deaths go on after an alert, each of them puts off the next one.
+  private static final String RAISE =
+      """
+      /* Alerts.raise */
+      WITH touched AS MATERIALIZED (
+          SELECT DISTINCT d.type, d.fingerprint
+          FROM unnest(?::uuid[]) AS dead (task)
+          JOIN carillon.dead_letter d ON d.tenant = ? AND d.task = dead.task
+      ), judged AS MATERIALIZED (
+          SELECT g.type, g.fingerprint, coalesce(g.alert_until > clock_timestamp(), false) AS goes_on
+          FROM touched
+          JOIN carillon.dead_letter_group g
+               ON g.tenant = ? AND g.type = touched.type AND g.fingerprint = touched.fingerprint
+      )
+      UPDATE carillon.dead_letter_group g
+      SET alerted_at = CASE WHEN judged.goes_on THEN g.alerted_at ELSE clock_timestamp() END,
+          alert_until = clock_timestamp() + make_interval(secs => ?)
+      FROM judged
+      WHERE g.tenant = ?
+        AND g.type = judged.type
+        AND g.fingerprint = judged.fingerprint
+        AND (judged.goes_on
+             OR (SELECT count(*)
+                 FROM (SELECT
+                       FROM carillon.dead_letter d
+                       WHERE d.tenant = g.tenant
+                         AND d.type = g.type
+                         AND d.fingerprint = g.fingerprint
+                         AND d.died_at > (SELECT clock_timestamp()) - make_interval(secs => ?)
+                       LIMIT ?) recent) >= ?)
+      RETURNING g.type, g.fingerprint, g.failure, g.status, g.error, g.first_at, g.last_at, judged.goes_on
+      """;
+
+  /** A kind of dead letters of which somebody is to hear, unless somebody has. */
+  private record Group(
+      String type,
+      String fingerprint,
+      @Nullable String failure,
+      @Nullable Integer status,
+      @Nullable String error,
+      Instant firstAt,
+      Instant lastAt,
+      boolean goesOn) {}
+
+  private void raise(Tx tx, TenantId tenant, List<TaskId> letters, Recipient recipient) {
+    AlertRule rule = recipient.rule();
+    List<NewTask> alerts = new ArrayList<>();
+    for (Group group :
+        tx.query(
+            RAISE,
+            Alerts::group,
+            Column.uuids(letters, TaskId::value),
+            tenant,
+            tenant,
+            seconds(rule.quiet()),
+            tenant,
+            seconds(rule.within()),
+            rule.deaths(),
+            rule.deaths())) {
+      if (!group.goesOn()) {
+        alerts.add(alert(catalog.tenant(tenant).name(), group, rule));
+      }
+    }
+    if (!alerts.isEmpty()) {
+      tasks.createOwn(tx, recipient.tenant(), alerts);
+      tx.afterCommit(() -> raised.add(alerts.size()));
+    }
+  }
+
+  private static Group group(ResultSet row) throws SQLException {
+    return new Group(
+        row.getString("type"),
+        row.getString("fingerprint"),
+        row.getString("failure"),
+        Sql.integer(row, "status"),
+        row.getString("error"),
+        Sql.requiredInstant(row, "first_at"),
+        Sql.requiredInstant(row, "last_at"),
+        row.getBoolean("goes_on"));
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toMillis() / 1e3;
+  }
+
+  private static NewTask alert(String tenant, Group group, AlertRule rule) {
+    return new NewTask(
+        AlertRule.TYPE,
+        group.fingerprint(),
+        null,
+        null,
+        null,
+        payload(tenant, group, rule).toString(),
+        rule.target(),
+        null,
+        null,
+        null,
+        null,
+        null,
+        Map.of());
+  }
+
+  private static ObjectNode payload(String tenant, Group group, AlertRule rule) {
+    String failure = group.failure();
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("event", "dead-letters.growing");
+    node.put("tenant", tenant);
+    node.put("type", group.type());
+    node.put("group", group.fingerprint());
+    node.put("failure", failure == null ? null : FailureKind.valueOf(failure).label());
+    node.put("status", group.status());
+    node.put("error", group.error());
+    node.put("deaths", rule.deaths());
+    node.put("within", rule.within().toString());
+    node.put("firstSeenAt", Json.of(group.firstAt()));
+    node.put("lastSeenAt", Json.of(group.lastAt()));
+    return node;
+  }
+}

@@ -1,0 +1,151 @@
+package carillon.store.queue;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.target.Target;
+import carillon.model.task.Callbacks;
+import carillon.model.task.Lane;
+import carillon.model.task.NewTask;
+import carillon.model.task.TaskState;
+import carillon.model.task.TaskType;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Json;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import carillon.store.tasks.TaskReader;
+import carillon.store.tasks.TaskView;
+import carillon.store.tasks.Tasks;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * Writes the tasks that tell others how tasks ended, in the transaction in which they end: there is
+ * one for each such end, or the end was not written either.
+ */
+final class CallbackTasks {
+
+  private final Catalog catalog;
+  private final Tasks tasks;
+  private final TaskReader reader;
+  private final LongAdder made = new LongAdder();
+
+  CallbackTasks(Db db, Catalog catalog, Tasks tasks) {
+    this.catalog = catalog;
+    this.tasks = tasks;
+    this.reader = new TaskReader(db, catalog);
+  }
+
+  long made() {
+    return made.sum();
+  }
+
+  // Their rows as this transaction has just written them.
+  private static final String ENDED =
+      """
+      /* CallbackTasks.ended */
+      SELECT %s, NULL::text AS payload
+      FROM unnest(?::int[], ?::uuid[]) AS ended (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = ended.tenant AND t.id = ended.id
+      """
+          .formatted(TaskReader.COLUMNS);
+
+  /** What was restored for two tenants has one id for both. */
+  private record Told(TenantId tenant, TaskId id) {}
+
+  /** Asks the database for nothing unless somebody is to be told. */
+  void write(Tx tx, Slot slot, List<Endings.Done> done) {
+    Map<Told, Target> targets = new HashMap<>();
+    List<Endings.Done> told = new ArrayList<>();
+    for (Endings.Done each : done) {
+      Target target = target(each);
+      if (target != null) {
+        targets.put(new Told(catalog.lane(each.lane()).tenant(), each.id()), target);
+        told.add(each);
+      }
+    }
+    if (told.isEmpty()) {
+      return;
+    }
+    Map<TenantId, List<NewTask>> byTenant = new HashMap<>();
+    for (TaskView task :
+        tx.query(
+            Sql.forSlot(ENDED, slot),
+            reader::view,
+            Column.ints(told, each -> catalog.lane(each.lane()).tenant().value()),
+            Column.uuids(told, each -> each.id().value()))) {
+      TenantId tenant = catalog.lane(task.lane()).tenant();
+      Target target = Objects.requireNonNull(targets.get(new Told(tenant, task.id())));
+      byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
+    }
+    byTenant.forEach((tenant, callbacks) -> tasks.createOwn(tx, tenant, callbacks));
+    tx.afterCommit(() -> made.add(told.size()));
+  }
+
+  /** The task's own callback, or else its type's. */
+  private @Nullable Target target(Endings.Done done) {
+    if (done.state() != TaskState.COMPLETED && done.state() != TaskState.DEAD) {
+      return null;
+    }
+    Lane lane = catalog.lane(done.lane());
+    if (TaskType.isOwn(lane.type())) {
+      return null;
+    }
+    return done.callback() == null
+        ? catalog.type(lane).callbacks().of(done.state())
+        : Json.target(done.callback());
+  }
+
+  private static NewTask callback(TaskView task, Target target) {
+    return new NewTask(
+        Callbacks.TYPE,
+        task.id().toString(),
+        null,
+        null,
+        task.priority(),
+        payload(task).toString(),
+        target,
+        null,
+        null,
+        null,
+        null,
+        null,
+        Map.of());
+  }
+
+  private static ObjectNode payload(TaskView task) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("event", task.state() == TaskState.DEAD ? "task.dead" : "task.completed");
+    node.put("at", time(task.finishedAt()));
+    ObjectNode told = node.putObject("task");
+    told.put("id", task.id().toString());
+    told.put("type", task.type());
+    told.put("key", task.key());
+    told.put("status", task.state().name());
+    told.put("attempt", task.attempt());
+    told.put("dueAt", time(task.dueAt()));
+    told.put("startedAt", time(task.startedAt()));
+    told.put("finishedAt", time(task.finishedAt()));
+    told.put("scheduleName", task.scheduleName());
+    told.put("fireAt", time(task.fireAt()));
+    told.put("output", task.output());
+    told.put("error", task.error());
+    told.put("failure", task.failure() == null ? null : task.failure().label());
+    told.set("metadata", Json.of(task.metadata()));
+    return node;
+  }
+
+  private static @Nullable String time(@Nullable Instant time) {
+    return time == null ? null : Json.of(time);
+  }
+}

@@ -1,0 +1,327 @@
+package carillon.store.queue;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.Lane;
+import carillon.model.task.Lease;
+import carillon.model.task.Outcome;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.Silence;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Json;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.UUID;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims whose holder has gone silent: a node without a lease, or a worker that neither
+ * reported nor renewed.
+ */
+public final class Claims {
+
+  private static final String WHO = "reaper";
+
+  private final Db db;
+  private final Catalog catalog;
+  private final Endings endings;
+
+  public Claims(Db db, Catalog catalog, Endings endings) {
+    this.db = db;
+    this.catalog = catalog;
+    this.endings = endings;
+  }
+
+  /**
+   * A task that is RUNNING under a claim.
+   *
+   * @param isSent whether nodes run it, in groups once it is a suspect: what is published, or only
+   *     kept, is never marked
+   */
+  public record Held(
+      TenantId tenant,
+      TaskId id,
+      String type,
+      Lease lease,
+      int attempt,
+      Instant dueAt,
+      RetryPolicy retry,
+      int crashes,
+      boolean isSent) {}
+
+  /**
+   * A claim whose holder is silent.
+   *
+   * @param node whose lease must still have lapsed when the claim is ended; null where that does
+   *     not matter: a worker's claim, or one that its own node knows nothing of
+   */
+  public record Silent(UUID claim, @Nullable String node, Slot slot) {}
+
+  private record Row(UUID id, Slot slot, List<Integer> tenants, List<UUID> tasks) {
+    private Column tenantColumn() {
+      return Column.ints(tenants, tenant -> tenant);
+    }
+
+    private Column taskColumn() {
+      return Column.uuids(tasks, task -> task);
+    }
+  }
+
+  private static final String LAPSED =
+      """
+      /* Claims.lapsed */
+      (SELECT c.id, c.node, c.slot
+       FROM carillon.node n
+       JOIN carillon.claim c ON c.node = n.id
+       WHERE n.lease_until < clock_timestamp()
+       LIMIT ?)
+      UNION ALL
+      (SELECT c.id, c.node, c.slot
+       FROM carillon.claim c
+       WHERE c.lease_until < (SELECT clock_timestamp())
+       ORDER BY c.lease_until
+       LIMIT ?)
+      """;
+
+  /** At most so many of nodes, and of workers. */
+  public List<Silent> lapsed(int limit) {
+    return db.ask(tx -> tx.query(LAPSED, Claims::silent, limit, limit));
+  }
+
+  private static Silent silent(ResultSet row) throws SQLException {
+    return new Silent(
+        Sql.uuid(row, "id"),
+        row.getString("node"),
+        new Slot(row.getObject("slot", LocalDate.class)));
+  }
+
+  private static final String OF_NODE =
+      """
+      /* Claims.ofNode */
+      SELECT id, NULL AS node, slot
+      FROM carillon.claim
+      WHERE node = ?
+      """;
+
+  /**
+   * What a node holds. What it does not know of itself is a claim whose answer never reached it.
+   */
+  public List<Silent> ofNode(String node) {
+    return db.ask(tx -> tx.query(OF_NODE, Claims::silent, node));
+  }
+
+  private static final String HELD =
+      """
+      /* Claims.held */
+      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
+      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE t.state = 'RUNNING'
+        AND t.claim = ?
+        AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+      FOR UPDATE OF t SKIP LOCKED -- the transaction that has it locked ends or renews it
+      """;
+
+  private static Row row(ResultSet row) throws SQLException {
+    return new Row(
+        Sql.uuid(row, "id"),
+        new Slot(row.getObject("slot", LocalDate.class)),
+        Arrays.asList(Sql.integers(row, "tenants")),
+        Arrays.asList(Sql.uuids(row, "tasks")));
+  }
+
+  Held held(ResultSet row) throws SQLException {
+    Lane lane = catalog.lane(row.getInt("lane"));
+    String retry = row.getString("retry");
+    return new Held(
+        lane.tenant(),
+        new TaskId(Sql.uuid(row, "id")),
+        lane.type(),
+        new Lease(row.getInt("fence"), Sql.uuid(row, "claim")),
+        row.getInt("attempt"),
+        Sql.requiredInstant(row, "due_at"),
+        retry == null ? catalog.type(lane).retry() : Json.retry(retry),
+        row.getInt("crashes"),
+        catalog.isSentNow(lane.id()));
+  }
+
+  private static final String FIND =
+      """
+      /* Claims.find */
+      SELECT c.id, c.slot, c.tenants, c.tasks
+      FROM carillon.claim c
+      WHERE c.id = ?
+      """;
+
+  private static final String STILL_LAPSED =
+      """
+      /* Claims.stillLapsed */
+      SELECT ending, suspects
+      FROM carillon.node
+      WHERE id = ?
+        AND lease_until < clock_timestamp()
+      FOR UPDATE -- a renewal that was just in time is waited for, and seen
+      """;
+
+  /**
+   * What a node left in its row.
+   *
+   * @param suspects the tasks that it had begun to run apart from the others
+   */
+  private record Lapsed(Silence.Holder holder, List<UUID> suspects) {
+
+    static final Lapsed NO_NODE = new Lapsed(Silence.Holder.SILENT, List.of());
+
+    /**
+     * Everything that had begun shares the blame. A suspect begins with its mark. Tasks that are no
+     * suspects yet are blamed also where suspects ran: otherwise a poison among them would stay
+     * unknown, and suspects would be dead of what it does.
+     */
+    Silence silenceFor(Held held) {
+      if (holder == Silence.Holder.SILENT) {
+        return Silence.UNEXPLAINED;
+      }
+      boolean begun = held.crashes() == 0 || !held.isSent() || suspects.contains(held.id().value());
+      return new Silence(holder, begun, begun && held.isSent() && holder == Silence.Holder.DIED);
+    }
+  }
+
+  private static Lapsed lapsed(ResultSet row) throws SQLException {
+    String ending = row.getString("ending");
+    return new Lapsed(
+        ending == null ? Silence.Holder.DIED : Silence.Holder.valueOf(ending),
+        Arrays.asList(Sql.uuids(row, "suspects")));
+  }
+
+  private static final String LOCK =
+      """
+      /* Claims.lock */
+      SELECT FROM carillon.claim
+      WHERE id = ?
+      FOR UPDATE
+      """;
+
+  private static final String STILL_RUNNING =
+      """
+      /* Claims.stillRunning */
+      SELECT count(*) AS tasks, min(t.lease_until) AS lease_until
+      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      WHERE t.state = 'RUNNING'
+        AND t.claim = ?
+      """;
+
+  private static final String LOOK_AGAIN =
+      """
+      /* Claims.lookAgain */
+      UPDATE carillon.claim
+      SET lease_until = ?
+      WHERE id = ?
+      """;
+
+  private static final String RETIRE =
+      """
+      /* Claims.retire */
+      DELETE FROM carillon.claim
+      WHERE id = ?
+      """;
+
+  /**
+   * Ends what a silent holder's claim holds, as decided for each of its tasks, unless the holder
+   * was faster. Keeps the claim if one of its tasks was renewed meanwhile, or was locked by another
+   * transaction: the next pass sees what became of it.
+   *
+   * <p>Never waits for a task: a holder that comes back locks its tasks in another order, and then
+   * its claim. The claim's own row is locked last, as {@link Endings} says.
+   */
+  public Endings.Written reap(Silent silent, BiFunction<Held, Silence, Outcome> decide) {
+    return db.inTransaction(tx -> reap(tx, silent, decide));
+  }
+
+  public Endings.Written reap(Tx tx, Silent silent, BiFunction<Held, Silence, Outcome> decide) {
+    Optional<Lapsed> node =
+        silent.node() == null
+            ? Optional.of(Lapsed.NO_NODE)
+            : tx.queryOne(STILL_LAPSED, Claims::lapsed, silent.node());
+    Optional<Row> claim = tx.queryOne(FIND, Claims::row, silent.claim());
+    if (node.isEmpty() || claim.isEmpty()) {
+      return new Endings.Written(Map.of()); // it has recovered, or somebody else was faster
+    }
+    Row row = claim.get();
+    List<Endings.Ending> ends = new ArrayList<>();
+    for (Held held :
+        tx.query(
+            Sql.forSlot(HELD, row.slot()),
+            this::held,
+            row.tenantColumn(),
+            row.taskColumn(),
+            row.id())) {
+      Silence silence = node.get().silenceFor(held);
+      ends.add(Endings.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
+    }
+    Endings.Written written = endings.finishLapsed(tx, ends, WHO);
+    retireOrKeep(tx, row);
+    return written;
+  }
+
+  /** What is left of a claim. */
+  private record Left(int tasks, @Nullable Instant leaseUntil) {}
+
+  private static void retireOrKeep(Tx tx, Row row) {
+    tx.query(LOCK, _ -> true, row.id()); // or a renewal could be overwritten that is not seen yet
+    Left left =
+        tx.query(
+                Sql.forSlot(STILL_RUNNING, row.slot()),
+                r -> new Left(r.getInt("tasks"), Sql.instant(r, "lease_until")),
+                row.tenantColumn(),
+                row.taskColumn(),
+                row.id())
+            .getFirst();
+    if (left.tasks() == 0) {
+      tx.update(RETIRE, row.id());
+    } else if (left.leaseUntil() != null) {
+      tx.update(LOOK_AGAIN, left.leaseUntil(), row.id());
+    }
+  }
+
+  private static final String RETIRE_OVER =
+      """
+      /* Claims.retireOver */
+      DELETE FROM carillon.claim c
+      USING unnest(?::uuid[], ?::int[]) AS n (claim, ended)
+      WHERE c.id = n.claim
+        AND (cardinality(c.tasks) = n.ended -- the whole of it at once
+             OR NOT EXISTS (
+                SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
+                JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+                WHERE t.state = 'RUNNING'
+                  AND t.claim = c.id))
+      """;
+
+  /**
+   * Removes those of the claims that hold nothing any more.
+   *
+   * @param ended how many tasks of each have just ended; in the order in which claims are locked
+   */
+  static void retireOver(Tx tx, Slot slot, SortedMap<UUID, Integer> ended) {
+    List<Map.Entry<UUID, Integer>> claims = List.copyOf(ended.entrySet());
+    tx.update(
+        Sql.forSlot(RETIRE_OVER, slot),
+        Column.uuids(claims, Map.Entry::getKey),
+        Column.ints(claims, Map.Entry::getValue));
+  }
+}

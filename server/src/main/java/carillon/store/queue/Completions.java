@@ -1,0 +1,155 @@
+package carillon.store.queue;
+
+import static java.util.Comparator.naturalOrder;
+import static java.util.Comparator.nullsFirst;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.Lease;
+import carillon.store.db.Column;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way nearly every task ends, so it does nothing else. The claim and this end are not written
+ * as transitions: the row says them, and the view every_transition reads them there. Unless
+ * somebody else than the holder ended it.
+ */
+final class Completions {
+
+  /**
+   * Those of one claim and tenant that say the same are found by one walk along the key and not by
+   * one look-up each.
+   */
+  private static final String COMPLETE =
+      """
+      /* Completions.complete */
+      WITH done AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'COMPLETED',
+              finished_at = clock_timestamp(),
+              version = t.version + 1,
+              claim = NULL,
+              lease_until = NULL,
+              status = f.status,
+              output = f.output,
+              request = f.request,
+              progress = coalesce(f.progress, t.progress)
+          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[], ?::int[], ?::int[])
+               AS f (tenant, fence, claim, status, output, progress, request, first, last)
+          WHERE t.tenant = f.tenant
+            AND t.id = ANY ((?::uuid[])[f.first:f.last])
+            AND t.state = 'RUNNING'
+            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.claim = f.claim
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
+                    t.concurrency_key, t.on_complete
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
+          FROM done
+          WHERE leased_by <> ?
+      ), keys AS (
+          DELETE FROM carillon.running_key k
+          USING done
+          WHERE done.concurrency_key IS NOT NULL
+            AND k.tenant = done.tenant
+            AND k.type = (SELECT l.type FROM carillon.lane l WHERE l.id = done.lane)
+            AND k.key = done.concurrency_key
+            AND k.task = done.id
+      )
+      SELECT id, lane, attempt, concurrency_key IS NOT NULL AS keyed, on_complete AS callback
+      FROM done
+      """;
+
+  private Completions() {}
+
+  /** What those have in common that one walk along the key can find. */
+  private record Alike(
+      TenantId tenant,
+      Lease lease,
+      @Nullable Integer status,
+      @Nullable String output,
+      @Nullable String progress,
+      @Nullable String request) {
+
+    /** The order in which they are locked; within each it is that of the key. */
+    static final Comparator<Alike> LOCKED =
+        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
+            .thenComparing(alike -> alike.lease().claim())
+            .thenComparingInt(alike -> alike.lease().fence())
+            .thenComparing(Alike::status, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::output, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::progress, nullsFirst(naturalOrder()))
+            .thenComparing(Alike::request, nullsFirst(naturalOrder()));
+
+    static Alike of(Endings.Ending ending) {
+      return new Alike(
+          ending.tenant(),
+          ending.lease(),
+          ending.status(),
+          ending.output(),
+          ending.progress(),
+          ending.request());
+    }
+  }
+
+  /**
+   * Some that are alike, side by side among all of them.
+   *
+   * @param first the place of the first of them, counted from 1 as PostgreSQL does
+   */
+  private record Stretch(Alike alike, int first, int last) {}
+
+  /** Writes those that are still held as they say, and returns them. */
+  static List<Endings.Done> write(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
+    if (endings.isEmpty()) {
+      return List.of();
+    }
+    Map<Alike, List<TaskId>> groups = new TreeMap<>(Alike.LOCKED);
+    for (Endings.Ending ending : endings) {
+      groups.computeIfAbsent(Alike.of(ending), _ -> new ArrayList<>()).add(ending.id());
+    }
+    List<TaskId> ids = new ArrayList<>(endings.size());
+    List<Stretch> stretches = new ArrayList<>(groups.size());
+    groups.forEach(
+        (alike, some) -> {
+          stretches.add(new Stretch(alike, ids.size() + 1, ids.size() + some.size()));
+          ids.addAll(some);
+        });
+    return tx.query(
+        Sql.forSlot(COMPLETE, slot),
+        row -> done(row, slot),
+        Column.ints(stretches, each -> each.alike().tenant().value()),
+        Column.ints(stretches, each -> each.alike().lease().fence()),
+        Column.uuids(stretches, each -> each.alike().lease().claim()),
+        Column.shorts(stretches, each -> each.alike().status()),
+        Column.texts(stretches, each -> each.alike().output()),
+        Column.texts(stretches, each -> each.alike().progress()),
+        Column.texts(stretches, each -> each.alike().request()),
+        Column.ints(stretches, Stretch::first),
+        Column.ints(stretches, Stretch::last),
+        Column.uuids(ids, TaskId::value),
+        who,
+        who);
+  }
+
+  private static Endings.Done done(ResultSet row, Slot slot) throws SQLException {
+    return Endings.Done.completed(
+        new TaskId(Sql.uuid(row, "id")),
+        slot,
+        row.getInt("lane"),
+        row.getInt("attempt"),
+        row.getBoolean("keyed"),
+        row.getString("callback"));
+  }
+}

@@ -1,0 +1,501 @@
+package carillon.store.queue;
+
+import static java.util.Objects.requireNonNull;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.Attempted;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
+import carillon.model.task.Lease;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Types;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Transitions;
+import carillon.store.db.Tx;
+import carillon.store.tasks.Tasks;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Persists outcomes. Whatever ends a claim comes through here: the completer's batches, workers'
+ * reports and the reaper. What was completed is written by {@link Completions}, everything else by
+ * the one fenced statement below.
+ *
+ * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
+ * that no two of them wait for each other: the row of the node; tasks, slot by slot; concurrency
+ * keys; dead letters and their groups; the catalog; rows of claims, by slot and id. The reaper
+ * alone comes with a node's row, and never waits for a task ({@link Claims#reap}). {@code
+ * LockOrderTest} runs each pair of them into each other.
+ */
+public final class Endings {
+
+  private final Db db;
+  private final Catalog catalog;
+  private final Agenda agenda;
+  private final CallbackTasks callbacks;
+  private final Alerts alerts;
+
+  private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
+  private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
+
+  public Endings(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
+    this.db = db;
+    this.catalog = catalog;
+    this.agenda = agenda;
+    this.callbacks = new CallbackTasks(db, catalog, tasks);
+    this.alerts = alerts;
+    for (Ended ended : Ended.values()) {
+      counts.put(ended, new LongAdder());
+    }
+    for (FailureKind kind : FailureKind.values()) {
+      failures.put(kind, new LongAdder());
+    }
+  }
+
+  /** How many claims have ended so through this process. */
+  public long count(Ended ended) {
+    LongAdder count = counts.get(ended);
+    return count == null ? 0 : count.sum();
+  }
+
+  /** How many attempts have failed so, whoever said so through this process. */
+  public long count(FailureKind kind) {
+    LongAdder count = failures.get(kind);
+    return count == null ? 0 : count.sum();
+  }
+
+  /** How many callbacks this process has made. */
+  public long callbacks() {
+    return callbacks.made();
+  }
+
+  /**
+   * One claim of one task about to end.
+   *
+   * @param type may be unknown where it is completed
+   * @param request what was sent, without secrets; null if nothing was, or if that is not known
+   * @param blamed whether its node may have died of it
+   */
+  record Ending(
+      TenantId tenant,
+      TaskId id,
+      @Nullable String type,
+      Lease lease,
+      Outcome outcome,
+      @Nullable String progress,
+      @Nullable String request,
+      boolean blamed) {
+
+    static Ending reaped(Claims.Held held, Outcome outcome, boolean blamed) {
+      return new Ending(
+          held.tenant(), held.id(), held.type(), held.lease(), outcome, null, null, blamed);
+    }
+
+    static Ending of(Attempted attempted) {
+      return new Ending(
+          attempted.tenant(),
+          attempted.id(),
+          attempted.type(),
+          attempted.lease(),
+          attempted.outcome(),
+          null,
+          attempted.request(),
+          false);
+    }
+
+    /**
+     * Whether its attempt has shown that nodes do not die of it: the target had it, and somebody
+     * lived to report that. An attempt that did not get there shows nothing, because what kills the
+     * node may be the answer.
+     */
+    private boolean isCleared() {
+      return outcome instanceof Outcome.RetryAt(_, var failure)
+          && failure.kind().cause() == FailureKind.Cause.TARGET_FAILED;
+    }
+
+    private boolean isCompleted() {
+      return outcome instanceof Outcome.Completed;
+    }
+
+    private @Nullable Failure failure() {
+      return switch (outcome) {
+        case Outcome.Completed _ -> null;
+        case Outcome.RetryAt(_, var failure) -> failure;
+        case Outcome.Dead(var failure, _) -> failure;
+        case Outcome.Released(var why, _) -> why;
+      };
+    }
+
+    @Nullable Integer status() {
+      Failure failure = failure();
+      return outcome instanceof Outcome.Completed done
+          ? done.status()
+          : failure == null ? null : failure.status();
+    }
+
+    @Nullable String output() {
+      Failure failure = failure();
+      return outcome instanceof Outcome.Completed done
+          ? done.output()
+          : failure == null ? null : failure.output();
+    }
+
+    private @Nullable Instant readyAt() {
+      return switch (outcome) {
+        case Outcome.RetryAt(var readyAt, _) -> readyAt;
+        case Outcome.Released(_, var readyAt) -> readyAt;
+        case Outcome.Completed _, Outcome.Dead _ -> null;
+      };
+    }
+  }
+
+  /**
+   * Each statement locks in one order, so that two of its batches hardly ever wait for each other.
+   * Completions have an order of their own: should one batch of each kind want the same tasks in
+   * turns, PostgreSQL ends one of them after a second, and it is run again.
+   */
+  private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
+
+  /**
+   * Every end but a completion: the row will be used again or has failed, so its claim moves to the
+   * trail.
+   */
+  private static final String FINISH =
+      """
+      /* Endings.finish */
+      WITH f AS MATERIALIZED (
+          SELECT *
+          FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
+                      ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[],
+                      ?::boolean[])
+               AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
+                     type, request, blamed, cleared)
+      ), done AS (
+          UPDATE carillon.task_{slot} t
+          -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
+          SET state = CASE WHEN f.state = 'PENDING' AND t.cancel_requested THEN 'CANCELLED'
+                           ELSE f.state::carillon.task_state END,
+              ready_at = CASE WHEN f.state = 'PENDING' AND NOT t.cancel_requested
+                              THEN coalesce(f.ready_at, clock_timestamp()) END,
+              finished_at = CASE WHEN f.state = 'PENDING' AND NOT t.cancel_requested THEN NULL
+                                 ELSE clock_timestamp() END,
+              attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,
+              version = t.version + 1,
+              claim = NULL,
+              lease_until = NULL,
+              status = f.status,
+              failure = f.failure,
+              error = f.error,
+              output = f.output,
+              request = f.request,
+              crashes = CASE WHEN f.blamed THEN coalesce(t.crashes, 0) + 1
+                             WHEN NOT f.cleared THEN t.crashes END,
+              progress = coalesce(f.progress, t.progress)
+          FROM f
+          WHERE t.tenant = f.tenant
+            AND t.id = f.id
+            AND t.state = 'RUNNING'
+            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.claim = f.claim
+            AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
+                    t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type,
+                    f.request, t.on_dead
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
+                 leased_by, NULL
+          FROM done
+          UNION ALL
+          SELECT tenant, id, slot, clock_timestamp(), 'RUNNING', state, fence, ?, failure
+          FROM done
+      ), kept AS ( -- the row will be used again, so this attempt moves to the history
+          INSERT INTO carillon.attempt_{slot} (
+              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+              output, request)
+          SELECT tenant, id, slot, CASE WHEN released THEN attempt + 1 ELSE attempt END, fence, leased_by, started_at,
+                 clock_timestamp(), CASE WHEN released THEN 'RELEASED' ELSE 'RETRIED' END, failure, status, error,
+                 output, request
+          FROM done
+          WHERE state = 'PENDING'
+      ), keys AS (
+          DELETE FROM carillon.running_key k
+          USING done
+          WHERE done.concurrency_key IS NOT NULL
+            AND k.tenant = done.tenant
+            AND k.type = done.type
+            AND k.key = done.concurrency_key
+            AND k.task = done.id
+      )
+      SELECT id, lane, state, ready_at, attempt, concurrency_key IS NOT NULL AS keyed, released, failure,
+             CASE WHEN state = 'DEAD' THEN on_dead END AS callback, status, error, key
+      FROM done
+      """;
+
+  // Of all slots at once: the groups that the letters count in are then locked in one order, and
+  // last.
+  private static final String BURY =
+      """
+      /* Endings.bury */
+      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+      SELECT tenant, task, slot, type, clock_timestamp(), error, failure, status, key
+      FROM unnest(?::int[], ?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
+           AS n (tenant, task, slot, type, error, failure, status, key)
+      """;
+
+  /**
+   * What was written of a batch.
+   *
+   * @param states of those that were; the others had lost their lease, and nothing was written for
+   *     them
+   */
+  public record Written(Map<TaskId, TaskState> states) {}
+
+  /** How claims end; counted for everybody who ends them here. */
+  public enum Ended {
+    COMPLETED,
+    RETRIED,
+    RELEASED,
+    DEAD,
+    CANCELLED
+  }
+
+  private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
+
+  /**
+   * One that was written.
+   *
+   * @param callback of its own, for the end that it has come to
+   * @param letter what its dead letter says, if it died
+   */
+  record Done(
+      TaskId id,
+      Slot slot,
+      int lane,
+      TaskState state,
+      @Nullable Instant readyAt,
+      int attempt,
+      boolean keyed,
+      boolean released,
+      @Nullable String failure,
+      @Nullable String callback,
+      @Nullable Letter letter)
+      implements Transitions.Move {
+
+    static Done completed(
+        TaskId id, Slot slot, int lane, int attempt, boolean keyed, @Nullable String callback) {
+      return new Done(
+          id, slot, lane, TaskState.COMPLETED, null, attempt, keyed, false, null, callback, null);
+    }
+
+    @Override
+    public TaskState from() {
+      return TaskState.RUNNING;
+    }
+
+    @Override
+    public TaskState to() {
+      return state;
+    }
+
+    @Override
+    public boolean isReleased() {
+      return released;
+    }
+
+    private Ended ended() {
+      return switch (state) {
+        case COMPLETED -> Ended.COMPLETED;
+        case DEAD -> Ended.DEAD;
+        case CANCELLED -> Ended.CANCELLED;
+        case PENDING, RUNNING, EXPIRED -> released ? Ended.RELEASED : Ended.RETRIED;
+      };
+    }
+  }
+
+  private static final String RETIRE =
+      """
+      /* Endings.retire */
+      DELETE FROM carillon.claim
+      WHERE id = ANY (?)
+      """;
+
+  /**
+   * Writes the outcomes of attempts that this node ran, in one transaction.
+   *
+   * @param over the claims of which nothing is left
+   */
+  public Written finish(List<Attempted> attempted, Set<UUID> over, String node) {
+    return db.inTransaction(tx -> finish(tx, attempted, over, node));
+  }
+
+  public Written finish(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
+    Written written = finish(tx, attempted.stream().map(Ending::of).toList(), node);
+    tx.update(RETIRE, Column.uuids(over, id -> id));
+    return written;
+  }
+
+  /** Writes what the holders say of their claims. */
+  Written finish(Tx tx, List<Ending> endings, String who) {
+    return finish(tx, endings, who, false);
+  }
+
+  /**
+   * Ends claims whose holders are silent, as far as their time is still over when it is written.
+   */
+  Written finishLapsed(Tx tx, List<Ending> endings, String who) {
+    return finish(tx, endings, who, true);
+  }
+
+  private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
+    Map<Slot, List<Ending>> bySlot = new TreeMap<>();
+    endings.forEach(
+        ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
+    Map<TaskId, TaskState> states = new HashMap<>();
+    List<Done> dead = new ArrayList<>();
+    bySlot.forEach(
+        (slot, some) -> {
+          List<Done> done = finishInSlot(tx, slot, some, who, lapsed);
+          done.forEach(one -> states.put(one.id(), one.state()));
+          callbacks.write(tx, slot, done);
+          done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
+          tx.afterCommit(() -> done.forEach(this::note));
+          tx.moved(done);
+        });
+    if (!dead.isEmpty()) {
+      bury(tx, dead);
+      alerts.raise(tx, dead);
+    }
+    // Last, because it locks the catalog: whoever needs a new lane from here on would wait for us.
+    endings.stream()
+        .filter(ending -> ending.outcome() instanceof Outcome.Dead(_, var pauses) && pauses)
+        .filter(ending -> states.containsKey(ending.id()))
+        .forEach(ending -> pauseType(tx, ending));
+    return new Written(states);
+  }
+
+  private void bury(Tx tx, List<Done> dead) {
+    tx.update(
+        BURY,
+        Column.ints(dead, each -> catalog.lane(each.lane()).tenant().value()),
+        Column.uuids(dead, each -> each.id().value()),
+        Column.dates(dead, each -> each.slot().day()),
+        Column.texts(dead, each -> catalog.lane(each.lane()).type()),
+        Column.texts(dead, each -> requireNonNull(each.letter()).error()),
+        Column.texts(dead, Done::failure),
+        Column.shorts(dead, each -> requireNonNull(each.letter()).status()),
+        Column.texts(dead, each -> requireNonNull(each.letter()).key()));
+  }
+
+  private void pauseType(Tx tx, Ending ending) {
+    String type = Objects.requireNonNull(ending.type());
+    Types.pauseBecause(tx, ending.tenant(), type, "the target answered 410 Gone");
+    tx.afterCommit(catalog::refresh);
+  }
+
+  private void note(Done done) {
+    LongAdder count = counts.get(done.ended());
+    if (count != null) {
+      count.increment();
+    }
+    if (done.failure() != null) {
+      LongAdder failed = failures.get(FailureKind.valueOf(done.failure()));
+      if (failed != null) {
+        failed.increment();
+      }
+    }
+    if (done.readyAt() != null) {
+      agenda.note(done.slot(), done.lane(), done.readyAt());
+    }
+    if (done.keyed()) {
+      Lane lane = catalog.lane(done.lane());
+      // Whoever waits for the key was stepped over, so look from the head.
+      catalog
+          .lanes(lane.tenant(), lane.type())
+          .forEach(each -> agenda.note(done.slot(), each.id(), Instant.EPOCH));
+    }
+  }
+
+  private static List<Done> finishInSlot(
+      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+    List<Ending> completed = new ArrayList<>(endings.size());
+    List<Ending> others = new ArrayList<>();
+    endings.forEach(ending -> (ending.isCompleted() ? completed : others).add(ending));
+    List<Done> done = new ArrayList<>(endings.size());
+    done.addAll(Completions.write(tx, slot, completed, who));
+    done.addAll(finish(tx, slot, others, who, lapsed));
+    return done;
+  }
+
+  private static List<Done> finish(
+      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+    if (endings.isEmpty()) {
+      return List.of();
+    }
+    endings.sort(BY_ID);
+    return tx.query(
+        Sql.forSlot(FINISH, slot),
+        row -> done(row, slot, row.getString("failure"), letter(row)),
+        Column.ints(endings, e -> e.tenant().value()),
+        Column.uuids(endings, e -> e.id().value()),
+        Column.ints(endings, e -> e.lease().fence()),
+        Column.uuids(endings, e -> e.lease().claim()),
+        Column.texts(endings, e -> e.outcome().nextState().name()),
+        Column.instants(endings, Ending::readyAt),
+        Column.booleans(endings, e -> e.outcome() instanceof Outcome.Released),
+        Column.texts(endings, e -> e.failure() == null ? null : e.failure().kind().name()),
+        Column.shorts(endings, Ending::status),
+        Column.texts(endings, e -> e.failure() == null ? null : e.failure().message()),
+        Column.texts(endings, Ending::output),
+        Column.texts(endings, Ending::progress),
+        Column.texts(endings, Ending::type),
+        Column.texts(endings, Ending::request),
+        Column.booleans(endings, Ending::blamed),
+        Column.booleans(endings, Ending::isCleared),
+        lapsed,
+        who);
+  }
+
+  private static @Nullable Letter letter(ResultSet row) throws SQLException {
+    return row.getString("state").equals(TaskState.DEAD.name())
+        ? new Letter(Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
+        : null;
+  }
+
+  private static Done done(
+      ResultSet row, Slot slot, @Nullable String failure, @Nullable Letter letter)
+      throws SQLException {
+    return new Done(
+        new TaskId(Sql.uuid(row, "id")),
+        slot,
+        row.getInt("lane"),
+        TaskState.valueOf(row.getString("state")),
+        Sql.instant(row, "ready_at"),
+        row.getInt("attempt"),
+        row.getBoolean("keyed"),
+        row.getBoolean("released"),
+        failure,
+        row.getString("callback"),
+        letter);
+  }
+}

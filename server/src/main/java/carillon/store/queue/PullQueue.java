@@ -1,0 +1,444 @@
+package carillon.store.queue;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
+import carillon.model.task.Lease;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskType;
+import carillon.store.catalog.Catalog;
+import carillon.store.db.Column;
+import carillon.store.db.DbClock;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The queue as the workers of one tenant see it: an engine outside the process. Claims with the
+ * statement that engines claim with, and ends with the one that they end with.
+ */
+public final class PullQueue {
+
+  /** Tasks also come from other nodes, which do not wake ours. */
+  private static final Duration SWEEP = Duration.ofSeconds(1);
+
+  private final Catalog catalog;
+  private final WorkQueue queue;
+  private final Endings endings;
+  private final Claims claims;
+  private final Agenda agenda;
+  private final DbClock clock;
+
+  public PullQueue(
+      Catalog catalog,
+      WorkQueue queue,
+      Endings endings,
+      Claims claims,
+      Agenda agenda,
+      DbClock clock) {
+    this.catalog = catalog;
+    this.queue = queue;
+    this.endings = endings;
+    this.claims = claims;
+    this.agenda = agenda;
+    this.clock = clock;
+    agenda.whenEarlier(this::wake);
+    catalog.whenChanged(this::wake);
+  }
+
+  /** Lets all who wait for work look again. */
+  public synchronized void wake() {
+    notifyAll();
+  }
+
+  private Map<Integer, Lane> lanes(TenantId tenant, List<String> types) {
+    Map<Integer, Lane> lanes = new HashMap<>();
+    for (Lane lane : catalog.lanes()) {
+      if (lane.tenant().equals(tenant)
+          && types.contains(lane.type())
+          && catalog.isPulledNow(lane)) {
+        lanes.put(lane.id(), lane);
+      }
+    }
+    return lanes;
+  }
+
+  /**
+   * Claims what is due, the most urgent lanes first.
+   *
+   * @param lease null means each type's own
+   */
+  public List<ClaimedTask> claim(
+      Tx tx,
+      TenantId tenant,
+      List<String> types,
+      int max,
+      String worker,
+      @Nullable Duration lease) {
+    Map<Integer, Lane> lanes = lanes(tenant, types);
+    Comparator<Agenda.Entry> mostUrgent =
+        Comparator.comparingInt((Agenda.Entry entry) -> -priority(lanes, entry))
+            .thenComparing(Agenda.Entry::from);
+    Instant now = clock.instant();
+    Set<Agenda.Entry> tried = new HashSet<>();
+    List<ClaimedTask> claimed = new ArrayList<>();
+    try {
+      while (claimed.size() < max) {
+        // One lane at a time: what this claim does not need, others may have at the same moment.
+        Optional<Agenda.Entry> next =
+            agenda.takeFirstDue(
+                now,
+                entry -> lanes.containsKey(entry.lane()) && !tried.contains(entry),
+                mostUrgent);
+        if (next.isEmpty()) {
+          return claimed;
+        }
+        Agenda.Entry entry = next.get();
+        Lane lane = Objects.requireNonNull(lanes.get(entry.lane()));
+        tried.add(entry);
+        Duration held = lease == null ? catalog.type(lane).leaseTimeout() : lease;
+        var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
+        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
+        claim.next().forEach((id, at) -> agenda.found(entry.slot(), id, at));
+        claimed.addAll(claim.tasks());
+      }
+      return claimed;
+    } catch (RuntimeException e) {
+      tried.forEach(this::note); // whoever tries again finds them
+      throw e;
+    }
+  }
+
+  private void note(Agenda.Entry entry) {
+    agenda.found(entry.slot(), entry.lane(), entry.from());
+  }
+
+  private static int priority(Map<Integer, Lane> lanes, Agenda.Entry entry) {
+    Lane lane = lanes.get(entry.lane());
+    return lane == null ? 0 : lane.priority();
+  }
+
+  /**
+   * Waits until a claim for these types is worth trying again: something new, something become due,
+   * or at the latest after a second, because tasks also come from other nodes.
+   *
+   * @param enough ends the wait too; who changes its answer calls {@link #wake}
+   */
+  public void awaitWork(
+      TenantId tenant, List<String> types, Duration atMost, BooleanSupplier enough)
+      throws InterruptedException {
+    queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
+    Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
+    long end = System.nanoTime() + patience.toNanos();
+    synchronized (this) {
+      // Looked at under the monitor that wake() needs: what is noted from here on ends the wait.
+      // What is noted for others does not.
+      for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
+        Instant earliest = agenda.earliest(lanes(tenant, types)::containsKey);
+        long untilDue =
+            earliest == null ? left : Duration.between(clock.instant(), earliest).toNanos();
+        if (untilDue <= 0 || enough.getAsBoolean()) {
+          return;
+        }
+        TimeUnit.NANOSECONDS.timedWait(this, Math.min(left, untilDue));
+      }
+    }
+  }
+
+  private static final String EXISTING =
+      """
+      /* PullQueue.bySlot */
+      SELECT day
+      FROM carillon.slot
+      WHERE day = ANY (?)
+      """;
+
+  /** Only slots that exist: an id can name any day. */
+  private static <T> Map<Slot, List<T>> bySlot(Tx tx, List<T> items, Function<T, TaskId> id) {
+    Map<Slot, List<T>> bySlot = new TreeMap<>();
+    for (T item : items) {
+      bySlot.computeIfAbsent(id.apply(item).slot(), _ -> new ArrayList<>()).add(item);
+    }
+    List<Slot> existing =
+        tx.query(
+            EXISTING,
+            row -> new Slot(row.getObject("day", LocalDate.class)),
+            Column.dates(List.copyOf(bySlot.keySet()), Slot::day));
+    bySlot.keySet().retainAll(existing);
+    return bySlot;
+  }
+
+  private static final String HELD =
+      """
+      /* PullQueue.held */
+      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
+      FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
+      JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = held.id
+      WHERE t.state = 'RUNNING'
+        AND t.fence = held.fence
+        AND t.claim = held.claim
+      """;
+
+  /**
+   * Per report, in order: whether it was accepted. What names a lease that is not current changes
+   * nothing; of two reports about one task the first counts.
+   *
+   * @param types that the caller may touch, none means all; what is of another is not current for
+   *     it
+   */
+  public List<Boolean> report(
+      Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
+    Map<TaskId, WorkReport> accepted = new HashMap<>();
+    List<Endings.Ending> ends = new ArrayList<>();
+    bySlot(tx, reports, WorkReport::id)
+        .forEach((slot, some) -> accepted.putAll(current(tx, tenant, slot, some, types, ends)));
+    // The tasks of all slots before any claim: that is the order in which everybody locks them.
+    accepted.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
+    retireOver(tx, accepted.values());
+    List<Boolean> results = new ArrayList<>();
+    for (WorkReport report : reports) {
+      results.add(accepted.remove(report.id(), report));
+    }
+    return results;
+  }
+
+  private static void retireOver(Tx tx, Collection<WorkReport> accepted) {
+    SortedMap<Slot, SortedMap<UUID, Integer>> ended = new TreeMap<>();
+    for (WorkReport report : accepted) {
+      ended
+          .computeIfAbsent(report.id().slot(), _ -> new TreeMap<>())
+          .merge(report.lease().claim(), 1, Integer::sum);
+    }
+    ended.forEach((slot, claims) -> Claims.retireOver(tx, slot, claims));
+  }
+
+  /** The reports that name the current lease of their task; adds what each of them ends. */
+  private Map<TaskId, WorkReport> current(
+      Tx tx,
+      TenantId tenant,
+      Slot slot,
+      List<WorkReport> reports,
+      List<String> types,
+      List<Endings.Ending> ends) {
+    Set<TaskId> once = new HashSet<>();
+    Set<TaskId> again = new HashSet<>();
+    reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
+    // That a task was completed can be written without a look at it: the fence decides. Unless
+    // there is more than one report about it, of which the one with the current lease counts.
+    Predicate<WorkReport> isPlain =
+        report ->
+            types.isEmpty()
+                && report.kind() == WorkReport.Kind.COMPLETED
+                && !again.contains(report.id());
+    Map<TaskId, Claims.Held> held =
+        held(tx, tenant, slot, reports.stream().filter(isPlain.negate()).toList());
+    Map<TaskId, WorkReport> first = new HashMap<>();
+    for (WorkReport report : reports) {
+      Claims.Held task = held.get(report.id());
+      boolean isCurrent =
+          isPlain.test(report)
+              || (task != null
+                  && task.lease().equals(report.lease())
+                  && (types.isEmpty() || types.contains(task.type())));
+      if (isCurrent && first.putIfAbsent(report.id(), report) == null) {
+        ends.add(
+            new Endings.Ending(
+                tenant,
+                report.id(),
+                task == null ? null : task.type(),
+                report.lease(),
+                outcome(report, task),
+                report.progress(),
+                null,
+                false));
+      }
+    }
+    return first;
+  }
+
+  private Map<TaskId, Claims.Held> held(
+      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports) {
+    Map<TaskId, Claims.Held> held = new HashMap<>();
+    if (!reports.isEmpty()) {
+      tx.query(
+              Sql.forSlot(HELD, slot),
+              claims::held,
+              Column.uuids(reports, report -> report.id().value()),
+              Column.ints(reports, report -> report.lease().fence()),
+              Column.uuids(reports, report -> report.lease().claim()),
+              tenant)
+          .forEach(task -> held.put(task.id(), task));
+    }
+    return held;
+  }
+
+  private Outcome outcome(WorkReport report, Claims.@Nullable Held task) {
+    String error = report.error() == null ? "the worker gave no reason" : report.error();
+    Failure failure = new Failure(FailureKind.WORKER, error, null, report.output());
+    return switch (report.kind()) {
+      case COMPLETED -> new Outcome.Completed(null, report.output());
+      case DEAD -> new Outcome.Dead(failure, false);
+      case RELEASED -> new Outcome.Released(failure);
+      case FAILED -> retry(report, Objects.requireNonNull(task), failure);
+    };
+  }
+
+  private Outcome retry(WorkReport report, Claims.Held task, Failure failure) {
+    return task.retry()
+        .afterFailure(
+            task.attempt(),
+            task.dueAt(),
+            failure,
+            report.retryAfter(),
+            clock.instant(),
+            ThreadLocalRandom.current());
+  }
+
+  /**
+   * One lease to renew.
+   *
+   * @param progress free text shown with the task; null leaves what there is
+   */
+  public record Renewal(TaskId id, Lease lease, @Nullable String progress) {
+
+    public Renewal(TaskId id, Lease lease) {
+      this(id, lease, null);
+    }
+  }
+
+  /** What became of a renewal. */
+  public enum Renewed {
+    RENEWED,
+    STALE,
+    /** Renewed, but a cancel was requested: stop if you can. */
+    CANCELLED
+  }
+
+  /** Where a lease now ends; null unless renewed. */
+  public record RenewResult(Renewed renewed, @Nullable Instant leaseUntil) {}
+
+  private static final String RENEW =
+      """
+      /* PullQueue.renew */
+      UPDATE carillon.task_{slot} t
+      SET lease_until = clock_timestamp() + make_interval(secs => coalesce(
+              ?::bigint,
+              (SELECT tt.lease_timeout_ms
+               FROM carillon.lane l
+               JOIN carillon.task_type tt ON tt.tenant = l.tenant AND tt.name = l.type
+               WHERE l.id = t.lane),
+              ?::bigint) / 1000.0),
+          progress = coalesce(held.progress, t.progress)
+      FROM unnest(?::uuid[], ?::int[], ?::uuid[], ?::text[]) AS held (id, fence, claim, progress)
+      WHERE t.tenant = ?
+        AND t.id = held.id
+        AND t.state = 'RUNNING'
+        AND t.fence = held.fence
+        AND t.claim = held.claim
+        AND t.lease_until IS NOT NULL
+        AND t.lane = ANY (?)
+      RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
+      """;
+
+  // A shorter lease must be looked at sooner; a longer one is found out when the old end comes.
+  private static final String LOOK_SOONER =
+      """
+      /* PullQueue.lookSooner */
+      UPDATE carillon.claim c
+      SET lease_until = n.lease_until
+      FROM unnest(?::uuid[], ?::timestamptz[]) AS n (claim, lease_until)
+      WHERE c.id = n.claim
+        AND c.lease_until > n.lease_until
+      """;
+
+  /**
+   * Per renewal, in order.
+   *
+   * @param types that the caller may touch; what is of another is stale for it
+   */
+  public List<RenewResult> renew(
+      Tx tx,
+      TenantId tenant,
+      List<Renewal> renewals,
+      Predicate<String> types,
+      @Nullable Duration lease) {
+    List<Integer> lanes = new ArrayList<>();
+    for (Lane lane : catalog.lanes()) {
+      if (lane.tenant().equals(tenant) && types.test(lane.type())) {
+        lanes.add(lane.id());
+      }
+    }
+    Map<TaskId, RenewResult> renewed = new HashMap<>();
+    List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
+    bySlot(tx, renewals, Renewal::id)
+        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lanes, lease, ends)));
+    if (!ends.isEmpty()) { // after the tasks of all slots, and in the order of retireOver
+      tx.update(
+          LOOK_SOONER,
+          Column.uuids(ends, Map.Entry::getKey),
+          Column.instants(ends, Map.Entry::getValue));
+    }
+    return renewals.stream()
+        .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))
+        .toList();
+  }
+
+  private static Map<TaskId, RenewResult> renew(
+      Tx tx,
+      TenantId tenant,
+      Slot slot,
+      List<Renewal> renewals,
+      List<Integer> lanes,
+      @Nullable Duration lease,
+      List<Map.Entry<UUID, Instant>> ends) {
+    List<Renewal> ordered = new ArrayList<>(renewals);
+    ordered.sort(Comparator.comparing(renewal -> renewal.id().value()));
+    Map<TaskId, RenewResult> renewed = new HashMap<>();
+    SortedMap<UUID, Instant> first = new TreeMap<>();
+    tx.query(
+        Sql.forSlot(RENEW, slot),
+        row -> {
+          Instant end = Sql.requiredInstant(row, "lease_until");
+          first.merge(Sql.uuid(row, "claim"), end, (a, b) -> a.isBefore(b) ? a : b);
+          return renewed.put(
+              new TaskId(Sql.uuid(row, "id")),
+              new RenewResult(
+                  row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED, end));
+        },
+        lease,
+        TaskType.DEFAULT_LEASE,
+        Column.uuids(ordered, renewal -> renewal.id().value()),
+        Column.ints(ordered, renewal -> renewal.lease().fence()),
+        Column.uuids(ordered, renewal -> renewal.lease().claim()),
+        Column.texts(ordered, Renewal::progress),
+        tenant,
+        Column.ints(lanes, lane -> lane));
+    ends.addAll(first.entrySet());
+    return renewed;
+  }
+}

@@ -1,0 +1,29 @@
+package carillon.store.queue;
+
+import carillon.model.TaskId;
+import carillon.model.task.Lease;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker says about one task that it holds.
+ *
+ * @param progress free text shown with the task; kept with any outcome
+ */
+public record WorkReport(
+    TaskId id,
+    Lease lease,
+    Kind kind,
+    @Nullable String output,
+    @Nullable String error,
+    @Nullable Duration retryAfter,
+    @Nullable String progress) {
+
+  /** What the worker makes of it. */
+  public enum Kind {
+    COMPLETED,
+    FAILED,
+    DEAD,
+    RELEASED
+  }
+}

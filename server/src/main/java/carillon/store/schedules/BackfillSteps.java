@@ -1,0 +1,380 @@
+package carillon.store.schedules;
+
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.cron.NominalTime;
+import carillon.model.cron.Timetable;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.schedule.SkipReason;
+import carillon.store.catalog.Audit;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import carillon.store.tasks.Tasks;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/**
+ * The steps of backfills, across all tenants. Each is one transaction under the lock of the
+ * backfill and of its schedule, so whoever takes the next step, and whatever dies in between, a
+ * nominal time has one task.
+ */
+public final class BackfillSteps {
+
+  static final int BATCH = 1_000;
+
+  /** A step ends early after so long: it holds the schedule's lock. */
+  private static final Duration PATIENCE = Duration.ofMillis(500);
+
+  /** The planner notes how tasks end only when it looks, and may have no other reason to. */
+  private static final Duration LOOK_AGAIN = Duration.ofSeconds(60);
+
+  private static final String WHO = "carillon";
+
+  private final Db db;
+  private final Tasks tasks;
+  private final Function<StoredSchedule, Timetable> timetables;
+
+  public BackfillSteps(Db db, Tasks tasks, Function<StoredSchedule, Timetable> timetables) {
+    this.db = db;
+    this.tasks = tasks;
+    this.timetables = timetables;
+  }
+
+  private static final String OPEN =
+      """
+      /* BackfillSteps.open */
+      SELECT id
+      FROM carillon.backfill
+      WHERE state = 'RUNNING'
+      ORDER BY stepped_at NULLS FIRST, created_at
+      LIMIT ?
+      """;
+
+  /** Those first that have had no step for the longest time, so that each has its turn. */
+  public List<UUID> open(int limit) {
+    return db.ask(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
+  }
+
+  private static final String POSTPONE =
+      """
+      /* BackfillSteps.postpone */
+      UPDATE carillon.backfill
+      SET stepped_at = clock_timestamp()
+      WHERE id = ?
+      """;
+
+  /** Gives up its turn for one whose step failed: the others come first. */
+  public void postpone(UUID id) {
+    db.inTransaction(tx -> tx.update(POSTPONE, id));
+  }
+
+  /**
+   * What a step did.
+   *
+   * @param made tasks
+   */
+  public record Step(int made, boolean isOver) {
+    private static final Step NONE = new Step(0, true);
+  }
+
+  /** Takes the next step of a backfill, unless it is over. */
+  public Step take(UUID id) {
+    return db.inTransaction(tx -> take(tx, id));
+  }
+
+  private record Row(
+      UUID id,
+      TenantId tenant,
+      long schedule,
+      String name,
+      Backfills.State state,
+      Instant to,
+      OverlapRule overlap,
+      Instant cursor,
+      Instant dueAt) {}
+
+  private static Row row(ResultSet row) throws SQLException {
+    return new Row(
+        Sql.uuid(row, "id"),
+        new TenantId(row.getInt("tenant")),
+        row.getLong("schedule"),
+        row.getString("name"),
+        Backfills.State.valueOf(row.getString("state")),
+        Sql.requiredInstant(row, "to_at"),
+        OverlapRule.valueOf(row.getString("overlap")),
+        Sql.requiredInstant(row, "cursor"),
+        Sql.requiredInstant(row, "due_at"));
+  }
+
+  private static final String LOCK =
+      """
+      /* BackfillSteps.lock */
+      SELECT id, tenant, schedule, name, state, to_at, overlap, cursor, due_at
+      FROM carillon.backfill
+      WHERE id = ?
+      FOR UPDATE
+      """;
+
+  private static final String LOCK_SCHEDULE =
+      """
+      /* BackfillSteps.lockSchedule */
+      SELECT %s
+      FROM carillon.schedule
+      WHERE id = ?
+      FOR UPDATE -- whoever plans or changes it comes before us or after us
+      """
+          .formatted(ScheduleRows.COLUMNS);
+
+  Step take(Tx tx, UUID id) {
+    Optional<Row> found = tx.queryOne(LOCK, BackfillSteps::row, id);
+    if (found.isEmpty() || found.get().state() != Backfills.State.RUNNING) {
+      return Step.NONE;
+    }
+    Row row = found.get();
+    Optional<StoredSchedule> schedule =
+        tx.queryOne(LOCK_SCHEDULE, ScheduleRows::read, row.schedule());
+    if (schedule.isEmpty()) {
+      stop(tx, row);
+      return Step.NONE;
+    }
+    NominalTimes some =
+        NominalTimes.of(
+            schedule.get().schedule(),
+            timetables.apply(schedule.get()),
+            row.cursor(),
+            row.to(),
+            most(schedule.get()),
+            PATIENCE);
+    return make(tx, row, schedule.get(), some);
+  }
+
+  private static int most(StoredSchedule schedule) {
+    int payload = Math.max(1, Tasks.payload(schedule.schedule().task().payload()));
+    return Math.clamp(Tasks.MOST_PAYLOAD / payload, 1, BATCH);
+  }
+
+  private static void stop(Tx tx, Row row) {
+    Backfills.stop(tx, row.id());
+    Audit.record(
+        tx,
+        row.tenant(),
+        WHO,
+        "schedule.backfill.stop",
+        row.name(),
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("id", row.id().toString())
+            .put("reason", "the schedule was deleted")
+            .toString());
+  }
+
+  /**
+   * A nominal time on its way to be recorded.
+   *
+   * @param task null where a change of the clocks skips it
+   */
+  private record Fire(NominalTime time, @Nullable TaskId task, Instant dueAt) {}
+
+  private static final String ADVANCE =
+      """
+      /* BackfillSteps.advance */
+      UPDATE carillon.backfill
+      SET made = made + ?,
+          existing = existing + ?,
+          skipped = skipped + ?,
+          times = greatest(times, made + existing + skipped + ?), -- the schedule may have changed since
+          cursor = ?,
+          due_at = ?,
+          stepped_at = clock_timestamp(),
+          state = CASE WHEN ? THEN 'DONE' ELSE state END,
+          finished_at = CASE WHEN ? THEN clock_timestamp() END
+      WHERE id = ?
+      """;
+
+  private static final String LOOK =
+      """
+      /* BackfillSteps.look */
+      UPDATE carillon.schedule
+      SET plan_at = ?
+      WHERE id = ?
+        AND (plan_at IS NULL OR plan_at > ?)
+      """;
+
+  private Step make(Tx tx, Row row, StoredSchedule schedule, NominalTimes some) {
+    Instant now = Backfills.now(tx);
+    Set<Instant> taken =
+        taken(
+            tx,
+            schedule,
+            some.times().stream().filter(NominalTime::fires).map(NominalTime::at).toList());
+    Instant dueAt = row.dueAt().isAfter(now) ? row.dueAt() : now;
+    List<Fire> fires = new ArrayList<>();
+    int skipped = 0;
+    for (NominalTime time : some.times()) {
+      if (!time.fires()) {
+        fires.add(new Fire(time, null, dueAt));
+        skipped++;
+      } else if (!taken.contains(time.at())) {
+        fires.add(new Fire(time, TaskId.at(dueAt, ThreadLocalRandom.current()), dueAt));
+        dueAt = dueAt.plusMillis(1);
+      }
+    }
+    int made = write(tx, row, schedule, fires);
+    if (made > 0) {
+      Instant lookAt = now.plus(LOOK_AGAIN);
+      tx.update(LOOK, lookAt, schedule.id(), lookAt);
+    }
+    tx.update(
+        ADVANCE,
+        made,
+        some.times().size() - skipped - made,
+        skipped,
+        some.times().size(),
+        some.upTo(),
+        dueAt,
+        some.isOver(),
+        some.isOver(),
+        row.id());
+    return new Step(made, some.isOver());
+  }
+
+  // By the instant alone: in another zone than before, the same one has another local time.
+  private static final String TAKEN =
+      """
+      /* BackfillSteps.taken */
+      SELECT n.at
+      FROM unnest(?::timestamptz[]) AS n (at)
+      CROSS JOIN LATERAL (
+          SELECT
+          FROM carillon.schedule_fire f
+          WHERE f.schedule = ?
+            AND f.at = n.at
+            AND f.task IS NOT NULL
+            AND f.kind <> 'TRIGGER'
+          LIMIT 1
+      ) f
+      """;
+
+  /** Those of these times at which the schedule has made a task. */
+  static Set<Instant> taken(Tx tx, StoredSchedule schedule, List<Instant> times) {
+    return times.isEmpty()
+        ? Set.of()
+        : new HashSet<>(
+            tx.query(
+                TAKEN,
+                row -> Sql.requiredInstant(row, "at"),
+                Column.instants(times, at -> at),
+                schedule.id()));
+  }
+
+  // What was skipped becomes a task; what has one keeps it, whoever was faster.
+  private static final String RECORD =
+      """
+      /* BackfillSteps.record */
+      INSERT INTO carillon.schedule_fire AS f (schedule, at, local, shift, kind, skipped, task, slot)
+      SELECT ?, n.at, n.local AT TIME ZONE 'UTC', n.shift, 'BACKFILL', n.skipped, n.task, n.slot
+      FROM unnest(?::timestamptz[], ?::timestamptz[], ?::text[], ?::text[], ?::uuid[], ?::date[])
+           AS n (at, local, shift, skipped, task, slot)
+      ON CONFLICT (schedule, at, local) DO UPDATE
+      SET shift = excluded.shift,
+          kind = excluded.kind,
+          skipped = NULL,
+          task = excluded.task,
+          slot = excluded.slot,
+          recorded_at = excluded.recorded_at
+      WHERE f.task IS NULL
+        AND excluded.task IS NOT NULL
+      RETURNING f.task
+      """;
+
+  // Only what the schedule itself has skipped was counted. Its lock keeps it as it is until we
+  // record.
+  private static final String SKIPPED =
+      """
+      /* BackfillSteps.skipped */
+      SELECT f.skipped, n.task
+      FROM unnest(?::timestamptz[], ?::timestamptz[], ?::uuid[]) AS n (at, local, task)
+      CROSS JOIN LATERAL (
+          SELECT f.skipped
+          FROM carillon.schedule_fire f
+          WHERE f.schedule = ?
+            AND f.at = n.at
+            AND f.local = n.local AT TIME ZONE 'UTC'
+            AND f.skipped IS NOT NULL
+            AND f.kind = 'SCHEDULED'
+          LIMIT 1 -- looked up one by one: a join could be turned round into a walk over all fires
+      ) f
+      WHERE n.task IS NOT NULL
+      """;
+
+  /** Why those of them were skipped that were, by the task that each gets now. */
+  private static Map<UUID, SkipReason> skipped(Tx tx, StoredSchedule schedule, List<Fire> fires) {
+    Map<UUID, SkipReason> skipped = new HashMap<>();
+    tx.query(
+        SKIPPED,
+        row ->
+            skipped.put(Sql.uuid(row, "task"), SkipReason.valueOf(row.getString("skipped")))
+                == null,
+        Column.instants(fires, fire -> fire.time().at()),
+        Column.instants(fires, fire -> fire.time().local().toInstant(ZoneOffset.UTC)),
+        Column.uuids(fires, fire -> fire.task() == null ? null : fire.task().value()),
+        schedule.id());
+    return skipped;
+  }
+
+  /** Only what is recorded as ours gets its task. */
+  private int write(Tx tx, Row row, StoredSchedule schedule, List<Fire> fires) {
+    if (fires.isEmpty()) {
+      return 0;
+    }
+    Map<UUID, SkipReason> skipped = skipped(tx, schedule, fires);
+    Set<UUID> recorded =
+        new HashSet<>(
+            tx.query(
+                RECORD,
+                r -> r.getObject("task", UUID.class),
+                schedule.id(),
+                Column.instants(fires, fire -> fire.time().at()),
+                Column.instants(fires, fire -> fire.time().local().toInstant(ZoneOffset.UTC)),
+                Column.texts(fires, fire -> fire.time().shift().name()),
+                Column.texts(fires, fire -> fire.task() == null ? SkipReason.DST_GAP.name() : null),
+                Column.uuids(fires, fire -> fire.task() == null ? null : fire.task().value()),
+                Column.dates(
+                    fires, fire -> fire.task() == null ? null : fire.task().slot().day())));
+    List<Tasks.Fired> fired = new ArrayList<>();
+    for (Fire fire : fires) {
+      if (fire.task() != null && recorded.contains(fire.task().value())) {
+        fired.add(
+            new Tasks.Fired(
+                row.tenant(),
+                fire.task(),
+                schedule.schedule().name(),
+                fire.time().at(),
+                schedule
+                    .schedule()
+                    .taskDue(fire.dueAt(), row.overlap(), schedule.schedule().task().payload())));
+      }
+    }
+    tasks.createFired(tx, fired);
+    skipped.keySet().retainAll(recorded);
+    SkipCounters.takeBack(tx, schedule.id(), skipped.values());
+    return fired.size();
+  }
+}

@@ -1,0 +1,323 @@
+package carillon.store.schedules;
+
+import carillon.model.TaskId;
+import carillon.model.cron.NominalTime;
+import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.Schedule;
+import carillon.model.schedule.Settlement;
+import carillon.model.schedule.SkipReason;
+import carillon.store.catalog.Audit;
+import carillon.store.db.Column;
+import carillon.store.db.Json;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import carillon.store.tasks.TaskCancels;
+import carillon.store.tasks.Tasks;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes what the planner decided about schedules whose rows are locked. A nominal time that has
+ * its fire already keeps it, and what was decided for it anew is dropped: no task, no count.
+ */
+final class Decisions {
+
+  private static final String WHO = "carillon";
+
+  /** By schedule: how many of its nominal times became tasks here. */
+  private final Map<Long, Integer> runs = new HashMap<>();
+
+  /** By schedule: how many were skipped here, and why. */
+  private final Map<Long, Map<SkipReason, Integer>> skipped = new HashMap<>();
+
+  private Decisions() {}
+
+  static Decisions write(Tx tx, Tasks tasks, Instant now, List<Fires.Planned> planned) {
+    Decisions decisions = new Decisions();
+    settle(tx, planned);
+    List<Row> recorded = decisions.record(tx, now, planned);
+    createTasks(tx, tasks, recorded);
+    cancelPrevious(tx, planned, recorded);
+    decisions.advance(tx, planned);
+    for (Fires.Planned each : planned) {
+      String reason = each.settlement().pauseReason();
+      if (reason != null && !each.due().schedule().isPaused()) {
+        pause(tx, now, each.due().schedule(), reason);
+      }
+    }
+    return decisions;
+  }
+
+  int made() {
+    return runs.values().stream().mapToInt(Integer::intValue).sum();
+  }
+
+  Map<SkipReason, Integer> skipped() {
+    Map<SkipReason, Integer> sum = new EnumMap<>(SkipReason.class);
+    skipped.values().forEach(some -> some.forEach((why, n) -> sum.merge(why, n, Integer::sum)));
+    return sum;
+  }
+
+  private static final String SETTLE =
+      """
+      /* Decisions.settle */
+      WITH settled AS MATERIALIZED (
+          SELECT f.place, n.outcome
+          FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
+          CROSS JOIN LATERAL (
+              SELECT ctid AS place
+              FROM carillon.schedule_fire
+              WHERE schedule = n.schedule
+                AND at = n.at
+                AND local = n.local::timestamp
+                AND outcome IS NULL
+              LIMIT 1
+          ) f
+      )
+      UPDATE carillon.schedule_fire f
+      SET outcome = settled.outcome
+      FROM settled
+      WHERE f.ctid = settled.place
+        AND f.outcome IS NULL
+      """;
+
+  private record SettledRow(long schedule, Settlement.Settled settled) {}
+
+  private static void settle(Tx tx, List<Fires.Planned> planned) {
+    List<SettledRow> rows = new ArrayList<>();
+    for (Fires.Planned each : planned) {
+      for (Settlement.Settled settled : each.settlement().settled()) {
+        rows.add(new SettledRow(each.due().schedule().id(), settled));
+      }
+    }
+    if (!rows.isEmpty()) {
+      tx.update(
+          SETTLE,
+          Column.longs(rows, SettledRow::schedule),
+          Column.instants(rows, row -> row.settled().fire().at()),
+          Column.texts(rows, row -> row.settled().fire().local().toString()),
+          Column.texts(rows, row -> row.settled().end().name()));
+    }
+  }
+
+  /** A fire on its way into its table. */
+  private record Row(StoredSchedule schedule, FirePlan.Fire fire) {
+
+    NominalTime time() {
+      return fire.time();
+    }
+
+    @Nullable TaskId task() {
+      return fire instanceof FirePlan.Fire.Made made ? made.task() : null;
+    }
+
+    @Nullable LocalDate slot() {
+      TaskId task = task();
+      return task == null ? null : task.slot().day();
+    }
+
+    @Nullable SkipReason skipped() {
+      return fire instanceof FirePlan.Fire.Skipped skip ? skip.reason() : null;
+    }
+
+    Key key() {
+      return new Key(schedule.id(), time().at(), time().local().toString());
+    }
+  }
+
+  private record Key(long schedule, Instant at, String local) {}
+
+  // The same instant may have another local time since its schedule's zone was changed.
+  private static final String RECORD =
+      """
+      /* Decisions.record */
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, slot, recorded_at)
+      SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.slot, ?
+      FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::uuid[], ?::date[])
+           AS n (schedule, at, local, shift, skipped, task, slot)
+      WHERE n.task IS NULL
+         OR NOT EXISTS (
+             SELECT FROM carillon.schedule_fire f
+             WHERE f.schedule = n.schedule
+               AND f.at = n.at
+               AND f.task IS NOT NULL
+               AND f.kind <> 'TRIGGER')
+      ON CONFLICT (schedule, at, local) DO NOTHING
+      RETURNING schedule, at, local
+      """;
+
+  /** Says which were not there already. */
+  private List<Row> record(Tx tx, Instant now, List<Fires.Planned> planned) {
+    List<Row> rows = new ArrayList<>();
+    planned.forEach(
+        each ->
+            each.plan().fires().forEach(fire -> rows.add(new Row(each.due().schedule(), fire))));
+    if (rows.isEmpty()) {
+      return rows;
+    }
+    Set<Key> inserted =
+        new HashSet<>(
+            tx.query(
+                RECORD,
+                row ->
+                    new Key(
+                        row.getLong("schedule"),
+                        Sql.requiredInstant(row, "at"),
+                        row.getObject("local", LocalDateTime.class).toString()),
+                now,
+                Column.longs(rows, row -> row.schedule().id()),
+                Column.instants(rows, row -> row.time().at()),
+                Column.texts(rows, row -> row.time().local().toString()),
+                Column.texts(rows, row -> row.time().shift().name()),
+                Column.texts(rows, row -> row.skipped() == null ? null : row.skipped().name()),
+                Column.uuids(rows, row -> row.task() == null ? null : row.task().value()),
+                Column.dates(rows, Row::slot)));
+    rows.removeIf(row -> !inserted.contains(row.key()));
+    rows.forEach(this::count);
+    return rows;
+  }
+
+  private void count(Row row) {
+    SkipReason why = row.skipped();
+    if (why == null) {
+      runs.merge(row.schedule().id(), 1, Integer::sum);
+    } else {
+      skipped
+          .computeIfAbsent(row.schedule().id(), _ -> new EnumMap<>(SkipReason.class))
+          .merge(why, 1, Integer::sum);
+    }
+  }
+
+  private static void createTasks(Tx tx, Tasks tasks, List<Row> recorded) {
+    List<Tasks.Fired> fired = new ArrayList<>();
+    for (Row row : recorded) {
+      if (row.fire() instanceof FirePlan.Fire.Made made) {
+        Schedule schedule = row.schedule().schedule();
+        fired.add(
+            new Tasks.Fired(
+                row.schedule().tenant(),
+                made.task(),
+                schedule.name(),
+                row.time().at(),
+                schedule.taskDue(made.dueAt())));
+      }
+    }
+    if (!fired.isEmpty()) {
+      tasks.createFired(tx, fired);
+    }
+  }
+
+  /** Where a fire was there already, the task to cancel may be its own. */
+  private static void cancelPrevious(Tx tx, List<Fires.Planned> planned, List<Row> recorded) {
+    Set<TaskId> made = new HashSet<>();
+    for (Row row : recorded) {
+      if (row.fire() instanceof FirePlan.Fire.Made fire) {
+        made.add(fire.task());
+      }
+    }
+    List<TaskCancels.Task> previous = new ArrayList<>();
+    for (Fires.Planned each : planned) {
+      for (FirePlan.Cancel cancel : each.plan().cancels()) {
+        if (made.contains(cancel.by())) {
+          previous.add(new TaskCancels.Task(each.due().schedule().tenant(), cancel.task()));
+        }
+      }
+    }
+    if (!previous.isEmpty()) {
+      TaskCancels.cancel(
+          tx, previous, new TaskCancels.Because(WHO, "its schedule has fired again"));
+    }
+  }
+
+  // By their places, which the lock keeps: joined by id, a plan made when there were few schedules
+  // compares all of them
+  // with all of these.
+  private static final String ADVANCE =
+      """
+      /* Decisions.advance */
+      WITH n AS MATERIALIZED (
+          SELECT n.*, s.place
+          FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
+                      ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
+               AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
+                     skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
+          CROSS JOIN LATERAL (SELECT ctid AS place FROM carillon.schedule WHERE id = n.id LIMIT 1) s
+      )
+      UPDATE carillon.schedule s
+      SET cursor = n.cursor,
+          plan_at = n.plan_at,
+          runs = s.runs + n.runs,
+          completed = s.completed + n.completed,
+          failed = s.failed + n.failed,
+          cancelled = s.cancelled + n.cancelled,
+          failures_in_a_row = n.failures_in_a_row,
+          skipped_overlap = s.skipped_overlap + n.skipped_overlap,
+          skipped_paused = s.skipped_paused + n.skipped_paused,
+          skipped_window = s.skipped_window + n.skipped_window,
+          skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap,
+          skipped_ended = s.skipped_ended + n.skipped_ended
+      FROM n
+      WHERE s.ctid = n.place
+      """;
+
+  private void advance(Tx tx, List<Fires.Planned> planned) {
+    if (planned.isEmpty()) {
+      return;
+    }
+    tx.update(
+        ADVANCE,
+        Column.longs(planned, Decisions::id),
+        Column.instants(planned, each -> each.plan().cursor()),
+        Column.instants(planned, each -> each.plan().lookAt()),
+        Column.ints(planned, each -> runs.getOrDefault(id(each), 0)),
+        Column.ints(planned, each -> each.settlement().completed()),
+        Column.ints(planned, each -> each.settlement().failed()),
+        Column.ints(planned, each -> each.settlement().cancelled()),
+        Column.ints(planned, each -> each.settlement().failuresInARow()),
+        Column.ints(planned, each -> skipped(each, SkipReason.OVERLAP)),
+        Column.ints(planned, each -> skipped(each, SkipReason.PAUSED)),
+        Column.ints(planned, each -> skipped(each, SkipReason.WINDOW)),
+        Column.ints(planned, each -> skipped(each, SkipReason.DST_GAP)),
+        Column.ints(planned, each -> skipped(each, SkipReason.ENDED)));
+  }
+
+  private static long id(Fires.Planned planned) {
+    return planned.due().schedule().id();
+  }
+
+  private int skipped(Fires.Planned planned, SkipReason why) {
+    return skipped.getOrDefault(id(planned), Map.of()).getOrDefault(why, 0);
+  }
+
+  private static final String PAUSE =
+      """
+      /* Decisions.pause */
+      UPDATE carillon.schedule
+      SET paused = true,
+          paused_reason = ?,
+          paused_by = ?,
+          paused_at = ?,
+          updated_at = ?,
+          version = version + 1
+      WHERE id = ?
+      """;
+
+  private static void pause(Tx tx, Instant now, StoredSchedule schedule, String reason) {
+    tx.update(PAUSE, reason, WHO, now, now, schedule.id());
+    String detail = Json.of(Map.of("reason", reason)).toString();
+    Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), detail);
+    String why = "its schedule was paused: " + reason;
+    Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
+    Withdrawals.cancelLate(
+        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(WHO, why));
+  }
+}

@@ -1,0 +1,148 @@
+package carillon.store.schedules;
+
+import carillon.model.Slot;
+import carillon.model.TenantId;
+import carillon.store.catalog.CatalogRows;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Page;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import carillon.store.tasks.FilterSql;
+import carillon.store.tasks.TaskFilter;
+import carillon.store.tasks.TaskReader;
+import carillon.store.tasks.TaskView;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Pages of the tasks that one schedule made, found through its fires: however many other tasks
+ * there are, and however few of its own match.
+ */
+final class FiredTasks {
+
+  private static final int CHUNK = 1_000;
+
+  private final Db db;
+  private final TaskReader reader;
+
+  FiredTasks(Db db, TaskReader reader) {
+    this.db = db;
+    this.reader = reader;
+  }
+
+  private record Fire(RecordedFire.Moment position, @Nullable UUID task, @Nullable Slot slot) {}
+
+  private static final String SCHEDULE =
+      """
+      /* FiredTasks.schedule */
+      SELECT id
+      FROM carillon.schedule
+      WHERE tenant = ?
+        AND name = ?
+      """;
+
+  static final String FIRES =
+      """
+      /* FiredTasks.fires */
+      SELECT at, local, task, slot
+      FROM carillon.schedule_fire
+      WHERE schedule = ?
+        AND (at, local) < (?, ?)
+      ORDER BY at DESC, local DESC
+      LIMIT ?
+      """;
+
+  // In the order of the fires, so that it ends as soon as there are enough.
+  static final String TASKS =
+      """
+      /* FiredTasks.tasks */
+      WITH %s
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, n.n
+      FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, slot, n)
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.task t
+          WHERE t.tenant = ?
+            AND t.id = n.task
+            AND t.slot = n.slot
+          LIMIT 1
+      ) t
+      WHERE (?::int[] IS NULL OR t.lane = ANY (?::int[]))
+        AND %s
+      ORDER BY n.n
+      LIMIT ?
+      """
+          .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
+
+  /** Latest nominal time first; empty if the tenant has no such schedule. */
+  Optional<Page<TaskView, RecordedFire.Moment>> list(
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      RecordedFire.@Nullable Moment before,
+      boolean withPayload) {
+    return db.inTransaction(
+        tx ->
+            tx.queryOne(SCHEDULE, row -> row.getLong("id"), tenant, filter.schedule())
+                .map(schedule -> page(tx, tenant, schedule, filter, limit, before, withPayload)));
+  }
+
+  private record Found(TaskView task, int number) {}
+
+  private Page<TaskView, RecordedFire.Moment> page(
+      Tx tx,
+      TenantId tenant,
+      long schedule,
+      TaskFilter filter,
+      int limit,
+      RecordedFire.@Nullable Moment before,
+      boolean withPayload) {
+    RecordedFire.Moment position = before == null ? RecordedFire.Moment.END : before;
+    Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
+    List<TaskView> items = new ArrayList<>();
+    for (int reached = 0; reached < FireHistory.PAGE_REACH; reached += CHUNK) {
+      List<Fire> fires =
+          tx.query(FIRES, FiredTasks::fire, schedule, position.at(), position.local(), CHUNK);
+      List<Fire> made = fires.stream().filter(fire -> fire.task() != null).toList();
+      List<Found> found =
+          tx.query(
+              TASKS,
+              row -> new Found(reader.view(row), row.getInt("n")),
+              FilterSql.arguments(
+                  filter,
+                  withPayload,
+                  Column.uuids(made, Fire::task),
+                  Column.dates(made, fire -> fire.slot() == null ? null : fire.slot().day()),
+                  tenant,
+                  lanes,
+                  lanes,
+                  limit - items.size()));
+      found.forEach(each -> items.add(each.task()));
+      if (items.size() == limit && !found.isEmpty()) {
+        return new Page<>(items, made.get(found.getLast().number() - 1).position());
+      }
+      if (fires.size() < CHUNK) {
+        return new Page<>(items, null);
+      }
+      position = fires.getLast().position();
+    }
+    return new Page<>(items, position);
+  }
+
+  private static Fire fire(ResultSet row) throws SQLException {
+    LocalDate slot = row.getObject("slot", LocalDate.class);
+    return new Fire(
+        new RecordedFire.Moment(
+            Sql.requiredInstant(row, "at"), row.getObject("local", LocalDateTime.class)),
+        row.getObject("task", UUID.class),
+        slot == null ? null : new Slot(slot));
+  }
+}

@@ -1,0 +1,69 @@
+package carillon.store.schedules;
+
+import carillon.model.TaskId;
+import carillon.model.schedule.Schedule;
+import carillon.model.task.NewTask;
+import carillon.store.db.Tx;
+import carillon.store.tasks.Tasks;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/** Fires of schedules that somebody asked for. */
+final class Triggers {
+
+  private final Tasks tasks;
+
+  Triggers(Tasks tasks) {
+    this.tasks = tasks;
+  }
+
+  private static final String RECORD_TRIGGER =
+      """
+      /* Triggers.isRecorded */
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+      VALUES (?, ?, ?, 'NONE', 'TRIGGER', ?, ?)
+      ON CONFLICT DO NOTHING
+      """;
+
+  private static final String LOOK_AGAIN =
+      """
+      /* Triggers.fire */
+      UPDATE carillon.schedule
+      SET plan_at = least(plan_at, ?) -- also where it was never: somebody has to see how the task ends
+      WHERE id = ?
+      """;
+
+  /**
+   * Makes the task and its record, under the lock of the schedule's row.
+   *
+   * @param payload null means the schedule's own
+   */
+  TaskId fire(Tx tx, StoredSchedule stored, Instant now, @Nullable String payload) {
+    Schedule schedule = stored.schedule();
+    Instant at = beside(now);
+    TaskId id = TaskId.at(at, ThreadLocalRandom.current());
+    while (!isRecorded(tx, stored, at, id)) { // the microsecond has one already
+      at = at.plus(1, ChronoUnit.MICROS);
+    }
+    NewTask task =
+        schedule.taskDue(
+            at, schedule.overlap(), payload == null ? schedule.task().payload() : payload);
+    tasks.createFired(tx, List.of(new Tasks.Fired(stored.tenant(), id, schedule.name(), at, task)));
+    tx.update(LOOK_AGAIN, at, stored.id());
+    return id;
+  }
+
+  /** Nominal times are whole milliseconds: a trigger must never stand in the place of one. */
+  private static Instant beside(Instant now) {
+    return now.equals(now.truncatedTo(ChronoUnit.MILLIS)) ? now.plus(1, ChronoUnit.MICROS) : now;
+  }
+
+  private static boolean isRecorded(Tx tx, StoredSchedule stored, Instant at, TaskId id) {
+    LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
+    return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.slot()) == 1;
+  }
+}

@@ -1,0 +1,5 @@
+/** Schedules, their fires and their backfills. */
+@NullMarked
+package carillon.store.schedules;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,97 @@
+package carillon.store.stats;
+
+import carillon.model.Slot;
+import carillon.model.task.Lane;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Slots;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** How long the line of due tasks is, and what else needs a look, for showing. */
+public final class Backlog {
+
+  private final Db db;
+  private final Catalog catalog;
+  private final DueSlots slots;
+
+  public Backlog(Db db, Catalog catalog, Slots slots) {
+    this.db = db;
+    this.catalog = catalog;
+    this.slots = new DueSlots(db, slots);
+  }
+
+  private static final String COUNT_DUE =
+      """
+      /* Backlog.look */
+      SELECT count(*) AS due, min(ready_at) AS oldest
+      FROM (
+          SELECT t.ready_at
+          FROM unnest(?::int[]) AS l (lane)
+          CROSS JOIN LATERAL (
+              SELECT ready_at
+              FROM carillon.task_{slot}
+              WHERE lane = l.lane
+                AND ready_at <= (SELECT clock_timestamp())
+              ORDER BY ready_at
+              LIMIT ?
+          ) t
+          LIMIT ?
+      ) t
+      """;
+
+  /**
+   * What is due and waits.
+   *
+   * @param due counted up to a limit, so that a long line costs no more to look at than a short
+   *     one; without what {@link DueSlots} leaves out
+   */
+  public record Length(long due, @Nullable Instant oldest) {}
+
+  /**
+   * Looks at all lanes, in other slots than the latest only where the last census saw something.
+   */
+  public Length look(Instant now, int limit) {
+    long due = 0;
+    Instant oldest = null;
+    List<Integer> lanes = catalog.lanes().stream().map(Lane::id).toList();
+    for (Map.Entry<Slot, List<Integer>> some : slots.of(lanes, now).lanes().entrySet()) {
+      for (Length here : look(some.getKey(), some.getValue(), limit)) {
+        due += here.due();
+        Instant at = here.oldest();
+        oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
+      }
+    }
+    return new Length(Math.min(due, limit), oldest);
+  }
+
+  private List<Length> look(Slot slot, List<Integer> lanes, int limit) {
+    String sql = Sql.forSlot(COUNT_DUE, slot);
+    Tx.Row<Length> length = row -> new Length(row.getLong("due"), Sql.instant(row, "oldest"));
+    Column some = Column.ints(lanes, lane -> lane);
+    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, length, some, limit, limit)));
+  }
+
+  private static final String COUNT_GROUPS =
+      """
+      /* Backlog.deadLetterGroups */
+      SELECT count(*) AS groups
+      FROM (
+          SELECT
+          FROM carillon.dead_letter_group
+          WHERE letters > 0
+          LIMIT ?
+      ) g
+      """;
+
+  /** How many kinds of dead letters there are, counted up to a limit. */
+  public long deadLetterGroups(int limit) {
+    return db.inTransaction(
+        tx -> tx.query(COUNT_GROUPS, row -> row.getLong("groups"), limit).getFirst());
+  }
+}

@@ -1,0 +1,189 @@
+package carillon.store.stats;
+
+import static java.util.Objects.requireNonNull;
+
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.TaskState;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What has just become of tasks whose tenants somebody watches: written by the node where it
+ * happened, read by the nodes where it is watched, and gone after half a minute.
+ */
+public final class Events {
+
+  private static final Duration KEPT = Duration.ofSeconds(30);
+
+  private final Db db;
+
+  public Events(Db db) {
+    this.db = db;
+  }
+
+  /**
+   * Something that has happened.
+   *
+   * @param change null: nothing but how many there were besides
+   */
+  public record Event(TenantId tenant, Instant at, @Nullable Change change, int skipped) {}
+
+  /**
+   * A task that has changed.
+   *
+   * @param from null: it was created; as {@code to}: something else than its state has changed
+   */
+  public record Change(
+      TaskId task, String type, @Nullable TaskState from, TaskState to, int attempt) {}
+
+  /**
+   * An event as it is read.
+   *
+   * @param id by which who reads it twice knows it again
+   */
+  public record Written(long id, Event event) {}
+
+  private static final String WATCH =
+      """
+      /* Events.watch */
+      INSERT INTO carillon.watch (tenant, until)
+      SELECT tenant, clock_timestamp() + make_interval(secs => ?)
+      FROM unnest(?::int[]) AS w (tenant)
+      ORDER BY tenant -- as every node does, so that none waits for another in a circle
+      ON CONFLICT (tenant) DO UPDATE
+      SET until = excluded.until
+      """;
+
+  /** These tenants are watched, for so long; says how many they are. */
+  public int watch(Collection<TenantId> tenants, Duration time) {
+    return db.ask(tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
+  }
+
+  private static final String WATCHED =
+      """
+      /* Events.watched */
+      SELECT tenant
+      FROM carillon.watch
+      WHERE until > clock_timestamp()
+      """;
+
+  /** The tenants that somebody watches, through whichever node. */
+  public Set<TenantId> watched() {
+    return db.ask(
+        tx -> new HashSet<>(tx.query(WATCHED, row -> new TenantId(row.getInt("tenant")))));
+  }
+
+  private static final String WRITE =
+      """
+      /* Events.write */
+      INSERT INTO carillon.event (tenant, at, type, task, from_state, to_state, attempt, skipped, node)
+      SELECT tenant, at, type, task, from_state::carillon.task_state, to_state::carillon.task_state, attempt, skipped, ?
+      FROM unnest(?::int[], ?::timestamptz[], ?::text[], ?::uuid[], ?::text[], ?::text[], ?::int[], ?::int[])
+           AS e (tenant, at, type, task, from_state, to_state, attempt, skipped)
+      """;
+
+  /** Writes what has happened on a node; if the answer is lost, perhaps twice. */
+  public void write(List<Event> events, String node) {
+    db.ask(
+        tx ->
+            tx.update(
+                WRITE,
+                node,
+                Column.ints(events, event -> event.tenant().value()),
+                Column.instants(events, event -> event.at()),
+                Column.texts(
+                    events, event -> event.change() == null ? null : event.change().type()),
+                Column.uuids(
+                    events, event -> event.change() == null ? null : event.change().task().value()),
+                Column.texts(
+                    events, event -> event.change() == null ? null : name(event.change().from())),
+                Column.texts(
+                    events, event -> event.change() == null ? null : event.change().to().name()),
+                Column.ints(
+                    events, event -> event.change() == null ? null : event.change().attempt()),
+                Column.ints(events, Event::skipped)));
+  }
+
+  private static @Nullable String name(@Nullable TaskState state) {
+    return state == null ? null : state.name();
+  }
+
+  private static final String READ =
+      """
+      /* Events.read */
+      SELECT id, tenant, at, type, task, from_state, to_state, attempt, skipped
+      FROM carillon.event
+      WHERE written_at > ?
+        AND tenant = ANY (?)
+      ORDER BY written_at, id
+      """;
+
+  /**
+   * What was written for these tenants since then. What is committed late is written earlier than
+   * it is seen, so who reads on should overlap.
+   */
+  public List<Written> read(Collection<TenantId> tenants, Instant since) {
+    return db.ask(
+        tx -> tx.query(READ, Events::written, since, Column.ints(tenants, TenantId::value)));
+  }
+
+  private static Written written(ResultSet row) throws SQLException {
+    return new Written(
+        row.getLong("id"),
+        new Event(
+            new TenantId(row.getInt("tenant")),
+            Sql.requiredInstant(row, "at"),
+            row.getString("task") == null ? null : change(row),
+            row.getInt("skipped")));
+  }
+
+  private static Change change(ResultSet row) throws SQLException {
+    String from = row.getString("from_state");
+    return new Change(
+        new TaskId(Sql.uuid(row, "task")),
+        requireNonNull(row.getString("type")),
+        from == null ? null : TaskState.valueOf(from),
+        TaskState.valueOf(row.getString("to_state")),
+        row.getInt("attempt"));
+  }
+
+  private static final String FORGET =
+      """
+      /* Events.forgetOld */
+      DELETE FROM carillon.event
+      WHERE ctid = ANY (ARRAY(
+          SELECT ctid
+          FROM carillon.event
+          WHERE written_at < (SELECT clock_timestamp()) - make_interval(secs => ?)
+          ORDER BY written_at
+          LIMIT ?
+      ))
+      """;
+
+  private static final String FORGET_WATCHES =
+      """
+      /* Events.forgetWatches */
+      DELETE FROM carillon.watch
+      WHERE until < clock_timestamp() - make_interval(secs => ?)
+      """;
+
+  /** Removes what nobody reads any more; says how many events. */
+  public int forgetOld(int limit) {
+    return db.inTransaction(
+        tx -> {
+          tx.update(FORGET_WATCHES, Sql.seconds(KEPT));
+          return tx.update(FORGET, Sql.seconds(KEPT), limit);
+        });
+  }
+}

@@ -1,0 +1,340 @@
+package carillon.store.stats;
+
+import carillon.model.Slot;
+import carillon.model.TenantId;
+import carillon.model.TenantLimit;
+import carillon.model.task.Lane;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Slots;
+import carillon.store.catalog.TenantLimits;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.DbClock;
+import carillon.store.db.Sql;
+import carillon.store.db.StoreException;
+import carillon.store.db.Tx;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is going on, for several tenants at one look. Nothing here counts all there is: what is due
+ * and what runs is counted up to a limit, all else was counted before.
+ */
+public final class StatsReader {
+
+  /** Of one lane that are due. */
+  static final int MOST_OF_A_LANE = 10_000;
+
+  /** Of all lanes of a look, unless that would leave next to nothing for each. */
+  private static final int MOST_DUE = 100_000;
+
+  private static final int LEAST_OF_A_LANE = 100;
+
+  /** Of one tenant in one slot, that run. */
+  static final int MOST_RUNNING = 10_000;
+
+  private final Db db;
+  private final Catalog catalog;
+  private final DueSlots slots;
+  private final DbClock clock;
+  private final TenantLimits limits;
+
+  public StatsReader(Db db, Catalog catalog, Slots slots, DbClock clock) {
+    this.db = db;
+    this.catalog = catalog;
+    this.slots = new DueSlots(db, slots);
+    this.clock = clock;
+    this.limits = new TenantLimits(db);
+  }
+
+  /**
+   * Tasks that are due and wait.
+   *
+   * @param atLeast whether counting stopped before the last
+   */
+  public record Due(long tasks, boolean atLeast, @Nullable Instant oldest) {
+
+    public static final Due NONE = new Due(0, false, null);
+
+    public Due and(Due other) {
+      boolean isOlder = oldest == null || (other.oldest != null && other.oldest.isBefore(oldest));
+      return new Due(
+          tasks + other.tasks, atLeast || other.atLeast, isOlder ? other.oldest : oldest);
+    }
+  }
+
+  /** A number for each type of which there is any, and how exact it is. */
+  public record PerType<T>(Map<String, T> types, boolean atLeast) {
+    public PerType {
+      types = Map.copyOf(types);
+    }
+  }
+
+  public Instant now() {
+    return clock.instant();
+  }
+
+  /** What each has and may have of what is limited. */
+  public Map<TenantId, Map<TenantLimit, TenantLimits.Used>> usage(Set<TenantId> tenants) {
+    return limits.usage(tenants);
+  }
+
+  public boolean isKnownType(TenantId tenant, String name) {
+    return catalog.isKnownType(tenant, name);
+  }
+
+  /** The types that are paused by themselves. */
+  public Set<String> pausedTypes(TenantId tenant) {
+    return catalog.pausedTypes(tenant);
+  }
+
+  private static final String COUNT_DUE =
+      """
+      /* StatsReader.countDue */
+      SELECT l.lane, t.tasks, t.oldest
+      FROM unnest(?::int[]) AS l (lane)
+      CROSS JOIN LATERAL (
+          SELECT count(*) AS tasks, min(d.ready_at) AS oldest
+          FROM (
+              SELECT t.ready_at
+              FROM carillon.task_{slot} t
+              WHERE t.lane = l.lane
+                AND t.ready_at <= (SELECT clock_timestamp())
+              ORDER BY t.ready_at
+              LIMIT ?
+          ) d
+      ) t
+      WHERE t.tasks > 0
+      """;
+
+  /**
+   * What is due, through the queue's index. In other slots than today's and yesterday's only where
+   * the last census saw something. If even this takes too long, because of an old snapshot say,
+   * nothing is known.
+   */
+  public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
+    List<Integer> lanes = lanes(tenants);
+    int most = Math.max(LEAST_OF_A_LANE, MOST_DUE / Math.max(1, lanes.size()));
+    int limit = Math.min(MOST_OF_A_LANE, most);
+    Map<TenantId, Map<String, Due>> due = forEach(tenants);
+    boolean isKnown;
+    try {
+      DueSlots.Looks looks = slots.of(lanes, now());
+      looks.lanes().forEach((slot, some) -> countDue(slot, some, limit, due));
+      isKnown = looks.isAll();
+    } catch (StoreException e) {
+      if (!e.isTooMuch()) {
+        throw e;
+      }
+      isKnown = false;
+    }
+    return perType(due, !isKnown);
+  }
+
+  private void countDue(
+      Slot slot, List<Integer> lanes, int limit, Map<TenantId, Map<String, Due>> due) {
+    Tx.Row<Map.Entry<Integer, Due>> ofLane =
+        row -> {
+          long tasks = row.getLong("tasks");
+          Due some = new Due(tasks, tasks >= limit, Sql.instant(row, "oldest"));
+          return Map.entry(row.getInt("lane"), some);
+        };
+    String sql = Sql.forSlot(COUNT_DUE, slot);
+    Column all = Column.ints(lanes, lane -> lane);
+    for (Map.Entry<Integer, Due> one :
+        Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
+      Lane lane = catalog.lane(one.getKey());
+      of(due, lane.tenant()).merge(lane.type(), one.getValue(), Due::and);
+    }
+  }
+
+  private static final String CLAIMED_SLOTS =
+      """
+      /* StatsReader.claimedSlots */
+      SELECT DISTINCT slot
+      FROM carillon.claim
+      """;
+
+  // Running tasks are in no index; the claims know them, and more that have ended since.
+  private static final String COUNT_RUNNING =
+      """
+      /* StatsReader.countRunning */
+      WITH held AS MATERIALIZED (
+          SELECT h.tenant, h.id
+          FROM (
+              SELECT h.tenant, h.id, row_number() OVER (PARTITION BY h.tenant) AS n
+              FROM carillon.claim c
+              CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+              WHERE c.slot = ?
+                AND h.tenant = ANY (?)
+          ) h
+          WHERE h.n <= ?
+      )
+      SELECT held.tenant, t.lane, count(*) AS tasks
+      FROM held
+      CROSS JOIN LATERAL (
+          SELECT t.lane
+          FROM carillon.task_{slot} t
+          WHERE t.tenant = held.tenant
+            AND t.id = held.id
+            AND t.state = 'RUNNING'
+      ) t
+      GROUP BY held.tenant, t.lane
+      UNION ALL
+      SELECT tenant, NULL, count(*) -- that were looked at, whether they run or not
+      FROM held
+      GROUP BY tenant
+      """;
+
+  /** What runs, through the claims that are open. */
+  public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
+    List<Slot> claimed =
+        db.ask(
+            tx -> tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
+    Map<TenantId, Map<String, Long>> running = forEach(tenants);
+    Set<TenantId> withMore = new HashSet<>();
+    for (Slot slot : claimed) {
+      for (Run some : countRunning(slot, tenants)) {
+        if (some.lane() != null) {
+          String type = catalog.lane(some.lane()).type();
+          of(running, some.tenant()).merge(type, some.tasks(), Long::sum);
+        } else if (some.tasks() >= MOST_RUNNING) {
+          withMore.add(some.tenant());
+        }
+      }
+    }
+    return perType(running, withMore::contains);
+  }
+
+  /** What runs of a lane, or, without one, how many were looked at to find that out. */
+  private record Run(TenantId tenant, @Nullable Integer lane, long tasks) {}
+
+  private List<Run> countRunning(Slot slot, Set<TenantId> tenants) {
+    Tx.Row<Run> run =
+        row ->
+            new Run(
+                new TenantId(row.getInt("tenant")), Sql.integer(row, "lane"), row.getLong("tasks"));
+    String sql = Sql.forSlot(COUNT_RUNNING, slot);
+    Column all = Column.ints(tenants, TenantId::value);
+    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, run, slot, all, MOST_RUNNING)));
+  }
+
+  private static final String COUNT_DEAD =
+      """
+      /* StatsReader.countDead */
+      SELECT n.tenant, g.type, sum(g.letters)::bigint AS tasks
+      FROM unnest(?::int[]) AS n (tenant)
+      CROSS JOIN LATERAL (
+          SELECT g.type, g.letters
+          FROM carillon.dead_letter_group g
+          WHERE g.tenant = n.tenant
+            AND g.letters > 0
+      ) g
+      GROUP BY n.tenant, g.type
+      """;
+
+  /** What is dead, by the groups of dead letters. */
+  public Map<TenantId, PerType<Long>> dead(Set<TenantId> tenants) {
+    Map<TenantId, Map<String, Long>> dead = forEach(tenants);
+    db.ask(
+        tx ->
+            tx.query(
+                COUNT_DEAD,
+                row ->
+                    of(dead, new TenantId(row.getInt("tenant")))
+                        .put(row.getString("type"), row.getLong("tasks")),
+                Column.ints(tenants, TenantId::value)));
+    return perType(dead, false);
+  }
+
+  private static final String WAITING =
+      """
+      /* StatsReader.waiting */
+      SELECT lane, sum(tasks)::bigint AS tasks
+      FROM carillon.waiting
+      WHERE lane = ANY (?)
+      GROUP BY lane
+      """;
+
+  /** What waits, as the census counted it. */
+  public Map<TenantId, PerType<Long>> waiting(Set<TenantId> tenants) {
+    Map<TenantId, Map<String, Long>> waiting = forEach(tenants);
+    db.ask(
+        tx ->
+            tx.query(
+                WAITING,
+                row -> {
+                  Lane lane = catalog.lane(row.getInt("lane"));
+                  return of(waiting, lane.tenant())
+                      .merge(lane.type(), row.getLong("tasks"), Long::sum);
+                },
+                Column.ints(lanes(tenants), lane -> lane)));
+    return perType(waiting, false);
+  }
+
+  private static final String COUNTED_AT =
+      """
+      /* StatsReader.countedAt */
+      SELECT begun_at
+      FROM carillon.census
+      WHERE begun_at IS NOT NULL
+      """;
+
+  /** Whatever had changed by then is in what waits; null before the first census. */
+  public @Nullable Instant waitingCountedAt() {
+    return db.ask(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
+        .orElse(null);
+  }
+
+  private List<Integer> lanes(Set<TenantId> tenants) {
+    List<Integer> lanes = new ArrayList<>();
+    for (Lane lane : catalog.lanes()) {
+      if (tenants.contains(lane.tenant())) {
+        lanes.add(lane.id());
+      }
+    }
+    return lanes;
+  }
+
+  /** The types of a tenant that have or had tasks. */
+  public Set<String> types(TenantId tenant) {
+    Set<String> types = new HashSet<>();
+    for (Lane lane : catalog.lanes()) {
+      if (lane.tenant().equals(tenant)) {
+        types.add(lane.type());
+      }
+    }
+    return types;
+  }
+
+  private static <T> Map<TenantId, Map<String, T>> forEach(Collection<TenantId> tenants) {
+    Map<TenantId, Map<String, T>> maps = new HashMap<>();
+    tenants.forEach(tenant -> maps.put(tenant, new HashMap<>()));
+    return maps;
+  }
+
+  private static <T> Map<String, T> of(Map<TenantId, Map<String, T>> maps, TenantId tenant) {
+    return maps.computeIfAbsent(tenant, _ -> new HashMap<>());
+  }
+
+  private static <T> Map<TenantId, PerType<T>> perType(
+      Map<TenantId, Map<String, T>> maps, boolean atLeast) {
+    return perType(maps, _ -> atLeast);
+  }
+
+  private static <T> Map<TenantId, PerType<T>> perType(
+      Map<TenantId, Map<String, T>> maps, Predicate<TenantId> atLeast) {
+    Map<TenantId, PerType<T>> all = new HashMap<>();
+    maps.forEach((tenant, types) -> all.put(tenant, new PerType<>(types, atLeast.test(tenant))));
+    return all;
+  }
+}

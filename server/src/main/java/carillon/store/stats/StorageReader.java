@@ -1,0 +1,139 @@
+package carillon.store.stats;
+
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What our tables take and how clean they are, as PostgreSQL knows it anyway: no row is read. */
+public final class StorageReader {
+
+  private final Db db;
+
+  public StorageReader(Db db) {
+    this.db = db;
+  }
+
+  /**
+   * All of it.
+   *
+   * @param oldestSnapshot how long the oldest transaction of this database has kept dead rows from
+   *     being removed; null if we may not look at all sessions. What standbys and replication slots
+   *     keep has no time, and is not in it.
+   * @param slots by day: each with its tasks, attempts and transitions
+   * @param tables all others, the largest first
+   */
+  public record Storage(
+      Instant at, @Nullable Duration oldestSnapshot, List<SlotPart> slots, List<TablePart> tables) {
+    public Storage {
+      slots = List.copyOf(slots);
+      tables = List.copyOf(tables);
+    }
+  }
+
+  /**
+   * How much of something.
+   *
+   * @param bytes with indexes and values that are kept apart
+   * @param rows as PostgreSQL estimates them, as are the dead ones
+   */
+  public record Part(long bytes, long rows, long deadRows) {}
+
+  /** A day's tables. */
+  public record SlotPart(LocalDate day, Part part, @Nullable Instant lastVacuumAt) {}
+
+  /** A table that is not of a day. */
+  public record TablePart(String name, Part part) {}
+
+  /** Three statements on what PostgreSQL has in memory and in its file system. */
+  public Storage read() {
+    return db.inTransaction(
+        tx -> {
+          List<SlotPart> slots = tx.query(SLOTS, StorageReader::slot);
+          List<TablePart> tables = tx.query(TABLES, StorageReader::table);
+          return tx.query(OLDEST, row -> storage(row, slots, tables)).getFirst();
+        });
+  }
+
+  private static final String OLDEST =
+      """
+      /* StorageReader.oldest */
+      SELECT statement_timestamp() AS at,
+             CASE
+                 WHEN pg_has_role('pg_read_all_stats', 'USAGE') -- or all sessions but our own would be missing
+                 THEN (
+                     SELECT coalesce(max(extract(epoch FROM statement_timestamp() - since)), 0) * 1000000
+                     FROM (
+                         SELECT xact_start AS since
+                         FROM pg_stat_activity
+                         WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+                           AND backend_type = 'client backend'
+                           AND datname = current_database() -- others keep nothing of ours
+                           AND pid <> pg_backend_pid()
+                         UNION ALL
+                         SELECT prepared
+                         FROM pg_prepared_xacts
+                         WHERE database = current_database()
+                     ) AS held
+                 )
+             END AS oldest_us
+      """;
+
+  private static Storage storage(ResultSet row, List<SlotPart> slots, List<TablePart> tables)
+      throws SQLException {
+    long micros = row.getLong("oldest_us");
+    Duration oldest = row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS);
+    return new Storage(Sql.requiredInstant(row, "at"), oldest, slots, tables);
+  }
+
+  private static final String SLOTS =
+      """
+      /* StorageReader.slots */
+      SELECT slot.day,
+             coalesce(sum(pg_total_relation_size(part.oid)), 0) AS bytes,
+             coalesce(sum(pg_stat_get_live_tuples(part.oid)), 0) AS rows,
+             coalesce(sum(pg_stat_get_dead_tuples(part.oid)), 0) AS dead_rows,
+             max(greatest(pg_stat_get_last_vacuum_time(part.oid), pg_stat_get_last_autovacuum_time(part.oid))) AS vacuumed_at
+      FROM carillon.slot
+      CROSS JOIN unnest(ARRAY['task', 'attempt', 'transition']) AS parent
+      CROSS JOIN LATERAL (
+          -- NULL, and not an error, for a slot that is dropped meanwhile
+          SELECT to_regclass('carillon.' || parent || '_' || to_char(slot.day, 'YYYYMMDD'))::oid AS oid
+      ) AS part
+      GROUP BY slot.day
+      ORDER BY slot.day
+      """;
+
+  private static SlotPart slot(ResultSet row) throws SQLException {
+    return new SlotPart(
+        row.getObject("day", LocalDate.class), part(row), Sql.instant(row, "vacuumed_at"));
+  }
+
+  private static final String TABLES =
+      """
+      /* StorageReader.tables */
+      SELECT relname AS name,
+             coalesce(pg_total_relation_size(oid), 0) AS bytes,
+             coalesce(pg_stat_get_live_tuples(oid), 0) AS rows,
+             coalesce(pg_stat_get_dead_tuples(oid), 0) AS dead_rows
+      FROM pg_class
+      WHERE relnamespace = 'carillon'::regnamespace
+        AND relkind = 'r'
+        AND NOT relispartition
+      ORDER BY bytes DESC, name
+      """;
+
+  private static TablePart table(ResultSet row) throws SQLException {
+    return new TablePart(row.getString("name"), part(row));
+  }
+
+  private static Part part(ResultSet row) throws SQLException {
+    return new Part(row.getLong("bytes"), row.getLong("rows"), row.getLong("dead_rows"));
+  }
+}

@@ -1,0 +1,133 @@
+package carillon.store.stats;
+
+import carillon.model.Slot;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** How many tasks wait in each lane of each slot: counted in the queue's index, and kept. */
+public final class WaitingCounts {
+
+  private final Db db;
+
+  public WaitingCounts(Db db) {
+    this.db = db;
+  }
+
+  // From PostgreSQL's own counters, which are in memory. They come up to some seconds after a
+  // commit, never before it; so who reads them first and counts then sees every change, or is told
+  // of it the next time.
+  private static final String CHANGES =
+      """
+      /* WaitingCounts.changes */
+      SELECT s.day,
+             pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
+                 + pg_stat_get_tuples_deleted(c.oid) AS changes
+      FROM carillon.slot s
+      CROSS JOIN LATERAL (SELECT to_regclass('carillon.task_' || to_char(s.day, 'YYYYMMDD')) AS oid) c
+      WHERE c.oid IS NOT NULL
+      ORDER BY s.day
+      """;
+
+  /** All slots, and for each a number that is another one once anything in it has changed. */
+  public Map<Slot, Long> changes() {
+    Map<Slot, Long> changes = new TreeMap<>();
+    db.ask(
+        tx ->
+            tx.query(
+                CHANGES,
+                row ->
+                    changes.put(
+                        new Slot(row.getObject("day", LocalDate.class)), row.getLong("changes"))));
+    return changes;
+  }
+
+  private static final String COUNT =
+      """
+      /* WaitingCounts.count */
+      SELECT lane, count(*) AS tasks
+      FROM carillon.task_{slot}
+      WHERE ready_at IS NOT NULL
+      GROUP BY lane
+      """;
+
+  /** By a statement alone: what may take seconds must not keep a takeover waiting. */
+  public Map<Integer, Long> count(Slot slot) {
+    Map<Integer, Long> counts = new HashMap<>();
+    db.ask(
+        tx ->
+            tx.query(
+                Sql.forSlot(COUNT, slot),
+                row -> counts.put(row.getInt("lane"), row.getLong("tasks"))));
+    return counts;
+  }
+
+  // Not "lane <> ALL (?)", which compares every lane with every other.
+  private static final String EMPTIED =
+      """
+      /* WaitingCounts.keepOnly */
+      DELETE FROM carillon.waiting
+      WHERE slot = ?
+        AND lane = ANY (ARRAY(
+            SELECT lane
+            FROM carillon.waiting
+            WHERE slot = ?
+            EXCEPT
+            SELECT unnest(?::int[])
+        ))
+      """;
+
+  private static final String KEEP =
+      """
+      /* WaitingCounts.keep */
+      INSERT INTO carillon.waiting AS w (lane, slot, tasks)
+      SELECT n.lane, ?, n.tasks
+      FROM unnest(?::int[], ?::bigint[]) AS n (lane, tasks)
+      ORDER BY n.lane
+      ON CONFLICT (lane, slot) DO UPDATE
+      SET tasks = excluded.tasks
+      WHERE w.tasks <> excluded.tasks
+      """;
+
+  /** Replaces what is kept of a slot. */
+  public void keep(Slot slot, Map<Integer, Long> counts) {
+    List<Map.Entry<Integer, Long>> rows = List.copyOf(new TreeMap<>(counts).entrySet());
+    db.inTransaction(
+        tx -> {
+          Column lanes = Column.ints(rows, Map.Entry::getKey);
+          tx.update(EMPTIED, slot, slot, lanes);
+          return tx.update(KEEP, slot, lanes, Column.longs(rows, Map.Entry::getValue));
+        });
+  }
+
+  private static final String FORGET =
+      """
+      /* WaitingCounts.forgetOthers */
+      DELETE FROM carillon.waiting
+      WHERE slot <> ALL (?)
+      """;
+
+  /** Forgets the slots that are gone. */
+  public int forgetOthers(Collection<Slot> slots) {
+    return db.inTransaction(tx -> tx.update(FORGET, Column.dates(slots, Slot::day)));
+  }
+
+  private static final String DONE =
+      """
+      /* WaitingCounts.done */
+      UPDATE carillon.census
+      SET begun_at = ?
+      """;
+
+  /** Whatever had changed by then has been counted since. */
+  public void done(Instant begunAt) {
+    db.inTransaction(tx -> tx.update(DONE, begunAt));
+  }
+}

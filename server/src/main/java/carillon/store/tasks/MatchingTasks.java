@@ -1,0 +1,458 @@
+package carillon.store.tasks;
+
+import carillon.model.Slot;
+import carillon.model.TenantId;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Audit;
+import carillon.store.catalog.AuditDetail;
+import carillon.store.catalog.CatalogRows;
+import carillon.store.catalog.Slots;
+import carillon.store.db.Column;
+import carillon.store.db.DbClock;
+import carillon.store.db.Sql;
+import carillon.store.db.Transitions;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * All tasks that match a filter: how many they are, and all of them cancelled or made due at once.
+ */
+final class MatchingTasks {
+
+  /** A count looks at no more rows than this, so that no filter makes it long. */
+  private static final int COUNT_REACH = 100_000;
+
+  private final DbClock clock;
+  private final DueListener due;
+  private final WaitingWalk.Bounds bounds;
+
+  MatchingTasks(DbClock clock, DueListener due) {
+    this(clock, due, WaitingWalk.Bounds.USUAL);
+  }
+
+  MatchingTasks(DbClock clock, DueListener due, WaitingWalk.Bounds bounds) {
+    this.clock = clock;
+    this.due = due;
+    this.bounds = bounds;
+  }
+
+  private static final String COUNT_OF_LANES =
+      """
+      /* MatchingTasks.countOfLanes */
+      WITH %s
+      SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
+      FROM f, (
+          SELECT t.*
+          FROM unnest(?::int[]) AS l (lane)
+          CROSS JOIN LATERAL (
+              SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
+              FROM carillon.task_{slot} t
+              WHERE t.lane = l.lane
+                AND t.ready_at > ?
+          ) t
+          LIMIT ?
+      ) t
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+
+  // Few tasks have one key: written so that no index for the time is wanted.
+  private static final String WAITS_WITH_KEY =
+      """
+      t.tenant = ?
+                AND t.key = ?
+                AND t.lane = ANY (?)
+                AND t.ready_at - ?::timestamptz > interval '0'\
+      """;
+
+  private static final String COUNT_BY_KEY =
+      """
+      /* MatchingTasks.countByKey */
+      WITH %s
+      SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
+      FROM f, (
+          SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
+          FROM carillon.task_{slot} t
+          WHERE %s
+          LIMIT ?
+      ) t
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES, WAITS_WITH_KEY);
+
+  // Running tasks are in no index; the claims know them.
+  private static final String COUNT_RUNNING =
+      """
+      /* MatchingTasks.countRunning */
+      WITH %s, held AS MATERIALIZED (
+          SELECT h.tenant, h.id, c.id AS claim
+          FROM carillon.claim c
+          CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+          WHERE c.slot = DATE '{day}'
+            AND h.tenant = ?
+          LIMIT ?
+      )
+      SELECT count(*) AS matched, (SELECT count(*) FROM held) AS looked_at
+      FROM f, held
+      CROSS JOIN LATERAL (
+          SELECT t.*
+          FROM carillon.task t
+          WHERE t.tenant = held.tenant
+            AND t.id = held.id
+            AND t.slot = DATE '{day}'
+            AND t.claim = held.claim
+            AND NOT t.cancel_requested
+          LIMIT 1
+      ) t
+      WHERE t.lane = ANY (?)
+        AND (?::text IS NULL OR t.key = ?::text)
+        AND %s
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+
+  /** What to look for among the waiting tasks: those that are ready only after a time. */
+  private record Search(TenantId tenant, Column lanes, TaskFilter filter, Instant after) {
+
+    int countReach() {
+      return FilterSql.atOnce(filter, COUNT_REACH);
+    }
+
+    boolean isByKey() {
+      return filter.key() != null;
+    }
+
+    @Nullable Object[] arguments(long limit) {
+      return isByKey()
+          ? FilterSql.arguments(filter, tenant, filter.key(), lanes, after, limit)
+          : FilterSql.arguments(filter, lanes, after, limit);
+    }
+  }
+
+  private Search search(Tx tx, TenantId tenant, TaskFilter filter, Instant after) {
+    return new Search(tenant, CatalogRows.lanes(tx, tenant, filter.type()), filter, after);
+  }
+
+  /** How many a cancel would meet now: those that wait, and those that run and were not asked. */
+  Tasks.Count countCancellable(Tx tx, TenantId tenant, TaskFilter filter) {
+    Search search = search(tx, tenant, filter, Instant.EPOCH);
+    Tasks.Count waiting =
+        filter.state() == TaskState.RUNNING ? new Tasks.Count(0, false) : countWaiting(tx, search);
+    Tasks.Count running =
+        filter.state() == TaskState.PENDING ? new Tasks.Count(0, false) : countRunning(tx, search);
+    return new Tasks.Count(
+        waiting.matched() + running.matched(), waiting.isAtLeast() || running.isAtLeast());
+  }
+
+  /** How many {@link #run} would make due now, if it went on to the end. */
+  Tasks.Count countRunnable(Tx tx, TenantId tenant, TaskFilter filter) {
+    return countWaiting(tx, search(tx, tenant, filter, clock.instant()));
+  }
+
+  /** How many tasks were looked at, and how many of them match. */
+  private record Looked(long at, long matched) {
+    static Looked of(ResultSet row) throws SQLException {
+      return new Looked(row.getLong("looked_at"), row.getLong("matched"));
+    }
+
+    /** Looks at one place after the other until this many tasks were read. */
+    static <P> Looked upTo(long reach, List<P> places, BiFunction<P, Long, Looked> look) {
+      Looked all = new Looked(0, 0);
+      for (P place : places) {
+        Looked some = look.apply(place, reach - all.at);
+        all = new Looked(all.at + some.at, all.matched + some.matched);
+        if (all.at >= reach) {
+          break;
+        }
+      }
+      return all;
+    }
+
+    Tasks.Count count(long reach) {
+      return new Tasks.Count(matched, at >= reach);
+    }
+  }
+
+  private static Tasks.Count countWaiting(Tx tx, Search search) {
+    String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
+    return Looked.upTo(
+            search.countReach(),
+            Slots.inGroups(tx),
+            (slots, reach) ->
+                tx.readUnlocking(
+                    () ->
+                        Looked.upTo(
+                            reach,
+                            slots,
+                            (slot, left) ->
+                                tx.query(
+                                        Sql.forSlot(statement, slot),
+                                        Looked::of,
+                                        search.arguments(left))
+                                    .getFirst())))
+        .count(search.countReach());
+  }
+
+  private static Tasks.Count countRunning(Tx tx, Search search) {
+    TaskFilter filter = search.filter();
+    return Looked.upTo(
+            search.countReach(),
+            Slots.claimed(tx),
+            (slot, left) ->
+                tx.query(
+                        Sql.forSlot(COUNT_RUNNING, slot),
+                        Looked::of,
+                        FilterSql.arguments(
+                            filter,
+                            search.tenant(),
+                            left,
+                            search.lanes(),
+                            filter.key(),
+                            filter.key()))
+                    .getFirst())
+        .count(search.countReach());
+  }
+
+  private static final String LOOK_BY_KEY =
+      """
+      /* MatchingTasks.lookByKey */
+      WITH %s
+      SELECT t.id
+      FROM f, carillon.task_{slot} t
+      WHERE %s
+        AND %s
+      LIMIT ?
+      """
+          .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
+
+  /** In the order in which they are locked. */
+  private static Map<Slot, List<UUID>> withKey(Tx tx, Search search, List<Slot> slots, int most) {
+    Map<Slot, List<UUID>> found = new TreeMap<>();
+    int left = most;
+    for (Slot slot : slots) {
+      List<UUID> matching =
+          tx
+              .query(
+                  Sql.forSlot(LOOK_BY_KEY, slot),
+                  row -> Sql.uuid(row, "id"),
+                  search.arguments(left))
+              .stream()
+              .sorted()
+              .toList();
+      left -= matching.size();
+      if (!matching.isEmpty()) {
+        found.put(slot, matching);
+      }
+    }
+    return found;
+  }
+
+  /** Those with a key are few, so that all of them are looked at. */
+  private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
+    int changed = 0;
+    for (List<Slot> slots : Slots.inGroups(tx)) {
+      int most = Tasks.MOST_AT_ONCE - changed;
+      Map<Slot, List<UUID>> found = tx.readUnlocking(() -> withKey(tx, search, slots, most));
+      for (Map.Entry<Slot, List<UUID>> some : found.entrySet()) {
+        changed += change.apply(some.getKey(), some.getValue());
+      }
+    }
+    return new WaitingWalk.Walked(changed, null);
+  }
+
+  private WaitingWalk.Walked change(
+      Tx tx, Search search, BulkResult.@Nullable Place from, WaitingWalk.Change change) {
+    TaskFilter filter = search.filter();
+    return search.isByKey()
+        ? changeByKey(tx, search, change)
+        : new WaitingWalk(
+                tx,
+                CatalogRows.laneIds(tx, search.tenant(), filter.type()),
+                filter,
+                search.after(),
+                bounds,
+                System::nanoTime)
+            .walk(from, change);
+  }
+
+  private static BulkResult result(WaitingWalk.Walked walked, int requested) {
+    boolean isMore = walked.next() != null || walked.changed() >= Tasks.MOST_AT_ONCE;
+    return new BulkResult(walked.changed(), requested, isMore, walked.next());
+  }
+
+  // In the order in which they were found, which is that of every walk: no two wait for each other.
+  private static final String HELD =
+      """
+      held AS MATERIALIZED (
+          SELECT t.tenant, t.id
+          FROM unnest(?::uuid[]) AS s (id)
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id
+              FROM carillon.task_{slot} t
+              WHERE t.tenant = ?
+                AND t.id = s.id
+                AND t.state = 'PENDING'
+              FOR UPDATE -- waits for a claim in progress; the row then no longer matches
+          ) t
+      )\
+      """;
+
+  private static final String RUN =
+      """
+      /* MatchingTasks.run */
+      WITH %s, run AS (
+          UPDATE carillon.task_{slot} t
+          SET ready_at = clock_timestamp(),
+              due_at = least(t.due_at, clock_timestamp()),
+              version = t.version + 1
+          FROM held h
+          WHERE t.tenant = h.tenant
+            AND t.id = h.id
+            AND t.state = 'PENDING'
+          RETURNING t.lane, t.ready_at
+      )
+      SELECT lane, count(*) AS tasks, min(ready_at) AS first_ready_at
+      FROM run
+      GROUP BY lane
+      """
+          .formatted(HELD);
+
+  private record Run(int lane, int tasks, Instant first) {}
+
+  /**
+   * Makes those due now that wait for a later time; what is due already would only go to the end of
+   * its line.
+   */
+  BulkResult run(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
+    Search search = search(tx, tenant, filter, clock.instant());
+    WaitingWalk.Walked walked =
+        change(tx, search, from, (slot, tasks) -> run(tx, tenant, slot, tasks));
+    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
+    detail.set("filter", TaskAuditDetail.of(filter));
+    Audit.record(tx, tenant, who, "task.run", "matching", AuditDetail.bounded(detail));
+    return result(walked, 0);
+  }
+
+  private int run(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks) {
+    List<Run> runs =
+        tx.query(
+            Sql.forSlot(RUN, slot),
+            row ->
+                new Run(
+                    row.getInt("lane"),
+                    row.getInt("tasks"),
+                    Sql.requiredInstant(row, "first_ready_at")),
+            Column.uuids(tasks, id -> id),
+            tenant);
+    runs.stream()
+        .map(Run::first)
+        .min(Instant::compareTo)
+        .ifPresent(first -> Slots.openEarlier(tx, slot, first));
+    tx.afterCommit(() -> runs.forEach(run -> due.note(slot, run.lane(), run.first())));
+    return runs.stream().mapToInt(Run::tasks).sum();
+  }
+
+  private static final String CANCEL =
+      """
+      /* MatchingTasks.cancel */
+      WITH %s, cancelled AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'CANCELLED',
+              ready_at = NULL,
+              finished_at = clock_timestamp(),
+              version = t.version + 1
+          FROM held h
+          WHERE t.tenant = h.tenant
+            AND t.id = h.id
+            AND t.state = 'PENDING'
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+      ), trail AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+          FROM cancelled
+      )
+      SELECT id, lane, attempt
+      FROM cancelled
+      """
+          .formatted(HELD);
+
+  private static final String REQUEST_CANCEL =
+      """
+      /* MatchingTasks.requestCancel */
+      WITH %s
+      UPDATE carillon.task t
+      SET cancel_requested = true,
+          version = t.version + 1
+      FROM f, carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      WHERE held.tenant = ?
+        AND t.tenant = held.tenant
+        AND t.id = held.id
+        AND c.slot = DATE '{day}'
+        AND t.slot = DATE '{day}'
+        AND t.state = 'RUNNING'
+        AND NOT t.cancel_requested
+        AND t.lane = ANY (?)
+        AND (?::text IS NULL OR t.key = ?::text)
+        AND %s
+      """
+          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+
+  /**
+   * Running tasks are asked before and after the waiting ones are cancelled: a task that changes
+   * from one to the other meanwhile meets one of the three.
+   */
+  BulkResult cancel(
+      Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
+    boolean wantsWaiting = filter.state() == null || filter.state() == TaskState.PENDING;
+    boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
+    Search search = search(tx, tenant, filter, Instant.EPOCH);
+    int requested = wantsRunning ? requestCancel(tx, search) : 0;
+    WaitingWalk.Walked walked =
+        wantsWaiting
+            ? change(tx, search, from, (slot, tasks) -> cancel(tx, tenant, slot, tasks, who))
+            : new WaitingWalk.Walked(0, null);
+    requested += wantsRunning ? requestCancel(tx, search) : 0;
+    ObjectNode detail =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("cancelled", walked.changed())
+            .put("requested", requested);
+    detail.set("filter", TaskAuditDetail.of(filter));
+    Audit.record(tx, tenant, who, "task.cancel", "matching", AuditDetail.bounded(detail));
+    return result(walked, requested);
+  }
+
+  private static int cancel(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks, String who) {
+    List<Transitions.Moved> moved =
+        tx.query(
+            Sql.forSlot(CANCEL, slot),
+            row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
+            Column.uuids(tasks, id -> id),
+            tenant,
+            who);
+    tx.moved(moved);
+    return moved.size();
+  }
+
+  private static int requestCancel(Tx tx, Search search) {
+    TaskFilter filter = search.filter();
+    int requested = 0;
+    for (Slot slot : Slots.claimed(tx)) {
+      requested +=
+          tx.update(
+              Sql.forSlot(REQUEST_CANCEL, slot),
+              FilterSql.arguments(
+                  filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
+    }
+    return requested;
+  }
+}

@@ -1,0 +1,136 @@
+package carillon.store.tasks;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.store.catalog.CatalogRows;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Page;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Pages of the tasks that run now, found through the claims that hold them: however many others
+ * there are, which no index on the state tells apart.
+ */
+public final class RunningTasks {
+
+  private static final int CHUNK = 2_000;
+
+  /** How many claimed tasks one page looks at before it ends early. */
+  private static final int PAGE_REACH = 20_000;
+
+  private final Db db;
+  private final TaskReader reader;
+
+  RunningTasks(Db db, TaskReader reader) {
+    this.db = db;
+    this.reader = reader;
+  }
+
+  private record Held(UUID task, Slot slot, UUID claim) {}
+
+  /** Comes before every claim, so that of the task itself nothing comes again. */
+  private static final UUID NO_CLAIM = new UUID(0, 0);
+
+  private static final Held END =
+      new Held(new UUID(-1L, -1L), new Slot(LocalDate.of(9999, 1, 1)), NO_CLAIM);
+
+  public static final String HELD =
+      """
+      /* RunningTasks.held */
+      SELECT h.id, c.slot, c.id AS claim
+      FROM carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+      WHERE h.tenant = ?
+        AND (h.id, c.id) < (?, ?)
+      ORDER BY h.id DESC, c.id DESC -- a task may stand in an older claim too
+      LIMIT ?
+      """;
+
+  // A claim still lists what has ended; the row says which claim holds it now.
+  public static final String TASKS =
+      """
+      /* RunningTasks.tasks */
+      WITH %s
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
+      FROM f, unnest(?::uuid[], ?::date[], ?::uuid[]) WITH ORDINALITY AS n (task, slot, claim, n)
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.task t
+          WHERE t.tenant = ?
+            AND t.id = n.task
+            AND t.slot = n.slot
+            AND t.claim = n.claim
+          LIMIT 1
+      ) t
+      WHERE (?::int[] IS NULL OR t.lane = ANY (?::int[]))
+        AND %s
+      ORDER BY n.n
+      LIMIT ?
+      """
+          .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
+
+  /** Newest due first, as all lists of tasks; {@code before} is the last id of the page before. */
+  Page<TaskView, TaskId> list(
+      TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    return db.inTransaction(tx -> page(tx, tenant, filter, limit, before, withPayload));
+  }
+
+  private Page<TaskView, TaskId> page(
+      Tx tx,
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      @Nullable TaskId before,
+      boolean withPayload) {
+    Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
+    Held last = before == null ? END : new Held(before.value(), before.slot(), NO_CLAIM);
+    List<TaskView> items = new ArrayList<>();
+    for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {
+      List<Held> held = held(tx, tenant, last);
+      items.addAll(
+          tx.query(
+              TASKS,
+              reader::view,
+              FilterSql.arguments(
+                  filter,
+                  withPayload,
+                  Column.uuids(held, Held::task),
+                  Column.dates(held, each -> each.slot().day()),
+                  Column.uuids(held, Held::claim),
+                  tenant,
+                  lanes,
+                  lanes,
+                  limit - items.size())));
+      if (items.size() == limit) {
+        return new Page<>(items, items.getLast().id());
+      }
+      if (held.size() < CHUNK) {
+        return new Page<>(items, null);
+      }
+      last = held.getLast();
+    }
+    return new Page<>(items, new TaskId(last.task()));
+  }
+
+  private static List<Held> held(Tx tx, TenantId tenant, Held before) {
+    return tx.query(
+        HELD,
+        row ->
+            new Held(
+                Sql.uuid(row, "id"),
+                new Slot(row.getObject("slot", LocalDate.class)),
+                Sql.uuid(row, "claim")),
+        tenant,
+        before.task(),
+        before.claim(),
+        CHUNK);
+  }
+}

@@ -1,0 +1,66 @@
+package carillon.store.tasks;
+
+import carillon.store.catalog.AuditDetail;
+import carillon.store.db.Json;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** What a record of the audit says of a change to tasks; bounded and without secrets as all are. */
+final class TaskAuditDetail {
+
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  private TaskAuditDetail() {}
+
+  /** An edit of a task: the names of the fields, and what they were and are. */
+  static String of(TaskView before, TaskPatch patch) {
+    ObjectNode old = NODES.objectNode();
+    ObjectNode changed = NODES.objectNode();
+    if (patch.dueAt() != null) {
+      old.put("dueAt", AuditDetail.text(before.dueAt()));
+      changed.put("dueAt", AuditDetail.text(patch.dueAt()));
+    }
+    if (patch.priority() != null) {
+      old.put("priority", before.priority());
+      changed.put("priority", patch.priority());
+    }
+    if (patch.payload() != null) {
+      old.put("payload", AuditDetail.payload(before.payload()));
+      changed.put("payload", AuditDetail.payload(patch.payload()));
+    }
+    if (patch.retry() != null) {
+      AuditDetail.set(old, "retry", AuditDetail.retry(before.retry()));
+      AuditDetail.set(changed, "retry", AuditDetail.retry(patch.retry()));
+    }
+    if (patch.key() != null) {
+      old.put("key", before.key());
+      changed.put("key", patch.key());
+    }
+    if (patch.target() != null) {
+      AuditDetail.set(old, "target", AuditDetail.target(before.target()));
+      AuditDetail.set(changed, "target", AuditDetail.target(patch.target()));
+    }
+    ObjectNode detail = NODES.objectNode();
+    var fields = detail.putArray("fields");
+    patch.fields().forEach(fields::add);
+    detail.set("old", old);
+    detail.set("new", changed);
+    return AuditDetail.bounded(detail);
+  }
+
+  /** Which tasks a bulk change meant. */
+  static ObjectNode of(TaskFilter filter) {
+    ObjectNode node = NODES.objectNode();
+    node.put("type", filter.type());
+    node.put("status", filter.state() == null ? null : filter.state().name());
+    node.put("key", filter.key());
+    node.put("schedule", filter.schedule());
+    node.put("dueAfter", AuditDetail.text(filter.dueAfter()));
+    node.put("dueBefore", AuditDetail.text(filter.dueBefore()));
+    node.put("error", filter.error());
+    if (!filter.metadata().isEmpty()) {
+      node.set("metadata", Json.of(filter.metadata()));
+    }
+    return AuditDetail.withoutNulls(node);
+  }
+}

@@ -1,0 +1,152 @@
+package carillon.store.tasks;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.TaskState;
+import carillon.store.db.Column;
+import carillon.store.db.Sql;
+import carillon.store.db.Transitions;
+import carillon.store.db.Tx;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Cancels tasks of any tenants by their ids. As with a single one, each row is locked and looked at
+ * under its lock, in the order of the ids.
+ */
+public final class TaskCancels {
+
+  private static final int NEVER_STARTED = 0;
+
+  private TaskCancels() {}
+
+  /** A task of a tenant. */
+  public record Task(TenantId tenant, TaskId id) {}
+
+  /** Who cancels, and why. */
+  public record Because(String who, @Nullable String reason) {}
+
+  private static final String CANCEL_WAITING =
+      """
+      /* TaskCancels.cancelWaiting */
+      WITH held AS MATERIALIZED (
+          SELECT t.*
+          FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id, t.slot
+              FROM carillon.task_{slot} t
+              WHERE t.tenant = n.tenant
+                AND t.id = n.id
+                AND t.state = 'PENDING'
+                AND t.fence <= ?
+              FOR UPDATE -- waits for a claim in progress; the row then no longer matches
+          ) t
+      ), cancelled AS (
+          UPDATE carillon.task_{slot} t
+          SET state = 'CANCELLED',
+              ready_at = NULL,
+              finished_at = clock_timestamp(),
+              version = t.version + 1
+          FROM held h
+          WHERE t.tenant = h.tenant
+            AND t.id = h.id
+            AND t.slot = h.slot
+            AND t.state = 'PENDING'
+          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+      ), recorded AS (
+          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?, ?
+          FROM cancelled
+      )
+      SELECT id, lane, attempt
+      FROM cancelled
+      """;
+
+  /** Cancels those that wait and were never started; says which. */
+  public static Set<TaskId> cancelUnstarted(Tx tx, Collection<Task> tasks, Because because) {
+    return cancelWaiting(tx, tasks, NEVER_STARTED, because);
+  }
+
+  private static final String REQUEST_CANCEL =
+      """
+      /* TaskCancels.requestCancel */
+      WITH held AS MATERIALIZED (
+          SELECT t.*
+          FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id, t.slot
+              FROM carillon.task_{slot} t
+              WHERE t.tenant = n.tenant
+                AND t.id = n.id
+                AND t.state = 'RUNNING'
+                AND NOT t.cancel_requested
+              FOR UPDATE
+          ) t
+      )
+      UPDATE carillon.task_{slot} t
+      SET cancel_requested = true,
+          version = t.version + 1
+      FROM held h
+      WHERE t.tenant = h.tenant
+        AND t.id = h.id
+        AND t.slot = h.slot
+        AND t.state = 'RUNNING'
+        AND NOT t.cancel_requested
+      """;
+
+  /**
+   * Cancels those that wait, and asks those that run to end. These are asked before and after: a
+   * task that changes from one to the other meanwhile meets one of the three.
+   */
+  public static void cancel(Tx tx, Collection<Task> tasks, Because because) {
+    requestCancel(tx, tasks);
+    Set<TaskId> cancelled = cancelWaiting(tx, tasks, Integer.MAX_VALUE, because);
+    requestCancel(tx, tasks.stream().filter(task -> !cancelled.contains(task.id())).toList());
+  }
+
+  private static Set<TaskId> cancelWaiting(
+      Tx tx, Collection<Task> tasks, int lastFence, Because because) {
+    List<Transitions.Moved> moved = new ArrayList<>();
+    bySlot(tasks)
+        .forEach(
+            (slot, some) ->
+                moved.addAll(
+                    tx.query(
+                        Sql.forSlot(CANCEL_WAITING, slot),
+                        row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
+                        Column.ints(some, task -> task.tenant().value()),
+                        Column.uuids(some, task -> task.id().value()),
+                        lastFence,
+                        because.who(),
+                        because.reason())));
+    tx.moved(moved);
+    return moved.stream().map(Transitions.Moved::id).collect(Collectors.toSet());
+  }
+
+  private static void requestCancel(Tx tx, Collection<Task> tasks) {
+    bySlot(tasks)
+        .forEach(
+            (slot, some) ->
+                tx.update(
+                    Sql.forSlot(REQUEST_CANCEL, slot),
+                    Column.ints(some, task -> task.tenant().value()),
+                    Column.uuids(some, task -> task.id().value())));
+  }
+
+  private static Map<Slot, List<Task>> bySlot(Collection<Task> tasks) {
+    Map<Slot, List<Task>> bySlot = new TreeMap<>();
+    tasks.stream()
+        .sorted(Comparator.comparing(task -> task.id().toString())) // rows are locked in this order
+        .forEach(
+            task -> bySlot.computeIfAbsent(task.id().slot(), _ -> new ArrayList<>()).add(task));
+    return bySlot;
+  }
+}

@@ -1,0 +1,305 @@
+package carillon.store.tasks;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.Lane;
+import carillon.model.task.Route;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Audit;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Slots;
+import carillon.store.db.DbClock;
+import carillon.store.db.Sql;
+import carillon.store.db.Transitions;
+import carillon.store.db.Tx;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What people and programs do to tasks that exist. Every change locks the row first, looks at the
+ * state under that lock and writes under it, so it waits for a claim in progress and is waited for
+ * by the next one. The lock also keeps the slot's own tables, so the statements name them.
+ */
+final class TaskChanges {
+
+  private final TaskReader reader;
+  private final Catalog catalog;
+  private final DbClock clock;
+  private final DueListener due;
+
+  TaskChanges(TaskReader reader, Catalog catalog, DbClock clock, DueListener due) {
+    this.reader = reader;
+    this.catalog = catalog;
+    this.clock = clock;
+    this.due = due;
+  }
+
+  private ChangeResult change(
+      Tx tx,
+      TenantId tenant,
+      TaskId id,
+      @Nullable Integer ifVersion,
+      BiFunction<Tx, TaskView, ChangeResult> change) {
+    Optional<TaskView> found = reader.lock(tx, tenant, id);
+    if (found.isEmpty()) {
+      return new ChangeResult.NotFound();
+    }
+    TaskView task = found.get();
+    if (ifVersion != null && ifVersion != task.version()) {
+      return new ChangeResult.StaleVersion(task);
+    }
+    return change.apply(tx, task);
+  }
+
+  private TaskView reread(Tx tx, TenantId tenant, TaskId id) {
+    return reader.find(tx, tenant, id).orElseThrow();
+  }
+
+  private static final String CANCEL =
+      """
+      /* TaskChanges.cancel */
+      UPDATE carillon.task_{slot}
+      SET state = 'CANCELLED',
+          ready_at = NULL,
+          finished_at = clock_timestamp(),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND state = 'PENDING'
+      """;
+
+  private static final String REQUEST_CANCEL =
+      """
+      /* TaskChanges.requestCancel */
+      UPDATE carillon.task_{slot}
+      SET cancel_requested = true,
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND state = 'RUNNING'
+        AND NOT cancel_requested
+      """;
+
+  ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) ->
+            switch (task.state()) {
+              case PENDING -> {
+                t.update(Sql.forSlot(CANCEL, id.slot()), tenant, id);
+                record(t, tenant, task, TaskState.CANCELLED, who);
+                Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
+                yield new ChangeResult.Changed(reread(t, tenant, id));
+              }
+              case CANCELLED -> new ChangeResult.Unchanged(task);
+              case RUNNING -> {
+                t.update(Sql.forSlot(REQUEST_CANCEL, id.slot()), tenant, id);
+                Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
+                tellTouched(t, task);
+                yield new ChangeResult.Requested(reread(t, tenant, id));
+              }
+              case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
+            });
+  }
+
+  private static final String RECORD =
+      """
+      /* TaskChanges.record */
+      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+      VALUES (?, ?, ?, clock_timestamp(), ?::carillon.task_state, ?::carillon.task_state, ?, ?)
+      """;
+
+  private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
+    TaskId id = task.id();
+    Slot slot = id.slot();
+    tx.update(
+        Sql.forSlot(RECORD, slot),
+        tenant,
+        id,
+        slot,
+        task.state().name(),
+        next.name(),
+        task.fence(),
+        who);
+    int attempt = next == TaskState.PENDING ? 0 : task.attempt(); // redriven: its budget is new
+    tx.moved(List.of(new Transitions.Moved(id, task.lane(), task.state(), next, attempt)));
+  }
+
+  private static void tellTouched(Tx tx, TaskView task) {
+    tx.touched(new Transitions.Touched(task.id(), task.lane(), task.state(), task.attempt()));
+  }
+
+  private static final String RUN_NOW =
+      """
+      /* TaskChanges.runNow */
+      UPDATE carillon.task_{slot}
+      SET ready_at = clock_timestamp(),
+          due_at = least(due_at, clock_timestamp()),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND state = 'PENDING'
+      """;
+
+  ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.PENDING) {
+            return new ChangeResult.WrongState(task);
+          }
+          t.update(Sql.forSlot(RUN_NOW, id.slot()), tenant, id);
+          Audit.record(t, tenant, who, "task.run", id.toString(), null);
+          tellTouched(t, task);
+          return ready(t, tenant, id);
+        });
+  }
+
+  /** The task may be claimable earlier than its slot and the agenda think. */
+  private ChangeResult ready(Tx tx, TenantId tenant, TaskId id) {
+    TaskView task = reread(tx, tenant, id);
+    Instant readyAt = task.readyAt();
+    if (readyAt != null) {
+      Slots.openEarlier(tx, id.slot(), readyAt);
+      tx.afterCommit(() -> due.note(id.slot(), task.lane(), readyAt));
+    }
+    return new ChangeResult.Changed(task);
+  }
+
+  // The last attempt stood on the row; it moves to its history, because the row is about to be used
+  // again.
+  private static final String REDRIVE =
+      """
+      /* TaskChanges.redrive */
+      WITH kept AS (
+          INSERT INTO carillon.attempt_{slot} (
+              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+              output, request)
+          SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
+                 error, output, request
+          FROM carillon.task_{slot}
+          WHERE tenant = ?
+            AND id = ?
+      ), letter AS (
+          DELETE FROM carillon.dead_letter
+          WHERE tenant = ?
+            AND task = ?
+      )
+      UPDATE carillon.task_{slot}
+      SET state = 'PENDING',
+          ready_at = ?,
+          due_at = ?, -- what is measured from it, such as the greatest age, starts anew
+          expires_at = NULL, -- it was started in time
+          attempt = 0,
+          finished_at = NULL,
+          cancel_requested = false,
+          crashes = NULL,
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND state = 'DEAD'
+      """;
+
+  ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.DEAD) {
+            return new ChangeResult.WrongState(task);
+          }
+          Slot slot = id.slot();
+          Instant at =
+              later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
+          t.update(Sql.forSlot(REDRIVE, slot), tenant, id, tenant, id, at, at, tenant, id);
+          record(t, tenant, task, TaskState.PENDING, who);
+          Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
+          return ready(t, tenant, id);
+        });
+  }
+
+  private static final String RENAME_LETTER =
+      """
+      /* TaskChanges.renameLetter */
+      UPDATE carillon.dead_letter
+      SET key = ?
+      WHERE tenant = ?
+        AND task = ?
+      """;
+
+  private static final String PATCH =
+      """
+      /* TaskChanges.patch */
+      UPDATE carillon.task_{slot}
+      SET due_at = coalesce(?::timestamptz, due_at),
+          -- What is put off past its own end takes the end along.
+          expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
+                            ELSE expires_at END,
+          ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
+          lane = ?,
+          payload = coalesce(?, payload),
+          retry = coalesce(?::jsonb, retry),
+          key = coalesce(?, key),
+          target = coalesce(?::jsonb, target),
+          version = version + 1
+      WHERE tenant = ?
+        AND id = ?
+        AND state IN ('PENDING', 'DEAD')
+      """;
+
+  ChangeResult patch(
+      Tx tx, TenantId tenant, TaskId id, TaskPatch asked, String who, @Nullable Integer ifVersion) {
+    return change(
+        tx,
+        tenant,
+        id,
+        ifVersion,
+        (t, task) -> {
+          if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
+            return new ChangeResult.WrongState(task);
+          }
+          TaskPatch patch = asked.keeping(task.target());
+          Lane lane = catalog.lane(task.lane());
+          int priority = patch.priority() == null ? lane.priority() : patch.priority();
+          // Whoever may claim it changes with the target, and with that the line that it waits in.
+          Route route = patch.target() == null ? lane.route() : Route.of(patch.target());
+          Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), route);
+          Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
+          t.update(
+              Sql.forSlot(PATCH, id.slot()),
+              dueAt,
+              dueAt,
+              dueAt,
+              dueAt,
+              next.id(),
+              patch.payload(),
+              Sql.json(patch.retry()),
+              patch.key(),
+              Sql.json(patch.target()),
+              tenant,
+              id);
+          if (patch.key() != null && task.state() == TaskState.DEAD) {
+            t.update(RENAME_LETTER, patch.key(), tenant, id);
+          }
+          Audit.record(t, tenant, who, "task.edit", id.toString(), TaskAuditDetail.of(task, patch));
+          tellTouched(t, task);
+          return ready(t, tenant, id);
+        });
+  }
+
+  private static Instant later(Instant a, Instant b) {
+    return a.isAfter(b) ? a : b;
+  }
+}

@@ -1,0 +1,370 @@
+package carillon.store.tasks;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.CatalogRows;
+import carillon.store.catalog.Slots;
+import carillon.store.db.Column;
+import carillon.store.db.Db;
+import carillon.store.db.Json;
+import carillon.store.db.Page;
+import carillon.store.db.Sql;
+import carillon.store.db.Tx;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Reads tasks for showing: one, one with its story, or a page of them. */
+public final class TaskReader {
+
+  /** Of attempts and of transitions; there are pages for the rest. */
+  private static final int STORY_LENGTH = 100;
+
+  public static final String COLUMNS =
+      """
+      t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
+      t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
+      t.concurrency_key, t.schedule, t.fire_at, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
+      t.request, t.crashes, t.on_complete, t.on_dead
+      """;
+
+  private final Db db;
+  private final Catalog catalog;
+
+  public TaskReader(Db db, Catalog catalog) {
+    this.db = db;
+    this.catalog = catalog;
+  }
+
+  private static final String FIND =
+      """
+      /* TaskReader.find */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.slot = DATE '{day}'
+      """
+          .formatted(COLUMNS);
+
+  Optional<TaskView> find(TenantId tenant, TaskId id) {
+    return db.inTransaction(tx -> find(tx, tenant, id));
+  }
+
+  public Optional<TaskView> find(Tx tx, TenantId tenant, TaskId id) {
+    return one(tx, FIND, tenant, id);
+  }
+
+  private static final String LOCK =
+      """
+      /* TaskReader.lock */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.slot = DATE '{day}'
+      FOR UPDATE OF t
+      """
+          .formatted(COLUMNS);
+
+  /**
+   * The task as it is after any claim in progress has ended; nobody else changes it before the
+   * transaction ends.
+   */
+  Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
+    return one(tx, LOCK, tenant, id);
+  }
+
+  private Optional<TaskView> one(Tx tx, String statement, TenantId tenant, TaskId id) {
+    Slot slot = id.slot();
+    return Sql.isThere(tx, statement, slot)
+        ? tx.queryOne(Sql.forSlot(statement, slot), this::view, tenant, id)
+        : Optional.empty();
+  }
+
+  private static final String LIVE_BY_KEY =
+      """
+      /* TaskReader.liveByKey */
+      SELECT %s, t.payload
+      FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.key = ?
+        AND t.lane = ANY (?)
+        AND t.state IN ('PENDING', 'RUNNING')
+      ORDER BY t.id DESC
+      LIMIT 1
+      """
+          .formatted(COLUMNS);
+
+  Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
+    Column lanes = CatalogRows.lanes(tx, tenant, type);
+    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes);
+  }
+
+  private static final String ATTEMPTS =
+      """
+      /* TaskReader.attempts */
+      SELECT attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output, request
+      FROM carillon.attempt
+      WHERE tenant = ?
+        AND task = ?
+        AND slot = DATE '{day}'
+        AND fence < ?
+      ORDER BY fence DESC
+      LIMIT ?
+      """;
+
+  private static final String TRANSITIONS =
+      """
+      /* TaskReader.transitions */
+      SELECT at, from_state, to_state, fence, who, reason
+      FROM carillon.every_transition
+      WHERE tenant = ?
+        AND task = ?
+        AND slot = DATE '{day}'
+        AND (fence, at) < (?, ?)
+      ORDER BY fence DESC, at DESC
+      LIMIT ?
+      """;
+
+  Optional<TaskStory> story(TenantId tenant, TaskId id) {
+    return db.inTransaction(
+        tx ->
+            find(tx, tenant, id)
+                .map(
+                    task -> {
+                      var attempts = attempts(tx, tenant, task, STORY_LENGTH, null);
+                      var transitions = transitions(tx, tenant, task, STORY_LENGTH, null);
+                      return new TaskStory(
+                          task,
+                          attempts.items().reversed(),
+                          attempts.next(),
+                          transitions.items().reversed(),
+                          transitions.next(),
+                          isHeld(tx, task));
+                    }));
+  }
+
+  // A node marks a suspect before it starts it.
+  private static final String HAS_BEGUN =
+      """
+      /* TaskReader.hasBegun */
+      SELECT ? = ANY (suspects) AS has_begun
+      FROM carillon.node
+      WHERE id = ?
+      """;
+
+  /** Whether a node has claimed this suspect and not started it yet. */
+  private boolean isHeld(Tx tx, TaskView task) {
+    return task.state() == TaskState.RUNNING
+        && task.crashes() > 0
+        && catalog.isSentNow(task.lane())
+        && tx.queryOne(HAS_BEGUN, row -> !row.getBoolean("has_begun"), task.id(), task.leasedBy())
+            .orElse(false);
+  }
+
+  /** Newest first; {@code before} is the last fence of the page before. */
+  Page<TaskStory.Attempt, Integer> attempts(
+      TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
+    return db.inTransaction(tx -> attempts(tx, tenant, task, limit, before));
+  }
+
+  private static Page<TaskStory.Attempt, Integer> attempts(
+      Tx tx, TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
+    int end = before == null ? Integer.MAX_VALUE : before;
+    TaskId id = task.id();
+    List<TaskStory.Attempt> found =
+        withLast(
+            task,
+            end,
+            tx.query(
+                Sql.forSlot(ATTEMPTS, id.slot()), TaskReader::attempt, tenant, id, end, limit + 1));
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
+  }
+
+  /** The last attempt stands on the task's own row, unless the task waits for another one. */
+  private static List<TaskStory.Attempt> withLast(
+      TaskView task, int end, List<TaskStory.Attempt> ended) {
+    boolean isOver = !ended.isEmpty() && ended.getFirst().fence() >= task.fence();
+    if (task.fence() == 0 || task.fence() >= end || isOver) {
+      return ended;
+    }
+    List<TaskStory.Attempt> all = new ArrayList<>(ended);
+    all.addFirst(
+        new TaskStory.Attempt(
+            task.attempt(),
+            task.fence(),
+            task.leasedBy(),
+            task.startedAt(),
+            task.finishedAt(),
+            task.state().name(),
+            task.failure(),
+            task.status(),
+            task.error(),
+            task.output(),
+            task.request()));
+    return all;
+  }
+
+  /** Newest first; {@code before} is the last moment of the page before. */
+  Page<TaskStory.Transition, TaskStory.Moment> transitions(
+      TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
+    return db.inTransaction(tx -> transitions(tx, tenant, task, limit, before));
+  }
+
+  private static Page<TaskStory.Transition, TaskStory.Moment> transitions(
+      Tx tx, TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
+    TaskStory.Moment end = before == null ? TaskStory.Moment.END : before;
+    TaskId id = task.id();
+    List<TaskStory.Transition> found =
+        tx.query(
+            Sql.forSlot(TRANSITIONS, id.slot()),
+            TaskReader::transition,
+            tenant,
+            id,
+            end.fence(),
+            end.at(),
+            limit + 1);
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).moment());
+  }
+
+  private static final String BY_KEY =
+      """
+      /* TaskReader.byKey */
+      WITH %s
+      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
+      FROM f, carillon.task t
+      WHERE t.tenant = ?
+        AND t.key = ?
+        AND t.id < ?
+        AND t.lane = ANY (?)
+        AND %s
+      ORDER BY t.id DESC
+      LIMIT ?
+      """
+          .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
+
+  Page<TaskView, TaskId> list(
+      TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
+    return filter.key() == null
+        ? Slots.whileTheyChange(
+            () ->
+                db.inTransaction(
+                    tx ->
+                        new SlotWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
+                            .page(limit, before)))
+        : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
+  }
+
+  private Page<TaskView, TaskId> pageByKey(
+      Tx tx,
+      TenantId tenant,
+      TaskFilter filter,
+      int limit,
+      @Nullable TaskId before,
+      boolean withPayload) {
+    List<TaskView> found =
+        tx.query(
+            BY_KEY,
+            this::view,
+            FilterSql.arguments(
+                filter,
+                withPayload,
+                tenant,
+                filter.key(),
+                before == null ? SlotWalk.LAST_ID : before,
+                CatalogRows.lanes(tx, tenant, filter.type()),
+                limit + 1));
+    return found.size() <= limit
+        ? new Page<>(found, null)
+        : new Page<>(found.subList(0, limit), found.get(limit - 1).id());
+  }
+
+  public TaskView view(ResultSet row) throws SQLException {
+    TenantId tenant = new TenantId(row.getInt("tenant"));
+    Lane lane = catalog.lane(row.getInt("lane"));
+    String target = row.getString("target");
+    String retry = row.getString("retry");
+    RetryPolicy ownRetry = retry == null ? null : Json.retry(retry);
+    RetryPolicy policy = ownRetry == null ? catalog.type(tenant, lane.type()).retry() : ownRetry;
+    return new TaskView(
+        catalog.tenant(tenant).name(),
+        new TaskId(Sql.uuid(row, "id")),
+        lane.id(),
+        lane.type(),
+        row.getString("key"),
+        TaskState.valueOf(row.getString("state")),
+        lane.priority(),
+        Sql.requiredInstant(row, "due_at"),
+        Sql.instant(row, "ready_at"),
+        Sql.requiredInstant(row, "created_at"),
+        Sql.instant(row, "started_at"),
+        Sql.instant(row, "finished_at"),
+        Sql.instant(row, "expires_at"),
+        row.getInt("attempt"),
+        policy.maxAttempts(),
+        row.getInt("fence"),
+        row.getInt("version"),
+        row.getBoolean("cancel_requested"),
+        row.getString("leased_by"),
+        Sql.instant(row, "lease_until"),
+        row.getString("payload"),
+        target == null ? null : Json.target(target),
+        ownRetry,
+        row.getString("concurrency_key"),
+        row.getString("schedule"),
+        Sql.instant(row, "fire_at"),
+        Json.pairs(row.getString("metadata")),
+        Sql.integer(row, "status"),
+        failure(row),
+        row.getString("error"),
+        row.getString("output"),
+        row.getString("progress"),
+        row.getString("request"),
+        row.getInt("crashes"),
+        CatalogRows.callbacks(row));
+  }
+
+  private static @Nullable FailureKind failure(ResultSet row) throws SQLException {
+    String failure = row.getString("failure");
+    return failure == null ? null : FailureKind.valueOf(failure);
+  }
+
+  private static TaskStory.Attempt attempt(ResultSet row) throws SQLException {
+    return new TaskStory.Attempt(
+        row.getInt("attempt"),
+        row.getInt("fence"),
+        row.getString("leased_by"),
+        Sql.instant(row, "started_at"),
+        Sql.instant(row, "ended_at"),
+        row.getString("outcome"),
+        failure(row),
+        Sql.integer(row, "status"),
+        row.getString("error"),
+        row.getString("output"),
+        row.getString("request"));
+  }
+
+  private static TaskStory.Transition transition(ResultSet row) throws SQLException {
+    return new TaskStory.Transition(
+        Sql.requiredInstant(row, "at"),
+        TaskState.valueOf(row.getString("from_state")),
+        TaskState.valueOf(row.getString("to_state")),
+        row.getInt("fence"),
+        row.getString("who"),
+        row.getString("reason"));
+  }
+}

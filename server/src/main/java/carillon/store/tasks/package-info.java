@@ -1,0 +1,5 @@
+/** Creates, reads and changes tasks. */
+@NullMarked
+package carillon.store.tasks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.admin;
+
+import org.jspecify.annotations.NullMarked;

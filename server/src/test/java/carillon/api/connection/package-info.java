@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.connection;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.deadletters;
+
+import org.jspecify.annotations.NullMarked;

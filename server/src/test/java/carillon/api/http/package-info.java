@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.http;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,197 @@
+package carillon.api.json;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.model.TenantId;
+import carillon.store.tasks.SpillBuffer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BodyMemoryTest {
+
+  private static final int MIB = 1 << 20;
+  private static final TenantId ONE = new TenantId(1);
+  private static final TenantId OTHER = new TenantId(2);
+
+  @TempDir Path data;
+
+  private final BodyMemory memory = new BodyMemory(32 * MIB, new SpillDirectories(null));
+
+  private static void spill(BodyMemory.Share share) {
+    try (SpillBuffer buffer = new SpillBuffer(share)) {
+      byte[] record = new byte[MIB];
+      for (int i = 0; i < 4; i++) {
+        buffer.add(record, 0, record.length);
+      }
+    }
+  }
+
+  @Test
+  void what_does_not_fit_is_in_the_data_directory_where_only_its_owner_may_look()
+      throws IOException {
+    BodyMemory withData = new BodyMemory(32 * MIB, new SpillDirectories(data));
+    try (BodyMemory.Share share = withData.share(ONE)) {
+      spill(share);
+
+      Path own = data.resolve("tmp");
+      assertThat(share.directories()).startsWith(own).hasSize(2);
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(own)))
+          .isEqualTo("rwx------");
+      assertThat(own).isEmptyDirectory();
+    }
+  }
+
+  @Test
+  void without_a_data_directory_to_write_to_the_system_has_one() throws IOException {
+    Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
+    Files.createFile(data.resolve("tmp")); // so it cannot be a directory
+    for (Path given : List.of(data, data.resolve("not-there"))) {
+      BodyMemory withoutData = new BodyMemory(32 * MIB, new SpillDirectories(given));
+      try (BodyMemory.Share share = withoutData.share(ONE)) {
+        spill(share);
+
+        assertThat(share.directories()).containsExactly(temporary);
+        assertThat(data.resolve("not-there")).doesNotExist();
+      }
+    }
+  }
+
+  @Test
+  void a_tenant_has_at_most_a_quarter_and_is_told_so() {
+    try (BodyMemory.Share one = memory.share(ONE);
+        BodyMemory.Share more = memory.share(ONE);
+        BodyMemory.Share other = memory.share(OTHER)) {
+      one.mustHold(8 * MIB);
+
+      ApiException refused = catchThrowableOfType(ApiException.class, () -> more.mustHold(1024));
+
+      assertThat(refused.code()).isEqualTo(ErrorCode.OVERLOADED);
+      assertThat(refused.detail()).contains("this tenant's requests", "8 MiB");
+      assertThat(refused.headers()).containsEntry("Retry-After", "1");
+      assertThat(refused.closes()).isTrue();
+      other.mustHold(8 * MIB);
+    }
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void a_tenant_that_holds_little_gets_in_when_others_hold_all_they_can() {
+    List<BodyMemory.Share> shares = new ArrayList<>();
+    for (int tenant = 10; tenant < 14; tenant++) {
+      BodyMemory.Share share = memory.share(new TenantId(tenant));
+      shares.add(share);
+      share.mustHold(7 * MIB);
+    }
+    try (BodyMemory.Share small = memory.share(ONE);
+        BodyMemory.Share large = memory.share(OTHER)) {
+      small.mustHold(4 << 10);
+
+      ApiException refused = catchThrowableOfType(ApiException.class, () -> large.mustHold(MIB));
+
+      assertThat(refused.detail()).contains("this node");
+    }
+    shares.forEach(BodyMemory.Share::close);
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void a_large_request_that_waits_stops_no_small_one_and_goes_on_when_there_is_room()
+      throws Exception {
+    BodyMemory.Share holder = memory.share(ONE);
+    holder.mustHold(8 * MIB);
+    CountDownLatch waits = new CountDownLatch(1);
+    CompletableFuture<Void> large =
+        CompletableFuture.runAsync(
+            () -> {
+              try (BodyMemory.Share share = memory.share(ONE)) {
+                waits.countDown();
+                share.mustHold(4 * MIB);
+              }
+            });
+    assertThat(waits.await(10, TimeUnit.SECONDS)).isTrue();
+
+    try (BodyMemory.Share small = memory.share(OTHER)) {
+      small.mustHold(1024);
+    }
+    holder.close();
+
+    large.get(10, TimeUnit.SECONDS);
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void two_that_hold_half_and_want_more_do_not_wait_for_each_other_for_ever() {
+    BodyMemory.Share one = memory.share(ONE);
+    BodyMemory.Share two = memory.share(ONE);
+    one.mustHold(4 * MIB);
+    two.mustHold(4 * MIB);
+
+    List<CompletableFuture<ApiException>> both =
+        List.of(one, two).stream()
+            .map(
+                share ->
+                    CompletableFuture.supplyAsync(
+                        () -> catchThrowableOfType(ApiException.class, () -> share.mustHold(MIB))))
+            .toList();
+
+    for (CompletableFuture<ApiException> each : both) {
+      assertThat(each).succeedsWithin(Duration.ofSeconds(10));
+    }
+    one.close();
+    two.close();
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void what_can_be_in_a_file_leaves_memory_for_what_cannot() {
+    try (BodyMemory.Share share = memory.share(ONE)) {
+      assertThat(share.mayHold(MIB)).isTrue();
+      assertThat(share.mayHold(1024)).isFalse();
+
+      share.mustHold(7 * MIB);
+    }
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void a_body_that_was_parsed_holds_what_its_values_take() {
+    try (BodyMemory.Share share = memory.share(ONE)) {
+      BodyMemory.Held held = share.held();
+      held.need(MIB);
+
+      held.shrinkTo(700);
+
+      assertThat(memory.used()).isEqualTo(1024);
+    }
+    assertThat(memory.used()).isZero();
+  }
+
+  @Test
+  void a_body_of_many_small_values_is_weighed_by_what_they_take() {
+    byte[] bytes =
+        ("{\"a\":[" + "{\"b\":0},".repeat(10_000) + "0]}")
+            .getBytes(java.nio.charset.StandardCharsets.UTF_8);
+    try (BodyMemory.Share share = memory.share(ONE)) {
+      BodyMemory.Held held = share.held();
+      held.need(bytes.length);
+
+      JsonValue.Members object = JsonText.object(bytes, bytes.length, held);
+
+      assertThat(object.fields()).hasSize(1);
+      assertThat(memory.used()).isGreaterThan(20L * bytes.length);
+    }
+  }
+}

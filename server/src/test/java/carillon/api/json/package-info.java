@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.json;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,534 @@
+package carillon.api.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import carillon.api.error.ApiException;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
+import carillon.api.http.Auth;
+import carillon.api.http.Caller;
+import carillon.api.http.DatabaseGate;
+import carillon.api.http.Permission;
+import carillon.api.http.Role;
+import carillon.model.KeyText;
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Tenant;
+import carillon.store.catalog.TenantLimits;
+import carillon.store.stats.ActivityReader;
+import carillon.store.stats.Events;
+import carillon.store.stats.StatsReader;
+import carillon.testkit.World;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Passes are made by hand, at times of the test's own. */
+class BroadcastTest {
+
+  private static final EventStream.Filter ALL = new EventStream.Filter(null, Set.of(), false);
+
+  private World world;
+  private final AtomicInteger looks = new AtomicInteger();
+  private final AtomicReference<Set<Viewer>> lookedAt = new AtomicReference<>(Set.of());
+  private Broadcast broadcast;
+  private final Random random = new Random(1);
+  private long now = System.nanoTime();
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    broadcast = broadcast();
+  }
+
+  private Broadcast broadcast() {
+    return broadcast(this::look);
+  }
+
+  private Broadcast broadcast(StatsLook stats) {
+    return new Broadcast(
+        world.events, world.keys, stats, new DatabaseGate(world.db, 4), world.clock);
+  }
+
+  /** Knows one tenant only. */
+  private Map<Viewer, String> look(Set<Viewer> viewers) {
+    looks.incrementAndGet();
+    lookedAt.set(viewers);
+    Map<Viewer, String> json = new HashMap<>();
+    for (Viewer viewer : viewers) {
+      if (viewer.tenant().equals(World.TENANT)) {
+        json.put(
+            viewer, viewer.isLimited() ? "{\"of\":\"" + viewer.types() + "\"}" : "{\"all\":true}");
+      }
+    }
+    return json;
+  }
+
+  @AfterEach
+  void close() {
+    broadcast.close();
+    world.close();
+  }
+
+  private static Caller caller(int tenant, String... types) {
+    return new Caller(
+        "admin",
+        "test",
+        Role.VIEWER,
+        List.of(types),
+        new Tenant(
+            new TenantId(tenant),
+            "t" + tenant,
+            false,
+            false,
+            1,
+            new AlertSetting.Off(),
+            null,
+            TenantLimits.Own.NONE));
+  }
+
+  private EventStream watch(Caller caller, EventStream.Filter filter) {
+    return broadcast.open(caller, () -> caller, filter);
+  }
+
+  /** A pass, so long after the last. */
+  private void pass(Duration later) {
+    now += later.toNanos();
+    broadcast.passOnce(now);
+  }
+
+  private void pass() {
+    pass(Broadcast.EVERY);
+  }
+
+  /** Everything that a stream has to read by now, and the stream's end. */
+  private static String rest(EventStream stream) {
+    var out = new ByteArrayOutputStream();
+    Thread reader = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMinutes(1)));
+    stream.add("the end".getBytes(StandardCharsets.UTF_8));
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("the end"));
+    reader.interrupt();
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  private TaskId happens(int tenant, String type) {
+    return happens(tenant, type, world.clock.instant());
+  }
+
+  private TaskId happens(int tenant, String type, Instant at) {
+    TaskId id = TaskId.at(at, random);
+    var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
+    world.events.write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
+    return id;
+  }
+
+  @Test
+  void a_stream_is_told_what_happens_from_now_on_and_once() {
+    happens(1, "before");
+    EventStream stream = watch(caller(1), ALL);
+    pass();
+    Instant at = Instant.parse("2027-01-31T08:00:00.123Z");
+    TaskId id = happens(1, "mail", at);
+    pass();
+    pass();
+
+    assertThat(rest(stream))
+        .isEqualTo(
+            """
+            retry: 2000
+
+            event: task
+            data: {"id":"%s","type":"mail","from":"PENDING","to":"RUNNING","at":"2027-01-31T08:00:00.123Z","attempt":1}
+
+            the end\
+            """
+                .formatted(id));
+  }
+
+  @Test
+  void what_is_committed_late_is_told_too() {
+    EventStream stream = watch(caller(1), ALL);
+    pass();
+    happens(1, "in-time");
+    pass();
+    happens(1, "late");
+    world.sql(
+        "UPDATE carillon.event SET written_at = written_at - interval '1 s' WHERE type = 'late'");
+    pass();
+
+    assertThat(rest(stream)).containsOnlyOnce("in-time").containsOnlyOnce("late");
+  }
+
+  @Test
+  void each_stream_sees_what_it_may_and_wants_to() {
+    EventStream all = watch(caller(1), ALL);
+    EventStream limited = watch(caller(1, "mail"), ALL);
+    EventStream ofType = watch(caller(1), new EventStream.Filter("sms", Set.of(), false));
+    EventStream stranger = watch(caller(2), ALL);
+    pass();
+    TaskId id = happens(1, "mail");
+    happens(1, "sms");
+    EventStream ofTask = watch(caller(1), new EventStream.Filter(null, Set.of(id), false));
+    pass();
+
+    assertThat(rest(all)).contains("\"mail\"").contains("\"sms\"");
+    assertThat(rest(limited)).contains("\"mail\"").doesNotContain("\"sms\"");
+    assertThat(rest(ofType)).doesNotContain("\"mail\"").contains("\"sms\"");
+    assertThat(rest(ofTask)).contains(id.toString()).doesNotContain("\"sms\"");
+    assertThat(rest(stranger)).doesNotContain("event: task");
+  }
+
+  @Test
+  void more_than_a_person_can_read_is_only_counted() {
+    EventStream stream = watch(caller(1), ALL);
+    EventStream limited = watch(caller(1, "mail"), ALL);
+    pass();
+    List<Events.Event> events = new ArrayList<>();
+    for (int i = 0; i < Broadcast.MOST_TOLD + 7; i++) {
+      TaskId id = TaskId.at(world.clock.instant(), new Random(i));
+      var change = new Events.Change(id, "sms", null, TaskState.PENDING, 0);
+      events.add(new Events.Event(World.TENANT, world.clock.instant(), change, 0));
+    }
+    events.add(new Events.Event(World.TENANT, world.clock.instant(), null, 1_000));
+    world.events.write(events, "another");
+    pass();
+
+    String told = rest(stream);
+    assertThat(told.split("event: task")).hasSize(Broadcast.MOST_TOLD + 1);
+    assertThat(told).contains("event: more\ndata: {\"skipped\":1007}\n\n");
+    assertThat(rest(limited)).contains("{\"skipped\":1}").doesNotContain("event: task");
+  }
+
+  @Test
+  void figures_come_at_once_and_every_two_seconds_from_one_look_for_all() {
+    EventStream.Filter filter = new EventStream.Filter(null, Set.of(), true);
+    EventStream first = watch(caller(1), filter);
+    EventStream none = watch(caller(1), ALL);
+    pass();
+    assertThat(looks).hasValue(1);
+    EventStream again = watch(caller(1), filter);
+    pass(Duration.ofMillis(100));
+    assertThat(looks).as("the last look is still good").hasValue(1);
+    EventStream second = watch(caller(1, "mail"), filter);
+    EventStream stranger = watch(caller(2), filter);
+    pass(Duration.ofMillis(100));
+    Viewer limited = new Viewer(World.TENANT, List.of("mail"));
+    assertThat(lookedAt).hasValue(Set.of(limited, Viewer.ofAll(new TenantId(2))));
+    pass(Duration.ofSeconds(2));
+
+    assertThat(looks).hasValue(3);
+    assertThat(lookedAt)
+        .hasValue(Set.of(limited, Viewer.ofAll(World.TENANT), Viewer.ofAll(new TenantId(2))));
+    assertThat(rest(again).split("event: stats")).hasSize(3);
+    assertThat(rest(first).split("event: stats\ndata: \\{\"all\":true}\n\n")).hasSize(3);
+    assertThat(rest(second).split("event: stats\ndata: \\{\"of\":\"\\[mail]\"}\n\n")).hasSize(3);
+    assertThat(rest(none)).doesNotContain("stats");
+    assertThat(rest(stranger)).doesNotContain("stats");
+  }
+
+  @Test
+  void fifty_streams_with_keys_and_types_of_their_own_cost_the_database_what_one_costs() {
+    world.countStatements();
+    int one = statementsOf(1);
+    assertThat(statementsOf(50)).isEqualTo(one);
+    assertThat(one).as("of 12 seconds").isBetween(40, 150);
+  }
+
+  /** All that there are in 12 s, with a task a second; each stream has its own key and type. */
+  private int statementsOf(int streams) {
+    broadcast.close();
+    var reader = new StatsReader(world.db, world.catalog, world.slots, world.clock);
+    var gate = new DatabaseGate(world.db, 4);
+    broadcast = broadcast(new Stats(reader, new ActivityReader(world.db), gate, () -> now)::json);
+    var auth = new Auth("00".repeat(32), world.keys, world.tenants, gate);
+    for (int i = 0; i < streams; i++) {
+      List<String> bearer = List.of("Bearer " + key("type-" + i));
+      Supplier<Caller> callerNow = () -> auth.caller(Permission.TASKS_READ, bearer, List.of());
+      broadcast.open(callerNow.get(), callerNow, new EventStream.Filter(null, Set.of(), true));
+    }
+    int before = statements();
+    for (int second = 0; second < 12; second++) {
+      happens(1, "mail");
+      pass();
+    }
+    assertThat(broadcast.streams()).isEqualTo(streams);
+    return statements() - before;
+  }
+
+  private String key(String type) {
+    KeyText text = KeyText.random(random);
+    world.db.inTransaction(
+        tx ->
+            world.keys.create(
+                tx,
+                World.TENANT,
+                text.id(),
+                "test",
+                Role.VIEWER.label(),
+                List.of(type),
+                text.hash(),
+                null,
+                "test"));
+    return text.text();
+  }
+
+  private int statements() {
+    return Integer.parseInt(
+        world.value(
+            """
+            SELECT coalesce(sum(calls), 0)
+            FROM pg_stat_statements
+            WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+              AND query ~ 'carillon[.]'
+            """));
+  }
+
+  @Test
+  void while_the_database_is_busy_no_key_is_waited_for_and_the_others_are_told() {
+    AtomicInteger asked = new AtomicInteger();
+    Supplier<Caller> busy =
+        () -> {
+          asked.incrementAndGet();
+          throw DatabaseGate.overloaded();
+        };
+    List<EventStream> open = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      open.add(broadcast.open(caller(1), busy, ALL));
+    }
+    pass();
+    assertThat(asked).hasValue(1);
+    happens(1, "mail");
+    pass();
+
+    assertThat(asked).as("once more by the next pass").hasValue(2);
+    open.forEach(stream -> assertThat(rest(stream)).contains("mail"));
+  }
+
+  @Test
+  void a_revoked_key_is_found_by_the_one_statement_for_all() {
+    String key = key("mail");
+    String id = KeyText.parse(key).orElseThrow().id();
+    var auth = new Auth("00".repeat(32), world.keys, world.tenants, new DatabaseGate(world.db, 1));
+    Supplier<Caller> callerNow =
+        () -> auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
+    EventStream stream = broadcast.open(callerNow.get(), callerNow, ALL);
+    pass();
+    assertThat(stream.isEnded()).isFalse();
+    world.sql("UPDATE carillon.api_key SET revoked_at = now() WHERE id = '" + id + "'");
+    pass(Duration.ofSeconds(7));
+
+    assertThat(stream.isEnded()).isTrue();
+  }
+
+  @Test
+  void a_stream_breathes_whatever_becomes_of_the_passes() {
+    EventStream stream = watch(caller(1), ALL);
+    var out = new ByteArrayOutputStream();
+    Thread writer = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMillis(10)));
+
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n:\n\n"));
+    stream.end();
+    await().until(() -> !writer.isAlive());
+  }
+
+  private static void write(EventStream stream, OutputStream out, Duration breath) {
+    try {
+      stream.writeTo(out, breath);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void who_does_not_read_is_let_go_of_and_the_others_go_on() {
+    EventStream idle = watch(caller(1), ALL);
+    EventStream reader = watch(caller(1), ALL);
+    pass();
+    for (int i = 0; i < EventStream.MOST_WAITING; i++) {
+      idle.add(new byte[1]);
+    }
+    assertThat(idle.isEnded()).isFalse();
+    happens(1, "mail");
+    pass();
+
+    assertThat(idle.isEnded()).isTrue();
+    happens(1, "sms");
+    pass();
+    assertThat(broadcast.streams()).isEqualTo(1);
+    assertThat(rest(reader)).contains("mail").contains("sms");
+  }
+
+  @Test
+  void who_may_no_longer_watch_is_told_nothing_more_within_ten_seconds() {
+    AtomicReference<@Nullable ApiException> refusal = new AtomicReference<>();
+    Caller caller = caller(1);
+    Supplier<Caller> callerNow =
+        () -> {
+          ApiException e = refusal.get();
+          if (e != null) {
+            throw e;
+          }
+          return caller;
+        };
+    EventStream stream = broadcast.open(caller, callerNow, ALL);
+    EventStream moved = broadcast.open(caller, () -> caller(2), ALL);
+    pass();
+    assertThat(moved.isEnded()).isTrue();
+    refusal.set(DatabaseGate.overloaded());
+    pass(Duration.ofSeconds(7));
+    assertThat(stream.isEnded()).as("not known").isFalse();
+    refusal.set(Auth.unauthorized());
+    pass(Duration.ofSeconds(7));
+
+    assertThat(stream.isEnded()).isTrue();
+  }
+
+  @Test
+  void a_tenant_and_a_node_have_only_so_many_streams() {
+    for (int tenant = 1; tenant <= Limits.STREAMS / Limits.STREAMS_OF_TENANT; tenant++) {
+      Caller caller = caller(tenant);
+      for (int i = 0; i < Limits.STREAMS_OF_TENANT; i++) {
+        watch(caller, ALL);
+      }
+      if (tenant == 1) {
+        assertRefused(caller, ErrorCode.TOO_MANY_STREAMS);
+      }
+    }
+    assertRefused(caller(99), ErrorCode.OVERLOADED);
+    broadcast.close();
+    pass();
+    assertThat(broadcast.streams()).isZero();
+    assertRefused(caller(99), ErrorCode.OVERLOADED);
+  }
+
+  @Test
+  void a_refusal_looks_for_clients_that_have_gone() {
+    List<EventStream> streams = new ArrayList<>();
+    for (int i = 0; i < Limits.STREAMS_OF_TENANT; i++) {
+      streams.add(watch(caller(1), ALL));
+    }
+    AtomicInteger writes = new AtomicInteger();
+    OutputStream broken =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("not called");
+          }
+
+          @Override
+          public void write(byte[] bytes) throws IOException {
+            if (writes.incrementAndGet() > 2) { // the first after its start is still taken
+              throw new IOException("gone");
+            }
+          }
+        };
+    Thread writer =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try (EventStream gone = streams.getFirst()) {
+                    assertThatThrownBy(() -> gone.writeTo(broken, Duration.ofHours(1)))
+                        .hasMessage("gone");
+                  }
+                });
+
+    assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+    pass();
+    await().until(() -> writes.get() == 2);
+    pass();
+
+    await().until(() -> !writer.isAlive());
+    assertThat(broadcast.streams()).isEqualTo(Limits.STREAMS_OF_TENANT - 1);
+    EventStream next = watch(caller(1), ALL);
+    assertThat(next.isEnded()).isFalse();
+  }
+
+  @Test
+  void however_many_are_refused_each_stream_is_written_to_once_a_second_and_twice_in_all() {
+    EventStream stream = watch(caller(1), ALL);
+    for (int i = 1; i < Limits.STREAMS_OF_TENANT; i++) {
+      watch(caller(1), ALL);
+    }
+    var out = new ByteArrayOutputStream();
+    Thread writer = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofHours(1)));
+    for (int i = 0; i < 5; i++) {
+      assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+    }
+    pass();
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n"));
+    broadcast.passOnce(now);
+    pass();
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n:\n\n"));
+    pass();
+    stream.add("the end".getBytes(StandardCharsets.UTF_8));
+
+    await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("the end"));
+    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("retry: 2000\n\n:\n\n:\n\nthe end");
+    stream.end();
+    await().until(() -> !writer.isAlive());
+  }
+
+  private void assertRefused(Caller caller, ErrorCode code) {
+    assertThatThrownBy(() -> watch(caller, ALL))
+        .isInstanceOfSatisfying(
+            ApiException.class,
+            e -> {
+              assertThat(e.code()).isEqualTo(code);
+              assertThat(e.headers()).containsKey("Retry-After");
+            });
+  }
+
+  @Test
+  void a_database_that_fails_for_a_while_costs_nobody_the_stream() {
+    EventStream stream = watch(caller(1), ALL);
+    pass();
+    world.sql("ALTER TABLE carillon.event RENAME TO away");
+    pass();
+    world.sql("ALTER TABLE carillon.away RENAME TO event");
+    happens(1, "mail");
+    pass();
+
+    assertThat(rest(stream)).containsOnlyOnce("mail");
+  }
+
+  @Test
+  void who_watches_says_so_again_and_again_until_nobody_does() {
+    EventStream stream = watch(caller(1), ALL);
+    pass();
+    assertThat(world.events.watched()).containsExactly(World.TENANT);
+    world.sql("DELETE FROM carillon.watch");
+    pass();
+    assertThat(world.events.watched()).isEmpty();
+    pass(Duration.ofSeconds(10));
+    assertThat(world.events.watched()).containsExactly(World.TENANT);
+
+    stream.close();
+    world.sql("DELETE FROM carillon.watch");
+    pass(Duration.ofSeconds(10));
+
+    assertThat(world.events.watched()).isEmpty();
+  }
+}

@@ -1,0 +1,233 @@
+package carillon.api.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.api.TestApi;
+import carillon.api.error.ErrorCode;
+import carillon.api.error.Limits;
+import carillon.api.http.Auth;
+import carillon.api.http.Caller;
+import carillon.api.http.DatabaseGate;
+import carillon.api.http.Permission;
+import carillon.engine.Feed;
+import carillon.store.stats.Events;
+import carillon.testkit.World;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class EventApiTest {
+
+  private static TestApi api;
+
+  @BeforeAll
+  static void start() {
+    api = TestApi.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    api.close();
+  }
+
+  /** A client that reads what comes. */
+  private static final class Watching implements AutoCloseable {
+
+    private final HttpClient client = HttpClient.newHttpClient();
+    private final HttpResponse<InputStream> response;
+    private final ByteArrayOutputStream heard = new ByteArrayOutputStream();
+    private final Thread reader;
+
+    Watching(TestApi api, String query) {
+      try {
+        this.response =
+            client.send(
+                HttpRequest.newBuilder(
+                        URI.create("http://127.0.0.1:" + api.port() + "/v1/events" + query))
+                    .header("Authorization", "Bearer " + TestApi.ADMIN_KEY)
+                    .build(),
+                HttpResponse.BodyHandlers.ofInputStream());
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException(e);
+      }
+      this.reader = Thread.ofVirtual().start(this::read);
+    }
+
+    private void read() {
+      try (InputStream body = response.body()) {
+        byte[] some = new byte[8192];
+        for (int n = body.read(some); n >= 0; n = body.read(some)) {
+          heard.write(some, 0, n);
+        }
+        heard.writeBytes("the end".getBytes(StandardCharsets.UTF_8));
+      } catch (IOException e) {
+        heard.writeBytes("cut off".getBytes(StandardCharsets.UTF_8));
+      }
+    }
+
+    String heard() {
+      return heard.toString(StandardCharsets.UTF_8);
+    }
+
+    String header(String name) {
+      return response.headers().firstValue(name).orElse("none");
+    }
+
+    @Override
+    public void close() {
+      client.shutdownNow();
+      reader.interrupt();
+    }
+  }
+
+  @Test
+  void what_happens_on_another_node_comes_as_server_sent_events() {
+    try (World other = api.world.beside();
+        Feed feed = new Feed(other.events, other.catalog, other.clock, () -> "other");
+        Watching watching = new Watching(api, "?stats=false&type=t")) {
+      other.db.transitions().listen(feed);
+      feed.start(_ -> {});
+      assertThat(watching.response.statusCode()).isEqualTo(200);
+      assertThat(watching.header("content-type")).isEqualTo("text/event-stream");
+      assertThat(watching.header("cache-control")).isEqualTo("no-store");
+      assertThat(watching.header("x-accel-buffering")).isEqualTo("no");
+
+      await()
+          .until(
+              () -> {
+                other.discard(); // the other node hears who is watched every two seconds
+                return watching.heard().indexOf("event: task") > 0;
+              });
+
+      assertThat(watching.heard())
+          .startsWith("retry: 2000\n\n")
+          .contains("\"type\":\"t\",\"from\":null,\"to\":\"PENDING\"")
+          .doesNotContain("event: stats");
+      assertThat(api.request("GET", "/metrics").send().body()).contains("carillon_streams 1.0");
+    }
+  }
+
+  @Test
+  void the_figures_come_at_once_and_who_goes_is_forgotten() {
+    Watching watching = new Watching(api, "");
+    await().until(() -> watching.heard().indexOf("event: stats\ndata: {") > 0);
+    assertThat(streams(api)).isPositive();
+    watching.close();
+
+    // The next thing that is written finds nobody there.
+    await()
+        .atMost(Duration.ofSeconds(15))
+        .until(
+            () -> {
+              api.world.events.write(
+                  List.of(new Events.Event(World.TENANT, api.world.clock.instant(), null, 1)),
+                  "another");
+              return streams(api) == 0;
+            });
+  }
+
+  private static int streams(TestApi api) {
+    return (int) api.metrics.get("carillon.streams").gauge().value();
+  }
+
+  @Test
+  void asking_for_the_head_opens_no_stream() {
+    int before = streams(api);
+
+    TestApi.Reply reply =
+        api.request("HEAD", "/v1/events").as(TestApi.ADMIN_KEY).send().expect(200);
+
+    assertThat(reply.body()).isEmpty();
+    // What was opened for it is closed once the answer is written.
+    await().untilAsserted(() -> assertThat(streams(api)).isLessThanOrEqualTo(before));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "?id=nope, INVALID_ID",
+    "?id=, INVALID_VALUE",
+    "?id=0192f0c1-7d2a-7b3c-8d4e-5f6071829304%2C, INVALID_ID",
+    "?type=%20, INVALID_VALUE",
+    "?stats=maybe, INVALID_VALUE",
+    "?tenant=other, UNSUPPORTED_FILTER"
+  })
+  void what_is_not_understood_is_refused_before_a_stream_begins(String query, ErrorCode code) {
+    api.get("/v1/events" + query).send().expect(code);
+  }
+
+  @Test
+  void more_tasks_than_a_page_shows_are_refused() {
+    String ids = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304,".repeat(Limits.WATCHED_TASKS);
+
+    TestApi.Reply refused =
+        api.get("/v1/events?id=" + ids + "0192f0c1-7d2a-7b3c-8d4e-5f6071829304")
+            .send()
+            .expect(ErrorCode.TOO_LONG);
+
+    assertThat(refused.text("detail")).contains("100 ids");
+  }
+
+  @Test
+  void a_stream_needs_a_key_that_may_read_these_tasks() {
+    String key = api.key("limited", "producer", "mail");
+
+    api.request("GET", "/v1/events").send().expect(ErrorCode.UNAUTHORIZED);
+    api.request("GET", "/v1/events?type=sms").as(key).send().expect(ErrorCode.MISSING_SCOPE);
+  }
+
+  @Test
+  void a_revoked_key_ends_its_streams() {
+    String key = api.key("leaving", "viewer");
+    String id = key.substring(key.indexOf('_') + 1, key.lastIndexOf('_'));
+    var auth =
+        new Auth(
+            "00".repeat(32), api.world.keys, api.world.tenants, new DatabaseGate(api.world.db, 1));
+    Caller caller = auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
+    EventStream stream =
+        new EventStream(
+            caller,
+            () -> auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of()),
+            new EventStream.Filter(null, Set.of(), false),
+            _ -> {});
+    assertThat(stream.check()).isTrue();
+    assertThat(stream.isEnded()).isFalse();
+    api.delete("/v1/keys/" + id).header("Carillon-Tenant", "leaving").send().expect(204);
+
+    assertThat(stream.check()).isTrue();
+
+    assertThat(stream.isEnded()).isTrue();
+  }
+
+  @Test
+  void a_node_that_stops_ends_its_streams_and_waits_for_none() {
+    try (TestApi stopping = TestApi.start();
+        Watching watching = new Watching(stopping, "")) {
+      await().until(() -> watching.heard().indexOf("retry") >= 0);
+      long from = System.nanoTime();
+      stopping.api.close();
+
+      await().until(() -> watching.heard().indexOf("the end") > 0);
+      assertThat(Duration.ofNanos(System.nanoTime() - from))
+          .as("less than the grace for requests that go on")
+          .isLessThan(Duration.ofSeconds(2));
+    }
+  }
+}

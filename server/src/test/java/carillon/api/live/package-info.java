@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.live;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.schedules;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.schema;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.targets;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.tasks;
+
+import org.jspecify.annotations.NullMarked;

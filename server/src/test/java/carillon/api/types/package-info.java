@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.types;
+
+import org.jspecify.annotations.NullMarked;

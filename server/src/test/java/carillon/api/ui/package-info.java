@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.ui;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.api.work;
+
+import org.jspecify.annotations.NullMarked;

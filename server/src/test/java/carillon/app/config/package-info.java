@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.app.config;
+
+import org.jspecify.annotations.NullMarked;

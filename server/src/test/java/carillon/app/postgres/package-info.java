@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.app.postgres;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,297 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.engine.EngineEvent;
+import carillon.model.TaskId;
+import carillon.model.cluster.NodeLease;
+import carillon.store.db.Json;
+import carillon.store.db.StoreException;
+import carillon.store.deadletters.DeadLetterArchive;
+import carillon.testkit.Graves;
+import carillon.testkit.World;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("slow")
+class ArchiverTest {
+
+  private static final Duration TTL = Duration.ofHours(1);
+
+  @TempDir Path directory;
+
+  private final List<EngineEvent> events = new CopyOnWriteArrayList<>();
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Path archive() {
+    return directory.resolve("a/archive");
+  }
+
+  private Archiver archiver() {
+    return archiver(world, () -> NodeLease.renewed("node-1", System.nanoTime(), TTL));
+  }
+
+  private Archiver archiver(World process, Supplier<NodeLease> node) {
+    return new Archiver(
+        process.archive, new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
+  }
+
+  private List<Path> files() throws IOException {
+    if (!Files.exists(archive())) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(archive())) {
+      return files.sorted().toList();
+    }
+  }
+
+  private static List<String> lines(Path file) throws IOException {
+    try (BufferedReader in =
+        new BufferedReader(
+            new InputStreamReader(
+                new GZIPInputStream(Files.newInputStream(file)), StandardCharsets.UTF_8))) {
+      return in.lines().toList();
+    }
+  }
+
+  private List<String> archivedIds() throws IOException {
+    List<String> ids = new ArrayList<>();
+    for (Path file : files()) {
+      for (String line : lines(file)) {
+        ids.add(Json.MAPPER.readTree(line).get("id").asString());
+      }
+    }
+    return ids;
+  }
+
+  private String letters() {
+    return world.value("SELECT count(*) FROM carillon.dead_letter");
+  }
+
+  @Test
+  void letters_go_to_one_file_that_only_its_owner_may_read() throws IOException {
+    List<TaskId> ids = Graves.dig(world, 3);
+
+    assertThat(archiver().archiveOnce()).isPositive();
+
+    assertThat(letters()).isEqualTo("0");
+    assertThat(archivedIds())
+        .containsExactlyInAnyOrderElementsOf(ids.stream().map(TaskId::toString).toList());
+    assertThat(files()).hasSize(1);
+    Path file = files().getFirst();
+    assertThat(file.getFileName().toString())
+        .matches(
+            "dead-letters-\\d{4}-\\d\\d-\\d\\dT\\d{6}\\.\\d{3}-node-1-[0-9a-f]{8}\\.ndjson\\.gz");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(archive())))
+        .isEqualTo("rwx------");
+    assertThat(events).containsExactly(new EngineEvent.Archived(3));
+    assertThat(world.value("SELECT subject FROM carillon.audit"))
+        .isEqualTo(file.getFileName().toString());
+  }
+
+  @Test
+  void nothing_is_written_while_nothing_is_old_enough() throws IOException {
+    Graves.dig(world, 3);
+    world.sql("UPDATE carillon.dead_letter SET kept_from = now()");
+
+    assertThat(archiver().archiveOnce()).isPositive();
+
+    assertThat(files()).isEmpty();
+    assertThat(letters()).isEqualTo("3");
+  }
+
+  @Test
+  void a_crash_after_the_file_was_written_archives_the_letter_a_second_time() throws IOException {
+    List<TaskId> ids = Graves.dig(world, 2);
+    List<DeadLetterArchive.Letter> read = world.archive.oldest(TTL, 10, 1 << 20).letters();
+    new ArchiveFiles(archive())
+        .write(
+            "dead-letters-crashed", read.stream().map(letter -> letter.task().line()).iterator());
+
+    archiver().archiveOnce();
+
+    assertThat(letters()).isEqualTo("0");
+    assertThat(files()).hasSize(2);
+    assertThat(archivedIds()).hasSize(4).containsOnly(ids.get(0).toString(), ids.get(1).toString());
+  }
+
+  @Test
+  void while_the_database_refuses_to_drop_them_letters_are_not_written_again_and_again()
+      throws IOException {
+    Graves.dig(world, 2);
+    world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
+    Archiver archiver = archiver();
+
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+    assertThat(letters()).isEqualTo("2");
+    world.sql("ALTER TABLE carillon.audit DROP CONSTRAINT broken");
+    assertThat(archiver.archiveOnce()).isZero();
+    assertThat(archiver.archiveOnce()).isPositive();
+
+    assertThat(letters()).isEqualTo("0");
+    assertThat(files()).hasSize(1);
+    assertThat(archivedIds()).hasSize(2);
+  }
+
+  @Test
+  void a_file_whose_letters_are_gone_after_all_is_kept() throws IOException {
+    Graves.dig(world, 2);
+    world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
+    Archiver archiver = archiver();
+    assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
+
+    // As if the commit had been made, and only its answer been lost.
+    world.sql("DELETE FROM carillon.dead_letter");
+    world.sql("DELETE FROM carillon.task");
+    assertThat(archiver.archiveOnce()).isZero();
+
+    assertThat(archivedIds()).hasSize(2);
+  }
+
+  @Test
+  void what_is_redriven_while_its_file_is_written_stays() throws IOException {
+    List<TaskId> ids = Graves.dig(world, 2);
+    Archiver archiver = archiver(world, () -> redriven(ids.getFirst()));
+
+    archiver.archiveOnce();
+
+    assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
+    assertThat(world.tasks.find(World.TENANT, ids.getLast())).isEmpty();
+    assertThat(archivedIds()).hasSize(2);
+    assertThat(events).containsExactly(new EngineEvent.Archived(1));
+  }
+
+  @Test
+  void a_file_of_which_nothing_was_dropped_is_not_kept() throws IOException {
+    List<TaskId> ids = Graves.dig(world, 1);
+
+    assertThat(archiver(world, () -> redriven(ids.getFirst())).archiveOnce()).isPositive();
+
+    assertThat(files()).isEmpty();
+    assertThat(events).isEmpty();
+  }
+
+  /** Asked for after the letters were read. */
+  private NodeLease redriven(TaskId id) {
+    world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
+    return NodeLease.renewed("node", System.nanoTime(), TTL);
+  }
+
+  @Test
+  void a_directory_that_cannot_be_written_costs_no_letter() throws IOException {
+    Graves.dig(world, 3);
+    Files.writeString(directory.resolve("a"), "a file where the directory should be");
+    Archiver archiver = archiver();
+
+    assertThat(archiver.archiveOnce()).isPositive();
+    assertThat(archiver.archiveOnce()).isPositive();
+
+    assertThat(letters()).isEqualTo("3");
+    assertThat(events)
+        .containsExactly(new EngineEvent.ArchiveFailed(), new EngineEvent.ArchiveFailed());
+
+    Files.delete(directory.resolve("a"));
+    archiver.archiveOnce();
+
+    assertThat(letters()).isEqualTo("0");
+    assertThat(archivedIds()).hasSize(3);
+  }
+
+  @Test
+  void nodes_that_archive_at_the_same_time_lose_nothing_and_count_each_letter_once()
+      throws IOException, InterruptedException, ExecutionException {
+    int count = 5_000;
+    List<TaskId> ids = Graves.dig(world, count);
+    try (World other = world.beside();
+        ExecutorService threads = Executors.newCachedThreadPool()) {
+      Callable<Boolean> here = () -> emptied(archiver());
+      Callable<Boolean> there =
+          () -> emptied(archiver(other, () -> NodeLease.renewed("node-2", 0, TTL)));
+      for (Future<Boolean> each : threads.invokeAll(List.of(here, there))) {
+        assertThat(each.get()).isTrue();
+      }
+    }
+
+    int archived =
+        events.stream()
+            .mapToInt(e -> e instanceof EngineEvent.Archived(int tasks) ? tasks : 0)
+            .sum();
+    assertThat(archived).isEqualTo(count);
+    assertThat(archivedIds())
+        .containsAll(ids.stream().map(TaskId::toString).toList())
+        .hasSizeGreaterThanOrEqualTo(count);
+  }
+
+  /** Goes on although another may be faster. */
+  private boolean emptied(Archiver archiver) {
+    while (!letters().equals("0")) {
+      archiver.archiveOnce();
+    }
+    return true;
+  }
+
+  @Test
+  void a_hundred_thousand_letters_are_archived_in_batches() throws IOException {
+    int count = 100_000;
+    Graves.digBare(world, count);
+    world.countStatements();
+    Archiver archiver = archiver();
+
+    int passes = 1;
+    while (archiver.archiveOnce().isZero()) {
+      passes++;
+    }
+
+    assertThat(passes).isBetween(50, 51);
+    assertThat(files()).hasSize(50);
+    assertThat(letters()).isEqualTo("0");
+    assertThat(
+            Integer.parseInt(
+                world.value(
+                    """
+                    SELECT sum(calls)
+                    FROM pg_stat_statements s
+                    JOIN pg_database d ON d.oid = s.dbid
+                    WHERE d.datname = current_database()
+                      AND toplevel
+                    """)))
+        .as("statements, those of transactions among them")
+        .isLessThan(passes * 12);
+  }
+}

@@ -1,0 +1,166 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.store.stats.WaitingCounts;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class CensusTest {
+
+  private static final String WAITING =
+      """
+      SELECT coalesce(string_agg(slot || ' ' || lane || ' ' || tasks, ', ' ORDER BY slot, lane), '')
+      FROM carillon.waiting
+      """;
+
+  private World world;
+  private final AtomicLong nanos = new AtomicLong();
+  private Census census;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.sql(
+        "SELECT carillon.make_slot(DATE '2027-01-30'), carillon.make_slot(DATE '2027-01-31')");
+    insert("2027-01-30", 7, 3);
+    insert("2027-01-31", 7, 5);
+    insert("2027-01-31", 8, 1);
+    census = census();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Census census() {
+    return new Census(new WaitingCounts(world.db), world.clock, nanos::get);
+  }
+
+  /** Tasks that wait, and as many that do not. */
+  private void insert(String day, int lane, int tasks) {
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+        SELECT 1, gen_random_uuid(), DATE '%s', %d,
+               CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'CANCELLED' END::carillon.task_state,
+               CASE WHEN n %% 2 = 0 THEN now() END, now(), now()
+        FROM generate_series(1, 2 * %d) AS n
+        """
+            .formatted(day, lane, tasks));
+    tellStatistics();
+  }
+
+  /** Or PostgreSQL would wait up to some seconds for more. */
+  private void tellStatistics() {
+    world.sql("SELECT pg_stat_force_next_flush()");
+  }
+
+  /** Passes until a round has ended; how long the last of them says to rest. */
+  private Duration round() {
+    String before = begunAt();
+    Duration rest = census.countOnce();
+    while (begunAt().equals(before)) {
+      rest = census.countOnce();
+    }
+    return rest;
+  }
+
+  private String begunAt() {
+    return world.value("SELECT begun_at FROM carillon.census");
+  }
+
+  @Test
+  void what_waits_is_counted_by_slot_and_lane() {
+    round();
+
+    assertThat(world.value(WAITING)).isEqualTo("2027-01-30 7 3, 2027-01-31 7 5, 2027-01-31 8 1");
+  }
+
+  @Test
+  void a_lane_that_has_emptied_is_forgotten() {
+    round();
+    world.sql("UPDATE carillon.task SET state = 'CANCELLED', ready_at = NULL WHERE lane = 7");
+    tellStatistics();
+
+    round();
+
+    assertThat(world.value(WAITING)).isEqualTo("2027-01-31 8 1");
+  }
+
+  @Test
+  void what_is_as_it_was_is_not_written_again() {
+    round();
+    String rows =
+        "SELECT string_agg(lane || ' ' || xmin, ', ' ORDER BY lane) FROM carillon.waiting";
+    String before = world.value(rows + " WHERE slot = '2027-01-31' AND lane = 7");
+    insert("2027-01-31", 8, 1);
+
+    round();
+
+    assertThat(world.value(WAITING)).contains("2027-01-31 8 2");
+    assertThat(world.value(rows + " WHERE slot = '2027-01-31' AND lane = 7")).isEqualTo(before);
+  }
+
+  @Test
+  void only_slots_that_have_changed_are_counted_again() {
+    round();
+    world.sql("UPDATE carillon.waiting SET tasks = 99");
+    insert("2027-01-31", 9, 2);
+
+    round();
+
+    assertThat(world.value(WAITING))
+        .isEqualTo("2027-01-30 7 99, 2027-01-31 7 5, 2027-01-31 8 1, 2027-01-31 9 2");
+  }
+
+  @Test
+  void a_slot_that_is_gone_is_forgotten() {
+    world.sql("INSERT INTO carillon.waiting (lane, slot, tasks) VALUES (7, '2020-01-01', 5)");
+    round();
+    assertThat(world.value(WAITING)).doesNotContain("2020-01-01");
+
+    world.sql("DELETE FROM carillon.slot WHERE day = '2027-01-30'");
+    world.sql(
+        "DROP TABLE carillon.task_20270130, carillon.attempt_20270130,"
+            + " carillon.transition_20270130");
+    round();
+
+    assertThat(world.value(WAITING)).isEqualTo("2027-01-31 7 5, 2027-01-31 8 1");
+  }
+
+  @Test
+  void a_slot_that_goes_while_it_is_its_turn_keeps_nobody_else() {
+    census.countOnce(); // the first of two
+    world.sql(
+        "DROP TABLE carillon.task_20270131, carillon.attempt_20270131,"
+            + " carillon.transition_20270131");
+    for (int pass = 0; pass < 10; pass++) {
+      census.countOnce();
+    }
+
+    assertThat(world.value("SELECT count(*) FROM carillon.waiting WHERE slot = '2027-01-30'"))
+        .isEqualTo("1");
+  }
+
+  @Test
+  void it_rests_a_hundred_times_as_long_as_it_worked_and_two_seconds_at_least() {
+    Duration rest = round();
+    assertThat(rest).as("after nothing that took any time").isEqualTo(Duration.ofSeconds(2));
+
+    census =
+        new Census(new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(70_000_000));
+    assertThat(census.countOnce()).isEqualTo(Duration.ofSeconds(7));
+    assertThat(round()).isEqualTo(Duration.ofSeconds(7));
+
+    census =
+        new Census(
+            new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(3_600_000_000_000L));
+    assertThat(census.countOnce()).isEqualTo(Duration.ofMinutes(15));
+  }
+}

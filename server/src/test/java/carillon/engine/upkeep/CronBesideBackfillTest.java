@@ -1,0 +1,119 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.schedule.OverlapRule;
+import carillon.store.schedules.Backfills;
+import carillon.testkit.Scheduled;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A schedule goes on by its own rule beside a backfill whose 500 tasks wait. */
+class CronBesideBackfillTest {
+
+  private static final int WAITING = 500;
+
+  private World world;
+  private Instant start;
+  private TestPlanner planner;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
+    planner = new TestPlanner(world, start);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void backfill() {
+    var asked =
+        new Backfills.Asked(
+            start.minus(Duration.ofMinutes(WAITING)),
+            start.minusSeconds(1),
+            OverlapRule.QUEUE,
+            false);
+    new Scheduled(world).backfill("s", asked);
+    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
+  }
+
+  private String backfilled(String state) {
+    return world.value(
+        "SELECT count(*) FROM carillon.task WHERE fire_at < '%s' AND state = '%s'"
+            .formatted(start, state));
+  }
+
+  /** What became of the nominal times of the schedule itself. */
+  private String own() {
+    return world.value(
+        """
+        SELECT string_agg(coalesce(f.skipped, t.state::text), ' ' ORDER BY f.at)
+        FROM carillon.schedule_fire f
+        LEFT JOIN carillon.task t ON t.id = f.task AND t.slot = f.slot
+        WHERE f.at > '%s'
+        """
+            .formatted(start));
+  }
+
+  private void complete(String which) {
+    world.sql(
+        "UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL, finished_at = now() WHERE "
+            + which);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SKIP, PENDING OVERLAP, COMPLETED OVERLAP PENDING",
+    "QUEUE, PENDING PENDING, COMPLETED PENDING PENDING",
+    "CANCEL_PREVIOUS, CANCELLED PENDING, CANCELLED CANCELLED PENDING"
+  })
+  void a_backfill_neither_stops_its_schedule_nor_is_stopped_by_it(
+      String rule, String two, String three) {
+    TestSchedule.every("s", Duration.ofMinutes(1))
+        .with("overlap", rule)
+        .with("anchor", start.minus(Duration.ofDays(1)))
+        .insert(world, start);
+    backfill();
+
+    planner.planAt(start.plusSeconds(60)).planAt(start.plusSeconds(120));
+    assertThat(own()).isEqualTo(two);
+    complete("state = 'PENDING' AND fire_at = '" + start.plusSeconds(60) + "'");
+    planner.planAt(start.plusSeconds(180));
+
+    assertThat(own()).startsWith(three);
+    assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
+    assertThat(planner.missed()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"SKIP", "CANCEL_PREVIOUS"})
+  void how_the_tasks_of_a_backfill_ended_is_noted_all_the_same(String rule) {
+    TestSchedule.every("s", Duration.ofMinutes(1))
+        .with("overlap", rule)
+        .with("anchor", start.minus(Duration.ofDays(1)))
+        .with("end_at", start.plusSeconds(1))
+        .insert(world, start);
+    backfill();
+
+    planner.planAt(start.plusSeconds(61));
+    complete("fire_at < '" + start + "'");
+    planner.planUntil(start.plusSeconds(400), Duration.ofSeconds(1));
+
+    assertThat(
+            world.value(
+                "SELECT concat_ws(' ', runs, completed, plan_at IS NULL)"
+                    + " FROM carillon.schedule"))
+        .isEqualTo("0 500 t");
+  }
+}

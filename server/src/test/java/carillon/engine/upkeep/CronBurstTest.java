@@ -1,0 +1,89 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Very many schedules at once, by the clock of the database. */
+@Tag("slow")
+class CronBurstTest {
+
+  private static final Logger log = LoggerFactory.getLogger(CronBurstTest.class);
+  private static final int SCHEDULES = 10_000;
+  private static final int IDLE = 100_000;
+  private static final int PASSES = 200;
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  @Test
+  void ten_thousand_in_the_same_second_have_their_tasks_before_that() {
+    Instant began = world.clock.instant();
+    Instant due = began.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, target, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 's' || n, 3600000, 'UTC', 'SHIFT', 'FIRST', (ARRAY['SKIP', 'ALLOW', 'QUEUE'])[1 + n %% 3], 'LAST',
+               100, 604800000, 0, 't', '{"discard": {}}', now(), now(), '%1$s', timestamptz '%1$s' - interval '1 hour',
+               timestamptz '%1$s' - interval '30 s'
+        FROM generate_series(1, %2$d) AS n
+        """
+            .formatted(due, SCHEDULES));
+
+    new TestPlanner(world, began).planAt(due.minusSeconds(30));
+
+    Duration room = Duration.between(world.clock.instant(), due);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE due_at = '" + due + "'"))
+        .isEqualTo("" + SCHEDULES);
+    log.info("all tasks were there {} before they were due", room);
+    assertThat(room).as("time left when all were there").isPositive();
+  }
+
+  @Test
+  void a_pass_does_nothing_beside_a_hundred_thousand_that_are_not_due() {
+    Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 's' || n, 86400000, 'UTC', 'SHIFT', 'FIRST', 'SKIP', 'LAST', 100, 604800000, 0, 't', now(), now(),
+               now(), now(), timestamptz '%s' + interval '1 hour' + n * interval '1 ms'
+        FROM generate_series(1, %d) AS n
+        """
+            .formatted(now, IDLE));
+    var planner = new TestPlanner(world, now);
+    long[] micros = new long[PASSES];
+    for (int i = 0; i < PASSES; i++) {
+      long began = System.nanoTime();
+      planner.planAt(now.plusMillis(i));
+      micros[i] = (System.nanoTime() - began) / 1_000;
+    }
+
+    Arrays.sort(micros);
+    log.info("a pass took {} µs, at worst {} µs", micros[PASSES / 2], micros[PASSES - 1]);
+    // What a pass reads is asserted in SchedulePlansTest; how long that takes is the machine's.
+    assertThat(planner.events).isEmpty();
+  }
+}

@@ -1,0 +1,127 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Nobody plans for a day; then somebody does. */
+@Tag("slow")
+class CronCatchUpTest {
+
+  private static final int MINUTES_OF_A_DAY = 1_440;
+
+  private World world;
+  private Instant start;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(3));
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private String fires(String condition) {
+    return world.value("SELECT count(*) FROM carillon.schedule_fire WHERE " + condition);
+  }
+
+  private String counters() {
+    return world.value(
+        "SELECT concat_ws(' ', runs, skipped_window, skipped_overlap, skipped_paused)"
+            + " FROM carillon.schedule");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // rule, limit, window, tasks of the day
+    "LAST, 100, P7D, 1",
+    "ALL, 100, P7D, 100",
+    "ALL, 1000, PT1H, 61", // both ends of the window belong to it
+    "ALL, 1000, P7D, 1000"
+  })
+  void each_nominal_time_of_the_day_is_made_up_for_or_skipped(
+      String rule, int limit, Duration window, int tasks) {
+    TestSchedule.every("s", Duration.ofMinutes(1))
+        .with("catch_up", rule)
+        .with("catch_up_limit", limit)
+        .with("catch_up_window_ms", window.toMillis())
+        .insert(world, start);
+    Instant back = start.plus(Duration.ofDays(1));
+
+    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(back);
+
+    assertThat(fires("true")).isEqualTo("" + MINUTES_OF_A_DAY);
+    assertThat(fires("task IS NOT NULL")).isEqualTo("" + tasks);
+    assertThat(fires("skipped = 'WINDOW'")).isEqualTo("" + (MINUTES_OF_A_DAY - tasks));
+    assertThat(counters()).isEqualTo(tasks + " " + (MINUTES_OF_A_DAY - tasks) + " 0 0");
+    assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY);
+    // The newest ones, in order, a second apart, from the moment on at which somebody was back.
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM (
+                    SELECT fire_at, due_at, row_number() OVER (ORDER BY fire_at) - 1 AS i
+                    FROM carillon.task
+                ) t
+                WHERE fire_at > timestamptz '%1$s' - make_interval(mins => %2$d)
+                  AND due_at >= timestamptz '%1$s' + make_interval(secs => i)
+                  AND due_at < timestamptz '%1$s' + make_interval(secs => i + 1)
+                """
+                    .formatted(back, tasks)))
+        .isEqualTo("" + tasks);
+  }
+
+  @Test
+  void without_catch_up_only_what_is_hardly_late_becomes_tasks() {
+    TestSchedule.every("s", Duration.ofMinutes(1)).with("catch_up", "NONE").insert(world, start);
+    Instant back = start.plus(Duration.ofDays(1));
+
+    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(back);
+
+    assertThat(fires("true")).isEqualTo("" + MINUTES_OF_A_DAY);
+    assertThat(fires("task IS NOT NULL AND at >= timestamptz '" + back + "' - interval '60 s'"))
+        .isEqualTo("2");
+    assertThat(counters()).isEqualTo("2 " + (MINUTES_OF_A_DAY - 2) + " 0 0");
+    assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY - 2);
+  }
+
+  @Test
+  void a_day_of_seconds_is_worked_off_in_steps_and_only_the_last_is_made_up_for() {
+    TestSchedule.every("s", Duration.ofSeconds(1)).insert(world, start);
+    Instant back = start.plus(Duration.ofDays(1));
+
+    TestPlanner planner = new TestPlanner(world, back).planAt(back);
+
+    assertThat(planner.missed()).isEqualTo(86_400);
+    assertThat(fires("at <= '" + back + "' AND skipped = 'WINDOW'")).isEqualTo("86399");
+    assertThat(fires("at = '" + back + "' AND task IS NOT NULL")).isEqualTo("1");
+    assertThat(fires("at > '" + back + "' AND task IS NOT NULL")).isEqualTo("30");
+    assertThat(fires("true")).isEqualTo("86430");
+  }
+
+  @Test
+  void a_day_in_which_it_was_paused_was_not_missed() {
+    TestSchedule.every("s", Duration.ofMinutes(1)).with("paused", true).insert(world, start);
+    Instant back = start.plus(Duration.ofDays(1));
+
+    TestPlanner planner = new TestPlanner(world, back).planAt(back);
+
+    assertThat(planner.missed()).isZero();
+    assertThat(fires("skipped = 'PAUSED'")).isEqualTo("" + MINUTES_OF_A_DAY);
+    assertThat(counters()).isEqualTo("0 0 0 " + MINUTES_OF_A_DAY);
+  }
+}

@@ -1,0 +1,388 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TaskId;
+import carillon.model.cluster.Term;
+import carillon.model.schedule.FireHash;
+import carillon.store.catalog.Catalog;
+import carillon.store.catalog.Slots;
+import carillon.store.cluster.Leadership;
+import carillon.store.db.Db;
+import carillon.store.db.DbClock;
+import carillon.store.db.StoreException;
+import carillon.store.queue.Agenda;
+import carillon.store.schedules.Fires;
+import carillon.store.schedules.StoredSchedule;
+import carillon.store.tasks.Tasks;
+import carillon.testkit.OwnPostgres;
+import carillon.testkit.Postgres;
+import carillon.testkit.TestSchedule;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Three planners, 100 schedules, six minutes of injected time, and faults by a seed: sessions end
+ * between any two statements and at the commit, planners go on with an old time or in a term that
+ * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says,
+ * and each has one task.
+ *
+ * <p>Sessions are ended by triggers that this test adds: each counts with a sequence, which no
+ * rollback takes back, and the one that reaches a number ends its own session.
+ */
+@Tag("slow")
+class CronFaultsTest {
+
+  private static final int SCHEDULES = 100;
+  private static final int PLANNERS = 3;
+  private static final Duration RUN = Duration.ofMinutes(6);
+  private static final int DEADLY = 1_000_000;
+
+  /** Whether planners prove that they lead; if not, all of them do. */
+  enum Mode {
+    TERMS,
+    EVERYONE_LEADS
+  }
+
+  @TempDir Path directory;
+
+  private final ExecutorService threads = Executors.newFixedThreadPool(PLANNERS);
+  private final List<Node> nodes = new ArrayList<>();
+  private volatile Instant now = Instant.EPOCH;
+  private int faults;
+
+  /** A planner with pools of its own, as in a process of its own; its time may stand still. */
+  private final class Node implements InstantSource, AutoCloseable {
+    private final Db.Address address;
+    private final Db db;
+    private final Db leaderDb;
+    private final Db catalogDb;
+    private final CronPlanner planner;
+    private volatile @Nullable Instant stuck;
+    private volatile Optional<Term> believed = Optional.empty();
+
+    Node(Db.Address address, Mode mode) {
+      this.address = address;
+      db = Db.open(address, "planner", 2);
+      leaderDb = mode == Mode.TERMS ? db.onlyWhile(() -> believed) : db;
+      catalogDb = Db.open(address, "catalog", 2);
+      Catalog catalog = new Catalog(catalogDb);
+      catalog.refresh();
+      DbClock clock = new DbClock(InstantSource.system());
+      Tasks tasks = new Tasks(db, catalog, new Slots(catalogDb), clock, new Agenda());
+      planner =
+          new CronPlanner(new Fires(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
+    }
+
+    @Override
+    public Instant instant() {
+      Instant old = stuck;
+      return old == null ? now : old;
+    }
+
+    /** As its loop would: a pass that fails is repeated. */
+    void plan() {
+      try {
+        while (planner.planOnce().isZero()) {
+          // There may be more.
+        }
+      } catch (StoreException e) {
+        assertThat(e.isUnavailable() || e.isBusy() || e.isStaleTerm()).as(e.toString()).isTrue();
+      }
+    }
+
+    /** Whoever led before goes on to believe that it does. */
+    void takeOver() {
+      try {
+        execute(address, "UPDATE carillon.leadership SET lease_until = '-infinity'");
+        believed = new Leadership(db).take("planner", Duration.ofMinutes(10));
+      } catch (StoreException e) {
+        assertThat(e.isUnavailable() || e.isBusy()).as(e.toString()).isTrue();
+      }
+    }
+
+    @Override
+    public void close() {
+      db.close();
+      catalogDb.close();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, TERMS", "2, EVERYONE_LEADS", "3, EVERYONE_LEADS"})
+  void whatever_fails_every_nominal_time_has_one_fire_and_one_task(long seed, Mode mode)
+      throws Exception {
+    try (OwnPostgres postgres = new OwnPostgres(directory)) {
+      Db.Address address = postgres.address();
+      Instant start =
+          Instant.now().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofMinutes(2 * 1_440 + 5));
+      now = start;
+      prepare(address, start);
+      for (int i = 0; i < PLANNERS; i++) {
+        nodes.add(new Node(address, mode));
+        nodes.getLast().takeOver();
+      }
+
+      Instant end = run(postgres, start, new Random(seed));
+
+      check(address, start, end.plus(Duration.ofSeconds(30)));
+      assertThat(faults).as("faults").isGreaterThan(30);
+      if (mode == Mode.TERMS) {
+        assertThat(nodes.stream().mapToLong(node -> node.leaderDb.staleTerms()).sum())
+            .as("transactions in a term that was over")
+            .isGreaterThan(30);
+      }
+    } finally {
+      nodes.forEach(Node::close);
+      threads.shutdown();
+    }
+  }
+
+  private static void prepare(Db.Address address, Instant start) {
+    execute(
+        address,
+        "CREATE SEQUENCE carillon.steps",
+        """
+        CREATE FUNCTION carillon.die() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('carillon.steps') = %d THEN
+                PERFORM pg_terminate_backend(pg_backend_pid());
+                PERFORM pg_sleep(5); -- never: the session ends first
+            END IF;
+            RETURN NULL;
+        END
+        $$
+        """
+            .formatted(DEADLY),
+        "CREATE TRIGGER die AFTER INSERT OR UPDATE ON carillon.schedule_fire FOR EACH STATEMENT"
+            + " EXECUTE FUNCTION carillon.die()",
+        "CREATE TRIGGER die BEFORE UPDATE ON carillon.schedule FOR EACH STATEMENT"
+            + " EXECUTE FUNCTION carillon.die()",
+        "CREATE TRIGGER die_after AFTER UPDATE ON carillon.schedule FOR EACH STATEMENT"
+            + " EXECUTE FUNCTION carillon.die()",
+        "CREATE TRIGGER die AFTER INSERT ON carillon.task FOR EACH ROW"
+            + " EXECUTE FUNCTION carillon.die()",
+        "CREATE CONSTRAINT TRIGGER die_at_commit AFTER UPDATE ON carillon.schedule"
+            + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION carillon.die()");
+    String[] schedules = new String[SCHEDULES];
+    for (int i = 0; i < SCHEDULES; i++) {
+      schedules[i] =
+          TestSchedule.every("s" + i, interval(i))
+              .with("anchor", start.plusSeconds(i))
+              .with("catch_up", i % 4 == 0 ? "NONE" : "ALL")
+              .with("catch_up_limit", 1_000)
+              .madeAt(start)
+              .sql();
+    }
+    execute(address, schedules);
+  }
+
+  private static Duration interval(int schedule) {
+    return Duration.ofSeconds(4 + schedule % 4);
+  }
+
+  /** Returns the time up to which everything was planned without faults in the end. */
+  private Instant run(OwnPostgres postgres, Instant start, Random random)
+      throws IOException, InterruptedException, ExecutionException {
+    Instant latest = start;
+    int round = 0;
+    for (Duration gone = Duration.ZERO; gone.compareTo(RUN) < 0; round++) {
+      Duration step = Duration.ofMillis(1_000 + random.nextInt(8_000));
+      gone = gone.plus(step);
+      now = now.plus(step);
+      fault(postgres, random, round);
+      latest = now.isAfter(latest) ? now : latest;
+      List<Future<?>> passes = new ArrayList<>();
+      nodes.forEach(node -> passes.add(threads.submit(node::plan)));
+      if (random.nextInt(4) == 0) { // in the middle of their passes
+        faults++;
+        nodes.get(random.nextInt(PLANNERS)).takeOver();
+      }
+      if (round % 40 == 20) { // in the middle of their passes
+        faults++;
+        postgres.restart(random.nextBoolean() ? OwnPostgres.Stop.FAST : OwnPostgres.Stop.IMMEDIATE);
+      } else if (random.nextInt(8) == 0) {
+        faults++;
+        endAllSessions(postgres.address());
+      }
+      for (Future<?> pass : passes) {
+        pass.get();
+      }
+      complete(postgres.address(), random);
+    }
+    Instant end = latest.plusSeconds(100);
+    now = end;
+    nodes.forEach(node -> node.stuck = null);
+    execute(postgres.address(), "SELECT setval('carillon.steps', 1)");
+    for (int i = 0; i < 3; i++) {
+      nodes.getFirst().takeOver();
+      nodes.forEach(Node::plan); // whose connections are all broken may fail once
+    }
+    return end;
+  }
+
+  private void fault(OwnPostgres postgres, Random random, int round) {
+    nodes.forEach(node -> node.stuck = random.nextInt(10) == 0 ? node.stuck : null);
+    switch (random.nextInt(8)) {
+      case 0, 1, 2 -> {
+        faults++;
+        int steps = 1 + random.nextInt(200);
+        execute(postgres.address(), "SELECT setval('carillon.steps', " + (DEADLY - steps) + ")");
+      }
+      case 3 -> {
+        faults++;
+        nodes.get(random.nextInt(PLANNERS)).stuck = now.minusSeconds(random.nextInt(400));
+      }
+      case 4 -> {
+        if (round % 3 == 0) {
+          faults++;
+          now = random.nextBoolean() ? now.plusSeconds(90) : now.minusSeconds(90);
+        }
+      }
+      default -> {}
+    }
+  }
+
+  private static void endAllSessions(Db.Address address) {
+    execute(
+        address,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE"
+            + " 'carillon/planner%'");
+  }
+
+  /** By hand, some of what is due: an attempt would end it so. */
+  private void complete(Db.Address address, Random random) {
+    execute(
+        address,
+        "UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL, finished_at = now()"
+            + " WHERE state = 'PENDING' AND due_at <= '"
+            + now
+            + "' AND hashtext(id::text) % 3 = "
+            + random.nextInt(3));
+  }
+
+  private static void check(Db.Address address, Instant start, Instant end) {
+    List<String> expected = new ArrayList<>();
+    for (int i = 0; i < SCHEDULES; i++) {
+      Instant at = start.plusSeconds(i);
+      if (!at.isAfter(start)) {
+        at = at.plus(interval(i)); // the moment at which it was made is past
+      }
+      for (; !at.isAfter(end); at = at.plus(interval(i))) {
+        expected.add("s" + i + " " + at);
+      }
+    }
+    List<String> fires =
+        column(
+            address,
+            """
+            SELECT s.name || ' ' || to_char(f.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            FROM carillon.schedule_fire f
+            JOIN carillon.schedule s ON s.id = f.schedule
+            """);
+    assertThat(fires).containsExactlyInAnyOrderElementsOf(expected);
+    assertThat(
+            column(
+                address,
+                """
+                SELECT f.task FROM carillon.schedule_fire f WHERE f.task IS NOT NULL
+                EXCEPT ALL
+                SELECT t.id FROM carillon.task t JOIN carillon.schedule_fire f ON f.task = t.id AND f.at = t.fire_at
+                """))
+        .as("fires without their task")
+        .isEmpty();
+    assertThat(column(address, "SELECT count(*) FROM carillon.task"))
+        .as("tasks, one for each fire that has one")
+        .isEqualTo(
+            column(address, "SELECT count(*) FROM carillon.schedule_fire WHERE task IS NOT NULL"));
+    assertThat(
+            column(
+                address, "SELECT count(*) FROM carillon.schedule_fire WHERE skipped <> 'WINDOW'"))
+        .containsExactly("0");
+    assertThat(
+            column(
+                address,
+                """
+                SELECT s.name
+                FROM carillon.schedule s
+                CROSS JOIN LATERAL (
+                    SELECT count(task) AS runs, count(skipped) AS skipped,
+                           count(*) FILTER (WHERE outcome = 'COMPLETED') AS completed
+                    FROM carillon.schedule_fire f
+                    WHERE f.schedule = s.id
+                ) f
+                WHERE s.runs <> f.runs OR s.skipped_window <> f.skipped OR s.completed <> f.completed
+                   OR s.completed = 0 OR (s.catch_up = 'ALL' AND f.skipped > 0)
+                """))
+        .as("schedules whose counters are wrong")
+        .isEmpty();
+    checkIds(address);
+  }
+
+  /** The same fire is the same task, whoever planned it, but for the time at which it was due. */
+  private static void checkIds(Db.Address address) {
+    List<String> tasks =
+        column(
+            address,
+            """
+            SELECT concat_ws(' ', f.schedule, to_char(f.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                             to_char(t.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), t.id)
+            FROM carillon.schedule_fire f
+            JOIN carillon.task t ON t.id = f.task
+            """);
+    assertThat(tasks).isNotEmpty();
+    for (String task : tasks) {
+      String[] parts = task.split(" ", -1);
+      TaskId id =
+          FireHash.taskId(
+              Long.parseLong(parts[0]), 1, Instant.parse(parts[1]), Instant.parse(parts[2]));
+      assertThat(parts[3]).isEqualTo(id.toString());
+    }
+  }
+
+  private static void execute(Db.Address address, String... statements) {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement()) {
+      for (String each : statements) {
+        statement.execute(each);
+      }
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static List<String> column(Db.Address address, String query) {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(query)) {
+      List<String> column = new ArrayList<>();
+      while (rows.next()) {
+        column.add(rows.getString(1));
+      }
+      return column;
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Outcome;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * A schedule fires every minute for ten minutes, and its tasks take 150 s.
+ *
+ * <p>Real are the planner, the claims with their concurrency keys, and the endings. By hand: time,
+ * in steps of ten seconds of the day before yesterday; that tasks are claimed when they are due at
+ * that time (for the database they all are); and that each ends 150 s after its claim. In each step
+ * tasks end first, then the planner looks, then tasks are claimed.
+ */
+class CronOverlapTest {
+
+  private static final Duration STEP = Duration.ofSeconds(10);
+  private static final Duration TAKES = Duration.ofSeconds(150);
+
+  private World world;
+  private Instant start;
+  private final Map<ClaimedTask, Instant> running = new LinkedHashMap<>();
+  private final List<String> started = new ArrayList<>();
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+    start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ALLOW, "
+        + "COMPLETED COMPLETED COMPLETED COMPLETED COMPLETED COMPLETED COMPLETED RUNNING RUNNING"
+        + " RUNNING, "
+        + "60 120 180 240 300 360 420 480 540 600, "
+        + "10 7 0 0",
+    "SKIP, "
+        + "COMPLETED OVERLAP OVERLAP COMPLETED OVERLAP OVERLAP COMPLETED OVERLAP OVERLAP RUNNING, "
+        + "60 240 420 600, "
+        + "4 3 0 6",
+    "QUEUE, "
+        + "COMPLETED COMPLETED OVERLAP COMPLETED OVERLAP RUNNING OVERLAP OVERLAP PENDING OVERLAP, "
+        + "60 210 360 510, "
+        + "5 3 0 5",
+    "CANCEL_PREVIOUS, "
+        + "COMPLETED CANCELLED COMPLETED CANCELLED CANCELLED COMPLETED CANCELLED RUNNING CANCELLED"
+        + " PENDING, "
+        + "60 210 360 510, "
+        + "10 3 4 0" // that of the last cancel is noted at the next look
+  })
+  void ten_minutes_of_tasks_that_take_longer_than_the_interval(
+      String rule, String outcomes, String starts, String counters) {
+    TestSchedule.every("s", Duration.ofMinutes(1)).with("overlap", rule).insert(world, start);
+    TestPlanner planner = new TestPlanner(world, start);
+
+    for (Instant now = start; !now.isAfter(start.plusSeconds(600)); now = now.plus(STEP)) {
+      finish(now);
+      planner.planAt(now);
+      claim(now);
+    }
+
+    assertThat(outcomes()).isEqualTo(outcomes);
+    assertThat(String.join(" ", started)).isEqualTo(starts);
+    assertThat(counters()).isEqualTo(counters);
+  }
+
+  private void finish(Instant now) {
+    List<ClaimedTask> over =
+        running.entrySet().stream()
+            .filter(each -> !each.getValue().plus(TAKES).isAfter(now))
+            .map(Map.Entry::getKey)
+            .toList();
+    world.endings.finish(
+        over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
+        Set.of(),
+        "node");
+    over.forEach(running::remove);
+  }
+
+  private void claim(Instant now) {
+    int due =
+        Integer.parseInt(
+            world.value(
+                "SELECT count(*) FROM carillon.task WHERE state = 'PENDING' AND due_at <= '"
+                    + now
+                    + "'"));
+    for (ClaimedTask task : due == 0 ? List.<ClaimedTask>of() : world.claim("node", due)) {
+      running.put(task, now);
+      started.add("" + Duration.between(start, now).toSeconds());
+    }
+  }
+
+  /** What became of each nominal time up to the end: its task's state, or why it has none. */
+  private String outcomes() {
+    return world.value(
+        """
+        SELECT string_agg(coalesce(f.skipped, t.state::text), ' ' ORDER BY f.at)
+        FROM carillon.schedule_fire f
+        LEFT JOIN carillon.task t ON t.id = f.task
+        WHERE f.at <= timestamptz '%s' + interval '10 minutes'
+        """
+            .formatted(start));
+  }
+
+  private String counters() {
+    return world.value(
+        "SELECT concat_ws(' ', runs, completed, cancelled, skipped_overlap)"
+            + " FROM carillon.schedule");
+  }
+}

@@ -1,0 +1,107 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.cluster.Term;
+import carillon.store.cluster.Leadership;
+import carillon.store.db.Db;
+import carillon.store.db.StoreException;
+import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.deadletters.Redrives;
+import carillon.store.deadletters.Redrives.Redrive;
+import carillon.store.deadletters.Redrives.State;
+import carillon.testkit.DeadTasks;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class RedriverTest {
+
+  private World world;
+  private Redriver redriver;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    redriver = new Redriver(world.redrives);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Redrive start() {
+    return world.db.inTransaction(
+        tx ->
+            world
+                .redrives
+                .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "me")
+                .orElseThrow());
+  }
+
+  private Redrive find(Redrive redrive) {
+    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+  }
+
+  /** Older than all others, under way, and of a tenant of their own. */
+  private void others(int redrives, String filter) {
+    world.sql("INSERT INTO carillon.tenant (name) VALUES ('others')");
+    world.sql(
+        """
+        INSERT INTO carillon.redrive (id, tenant, state, filter, ids, rate, who, created_at, matched, at_least)
+        SELECT gen_random_uuid(), (SELECT id FROM carillon.tenant WHERE name = 'others'), 'RUNNING', '%s', '{}', 1,
+               'others', now() - interval '1 hour', 1000, false
+        FROM generate_series(1, %d)
+        """
+            .formatted(filter, redrives));
+  }
+
+  @Test
+  void many_old_and_slow_redrives_of_one_tenant_do_not_starve_those_of_another() {
+    DeadTasks.fill(world, 10, 1);
+    others(150, "{\"all\": true}"); // one a second: the first steps of each let nothing go
+    Redrive ours = start();
+
+    for (int pass = 0; pass < 2; pass++) {
+      redriver.redriveOnce();
+    }
+
+    assertThat(find(ours).state()).isEqualTo(State.DONE);
+  }
+
+  @Test
+  void who_leads_no_more_leaves_a_redrive_as_it_is() {
+    DeadTasks.fill(world, 10, 1);
+    Redrive ours = start();
+    Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
+    AtomicInteger asked = new AtomicInteger();
+    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+
+    assertThatThrownBy(new Redriver(new Redrives(once, world.agenda))::redriveOnce)
+        .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+
+    assertThat(asked).as("it was not postponed").hasValue(2);
+    assertThat(find(ours).state()).isEqualTo(State.RUNNING);
+  }
+
+  @Test
+  void redrives_whose_steps_fail_keep_nobody_from_theirs() {
+    DeadTasks.fill(world, 10, 1);
+    others(150, "{\"failure\": \"no such thing\"}");
+    Redrive ours = start();
+
+    for (int pass = 0; pass < 2; pass++) {
+      assertThat(redriver.redriveOnce()).isLessThanOrEqualTo(Duration.ofSeconds(1));
+    }
+
+    assertThat(find(ours).state()).isEqualTo(State.DONE);
+    assertThat(world.value("SELECT count(*) FROM carillon.redrive WHERE ended_at IS NULL"))
+        .isEqualTo("150");
+  }
+}

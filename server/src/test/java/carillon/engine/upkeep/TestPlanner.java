@@ -1,0 +1,75 @@
+package carillon.engine.upkeep;
+
+import carillon.engine.EngineEvent;
+import carillon.store.db.Db;
+import carillon.store.schedules.Fires;
+import carillon.store.schedules.StoredSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The planner of one process, at the time that a test says. */
+public final class TestPlanner implements InstantSource {
+
+  public final List<EngineEvent> events = new ArrayList<>();
+  private final CronPlanner planner;
+  private Instant now;
+
+  public TestPlanner(World world, Instant now) {
+    this(world, world.db, now);
+  }
+
+  /**
+   * @param db through which it plans
+   */
+  TestPlanner(World world, Db db, Instant now) {
+    this.now = now;
+    this.planner =
+        new CronPlanner(new Fires(db, world.tasks), StoredSchedule::timetable, this, events::add);
+  }
+
+  @Override
+  public Instant instant() {
+    return now;
+  }
+
+  /** Time goes on, and nobody plans. */
+  TestPlanner standAt(Instant time) {
+    now = time;
+    return this;
+  }
+
+  /** Plans all that there is to plan at this time. */
+  public TestPlanner planAt(Instant time) {
+    now = time;
+    while (planner.planOnce().isZero()) {
+      // There may be more.
+    }
+    return this;
+  }
+
+  /** Takes one look. */
+  void planOnce() {
+    planner.planOnce();
+  }
+
+  /** Goes on to this time in steps, and plans at each. */
+  void planUntil(Instant end, Duration step) {
+    while (now.isBefore(end)) {
+      planAt(now.plus(step));
+    }
+  }
+
+  Duration lag() {
+    return planner.lag();
+  }
+
+  int missed() {
+    return events.stream()
+        .mapToInt(event -> event instanceof EngineEvent.FireMissed missed ? missed.times() : 0)
+        .sum();
+  }
+}

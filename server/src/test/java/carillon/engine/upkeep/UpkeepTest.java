@@ -1,0 +1,237 @@
+package carillon.engine.upkeep;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.engine.EngineEvent;
+import carillon.model.TaskId;
+import carillon.model.cluster.NodeLease;
+import carillon.model.cluster.Term;
+import carillon.model.target.Target;
+import carillon.model.task.NewTask;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Replies;
+import carillon.store.catalog.Slots;
+import carillon.store.cluster.Leadership;
+import carillon.store.cluster.Nodes;
+import carillon.store.db.Db;
+import carillon.store.deadletters.DeadLetterArchive;
+import carillon.store.deadletters.DeadLetters;
+import carillon.store.deadletters.Redrives;
+import carillon.store.queue.Claims;
+import carillon.store.queue.WorkQueue;
+import carillon.store.schedules.BackfillSteps;
+import carillon.store.schedules.Backfills;
+import carillon.store.schedules.Fires;
+import carillon.store.schedules.OldFires;
+import carillon.store.schedules.StoredSchedule;
+import carillon.store.stats.Activity;
+import carillon.store.stats.Events;
+import carillon.store.stats.WaitingCounts;
+import carillon.store.tasks.UniqueTasks;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What needs doing once is done by the node that leads, and by no other. */
+class UpkeepTest {
+
+  private static final Duration RETENTION = Duration.ofDays(30);
+  private static final Duration A_SECOND = Duration.ofSeconds(1);
+  private static final int LOOPS = 8;
+  private static final String NOTHING_DONE = "RUNNING PENDING 0 1";
+  private static final String ALL_DONE = "PENDING EXPIRED 1 0";
+
+  @TempDir Path directory;
+
+  private final AtomicReference<Optional<Term>> term = new AtomicReference<>(Optional.empty());
+  private final AtomicReference<String> name = new AtomicReference<>("node");
+  private final Set<String> askedForTerm = ConcurrentHashMap.newKeySet(); // loops that did
+  private final Set<String> askedForLease = ConcurrentHashMap.newKeySet();
+  private World world;
+  private Leadership leadership;
+  private Db leaderDb;
+  private TaskId running;
+  private TaskId late;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    leadership = new Leadership(world.db);
+    leaderDb = world.db.onlyWhile(term::get);
+    world.node("node");
+    running = world.create(World.task("t", new Target.Pull()));
+    world.node("dead");
+    world.claimOne("dead");
+    late =
+        world.create(
+            new NewTask(
+                "t",
+                null,
+                null,
+                null,
+                null,
+                null,
+                new Target.Pull(),
+                null,
+                null,
+                Duration.ofMillis(1),
+                null,
+                null,
+                Map.of()));
+    world.sql("SELECT carillon.make_slot(DATE '2020-01-01')");
+    TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, world.clock.instant());
+    world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = 'dead'");
+    await()
+        .until(
+            () ->
+                world
+                    .value(
+                        "SELECT bool_and(expires_at IS NULL OR expires_at < now()) FROM"
+                            + " carillon.task")
+                    .equals("t"));
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Upkeep start(Duration following) {
+    return start(following, _ -> {});
+  }
+
+  /**
+   * @param following how long a loop waits that does not lead and is not woken
+   */
+  private Upkeep start(Duration following, Consumer<EngineEvent> events) {
+    Slots slots = new Slots(leaderDb);
+    return Upkeep.start(
+        new Upkeep.Store(
+            new WorkQueue(leaderDb, world.catalog, slots, world.agenda),
+            new Claims(leaderDb, world.catalog, world.endings),
+            new Nodes(leaderDb),
+            slots,
+            new Replies(leaderDb),
+            new UniqueTasks(leaderDb),
+            world.clock,
+            new DeadLetters(leaderDb, world.catalog),
+            new Redrives(leaderDb, world.agenda),
+            new DeadLetterArchive(leaderDb),
+            new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
+            new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
+            new OldFires(leaderDb),
+            new Fires(leaderDb, world.tasks),
+            new Activity(leaderDb),
+            new WaitingCounts(leaderDb),
+            new Events(leaderDb)),
+        () -> {
+          var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
+          askedForLease.add(Thread.currentThread().getName());
+          return lease;
+        },
+        () -> {
+          Optional<Term> now = term.get();
+          askedForTerm.add(Thread.currentThread().getName());
+          return now;
+        },
+        new Upkeep.Keeping(RETENTION, RETENTION, directory),
+        3,
+        following,
+        events);
+  }
+
+  /** What the reaper, the expirer, the planner and the janitor have done. */
+  private String done() {
+    return "%s %s %s %s"
+        .formatted(
+            world.state(running),
+            world.state(late),
+            world.value("SELECT sign(count(*)) FROM carillon.schedule_fire"),
+            world.value("SELECT count(*) FROM carillon.slot WHERE day < '2021-01-01'"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Expired, expirer", "Reaped, reaper", "Fired, cron-planner"})
+  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop) {
+    CountDownLatch moves = new CountDownLatch(1);
+    term.set(leadership.take("node", Duration.ofMinutes(1)));
+    try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
+      assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
+      String standsStill = "the loop " + loop + " stands still";
+      try {
+        await()
+            .until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(standsStill)));
+      } finally {
+        moves.countDown();
+      }
+
+      await().until(() -> upkeep.stuckFor(Duration.ofMillis(300)).isEmpty());
+    }
+  }
+
+  private static void holdUp(EngineEvent each, String event, CountDownLatch moves) {
+    if (each.getClass().getSimpleName().equals(event)) {
+      try {
+        moves.await();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Test
+  void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
+    try (Upkeep upkeep = start(Duration.ofHours(1))) {
+      await().until(() -> askedForTerm.size() == LOOPS);
+      assertThat(done()).isEqualTo(NOTHING_DONE);
+
+      term.set(leadership.take("node", Duration.ofMinutes(1)));
+      upkeep.takeOver();
+
+      await().until(() -> done().equals(ALL_DONE));
+      assertThat(leaderDb.staleTerms()).isZero();
+    }
+  }
+
+  @Test
+  void who_believes_that_it_leads_in_a_term_that_is_over_does_nothing() {
+    term.set(leadership.take("node", Duration.ofMinutes(1)));
+    world.sql("UPDATE carillon.leadership SET lease_until = now()");
+    assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
+
+    try (Upkeep _ = start(A_SECOND)) {
+      await().until(() -> leaderDb.staleTerms() >= LOOPS);
+      assertThat(done()).isEqualTo(NOTHING_DONE);
+    }
+  }
+
+  @Test
+  void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
+    try (Upkeep upkeep = start(A_SECOND)) {
+      await().until(() -> askedForLease.contains("reaper")); // so it knows how it was called
+      long cutOff = System.nanoTime();
+      name.set("node-again");
+      world.node("node-again");
+      term.set(leadership.take("node-again", Duration.ofMinutes(1)));
+      upkeep.takeOver();
+
+      await().until(() -> world.state(running) == TaskState.PENDING);
+      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.PATIENCE);
+    }
+  }
+}

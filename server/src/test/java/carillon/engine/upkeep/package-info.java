@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.engine.upkeep;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model.cluster;
+
+import org.jspecify.annotations.NullMarked;

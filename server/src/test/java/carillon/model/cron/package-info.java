@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model.cron;
+
+import org.jspecify.annotations.NullMarked;

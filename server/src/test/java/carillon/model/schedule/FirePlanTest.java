@@ -1,0 +1,409 @@
+package carillon.model.schedule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.cron.DstRule;
+import carillon.model.cron.NominalTime;
+import carillon.model.cron.Timetable;
+import carillon.model.task.TaskState;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the planner decides, read as a list: the nominal time, and its task or why it has none. */
+class FirePlanTest {
+
+  private static final Instant NOON = Instant.parse("2027-01-10T12:00:00Z");
+  private static final int MOST = 1_000;
+  private static final CatchUp LAST = CatchUp.DEFAULT;
+
+  private static Schedule schedule(OverlapRule overlap, CatchUp catchUp) {
+    return schedule(overlap, catchUp, Duration.ZERO, null, null, null);
+  }
+
+  private static Schedule schedule(
+      OverlapRule overlap,
+      CatchUp catchUp,
+      Duration jitter,
+      @Nullable Instant startAt,
+      @Nullable Instant endAt,
+      @Nullable Integer maxRuns) {
+    return new Schedule(
+        "s",
+        null,
+        Duration.ofMinutes(1),
+        ZoneId.of("UTC"),
+        DstRule.DEFAULT,
+        overlap,
+        catchUp,
+        jitter,
+        startAt,
+        endAt,
+        maxRuns,
+        null,
+        new Schedule.Made("t", null, null, null, null, null));
+  }
+
+  private static final Timetable MINUTES = TestTimetable.every(NOON, Duration.ofMinutes(1));
+
+  private static FirePlan.State state(
+      Schedule schedule, Timetable timetable, Instant cursor, OpenFire... live) {
+    return new FirePlan.State(7, 1, schedule, timetable, cursor, 0, false, List.of(live));
+  }
+
+  private static FirePlan.State paused(Schedule schedule, Instant cursor) {
+    return new FirePlan.State(7, 1, schedule, MINUTES, cursor, 0, true, List.of());
+  }
+
+  private static OpenFire live(Instant at, TaskState state) {
+    return new OpenFire(
+        at,
+        LocalDateTime.ofInstant(at, ZoneOffset.UTC),
+        false,
+        at,
+        FireHash.taskId(7, 1, at, at),
+        state);
+  }
+
+  /** Seconds from noon, and what became of it. */
+  private static List<String> said(FirePlan plan) {
+    List<String> said = new ArrayList<>();
+    for (FirePlan.Fire fire : plan.fires()) {
+      long seconds = Duration.between(NOON, fire.time().at()).toSeconds();
+      said.add(
+          switch (fire) {
+            case FirePlan.Fire.Made made -> seconds + " task";
+            case FirePlan.Fire.Skipped skip -> seconds + " " + skip.reason().label();
+          });
+    }
+    return said;
+  }
+
+  private static Instant at(long seconds) {
+    return NOON.plusSeconds(seconds);
+  }
+
+  @Test
+  void a_fire_becomes_a_task_thirty_seconds_before_it_is_due() {
+    var state = state(schedule(OverlapRule.ALLOW, LAST), MINUTES, at(0));
+
+    FirePlan early = FirePlan.of(state, at(29), MOST);
+    FirePlan inTime = FirePlan.of(state, at(30), MOST);
+
+    assertThat(early.fires()).isEmpty();
+    assertThat(early.cursor()).isEqualTo(at(0));
+    assertThat(early.lookAt()).isEqualTo(at(30));
+    assertThat(said(inTime)).containsExactly("60 task");
+    assertThat(inTime.cursor()).isEqualTo(at(60));
+    assertThat(inTime.lookAt()).isEqualTo(at(90));
+    assertThat(((FirePlan.Fire.Made) inTime.fires().getFirst()).dueAt()).isEqualTo(at(60));
+  }
+
+  @Test
+  void a_fire_that_is_late_by_less_than_the_grace_keeps_its_due_time() {
+    FirePlan plan =
+        FirePlan.of(
+            state(
+                schedule(OverlapRule.ALLOW, new CatchUp(CatchUp.Rule.NONE, 1, Duration.ofDays(1))),
+                MINUTES,
+                at(0)),
+            at(120),
+            MOST);
+
+    assertThat(said(plan)).containsExactly("60 task", "120 task");
+    assertThat(((FirePlan.Fire.Made) plan.fires().getFirst()).dueAt()).isEqualTo(at(60));
+    assertThat(plan.missed()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // rule, limit, window in s, what becomes of 60, 120, 180, 240 at second 250
+    "NONE, 100, 86400, window window window task", // the last one is only late
+    "LAST, 100, 86400, window window window task",
+    "LAST, 100, 5, window window window window",
+    "ALL, 100, 86400, task task task task",
+    "ALL, 2, 86400, window window task task",
+    "ALL, 100, 70, window window task task",
+    "ALL, 100, 130, window task task task"
+  })
+  void what_was_missed_is_decided_by_catch_up(
+      CatchUp.Rule rule, int limit, int window, String expected) {
+    var catchUp = new CatchUp(rule, limit, Duration.ofSeconds(window));
+
+    FirePlan plan =
+        FirePlan.of(state(schedule(OverlapRule.ALLOW, catchUp), MINUTES, at(0)), at(250), MOST);
+
+    assertThat(
+            String.join(
+                " ", said(plan).stream().map(s -> s.substring(s.indexOf(' ') + 1)).toList()))
+        .isEqualTo(expected);
+    assertThat(plan.missed()).isEqualTo(rule == CatchUp.Rule.NONE ? 3 : 4);
+    assertThat(plan.cursor()).isEqualTo(at(240));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // what becomes of 60, 120, 180 where nothing is made up for, by the second of the look
+    "ALLOW, '', 121, window task",
+    "ALLOW, '', 180, window task task",
+    "ALLOW, '', 181, window window task",
+    "SKIP, '', 180, window task overlap",
+    "SKIP, RUNNING, 180, window overlap overlap",
+    "QUEUE, RUNNING, 180, window task overlap",
+    "CANCEL_PREVIOUS, RUNNING, 180, window task task"
+  })
+  void without_catch_up_what_is_only_late_is_left_to_the_overlap_rule(
+      OverlapRule overlap, String live, long second, String expected) {
+    var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
+    OpenFire[] open =
+        live.isEmpty() ? new OpenFire[0] : new OpenFire[] {live(at(0), TaskState.valueOf(live))};
+
+    FirePlan plan =
+        FirePlan.of(state(schedule(overlap, none), MINUTES, at(0), open), at(second), MOST);
+
+    assertThat(String.join(" ", said(plan)).replaceAll("[0-9]+ ", "")).isEqualTo(expected);
+  }
+
+  @Test
+  void without_catch_up_small_chunks_decide_the_same() {
+    var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
+    List<String> all = new ArrayList<>();
+    FirePlan plan = FirePlan.nothing(at(0), at(250));
+    while (at(250).equals(plan.lookAt())) {
+      plan =
+          FirePlan.of(state(schedule(OverlapRule.ALLOW, none), MINUTES, plan.cursor()), at(250), 1);
+      all.addAll(said(plan));
+    }
+
+    assertThat(all).containsExactly("60 window", "120 window", "180 window", "240 task");
+  }
+
+  @Test
+  void made_up_tasks_are_due_a_second_apart_and_not_before_now() {
+    var catchUp = new CatchUp(CatchUp.Rule.ALL, 100, Duration.ofDays(1));
+
+    FirePlan plan =
+        FirePlan.of(state(schedule(OverlapRule.SKIP, catchUp), MINUTES, at(0)), at(6_001), MOST);
+
+    assertThat(plan.fires()).hasSize(100);
+    for (int i = 0; i < 100; i++) {
+      Instant dueAt = ((FirePlan.Fire.Made) plan.fires().get(i)).dueAt();
+      assertThat(dueAt).isBetween(at(6_001 + i), at(6_002 + i));
+    }
+  }
+
+  @Test
+  void huge_ranges_are_worked_off_in_chunks_that_never_make_a_missed_one_look_punctual() {
+    Timetable seconds = TestTimetable.every(NOON, Duration.ofSeconds(1));
+    Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
+    Instant now = at(100_000);
+    Instant cursor = at(0);
+    List<String> all = new ArrayList<>();
+    int looks = 0;
+    for (Instant lookAt = now; lookAt != null && !lookAt.isAfter(now); looks++) {
+      FirePlan plan = FirePlan.of(state(schedule, seconds, cursor), now, MOST);
+      all.addAll(said(plan));
+      assertThat(plan.fires()).hasSizeLessThanOrEqualTo(100 + 100);
+      cursor = plan.cursor();
+      lookAt = plan.lookAt();
+    }
+
+    assertThat(looks).isBetween(1_000, 1_002);
+    assertThat(all).hasSize(100_030);
+    assertThat(all.subList(0, 99_999)).allMatch(s -> s.endsWith(" window"));
+    assertThat(all.subList(99_999, 100_030)).allMatch(s -> s.endsWith(" task"));
+  }
+
+  @Test
+  void while_paused_what_is_due_is_skipped_and_what_is_not_waits() {
+    FirePlan plan = FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(0)), at(250), MOST);
+
+    assertThat(said(plan)).containsExactly("60 paused", "120 paused", "180 paused", "240 paused");
+    assertThat(plan.lookAt()).isEqualTo(at(300));
+    assertThat(FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(240)), at(275), MOST))
+        .isEqualTo(FirePlan.nothing(at(240), at(300)));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // overlap, states of the live ones, what becomes of 60 when it is due
+    "ALLOW, RUNNING, task",
+    "SKIP, '', task",
+    "SKIP, RUNNING, overlap",
+    "SKIP, PENDING, overlap",
+    "QUEUE, '', task",
+    "QUEUE, RUNNING, task",
+    "QUEUE, PENDING, task",
+    "QUEUE, RUNNING PENDING, overlap",
+    "CANCEL_PREVIOUS, '', task",
+    "CANCEL_PREVIOUS, RUNNING, task",
+    "CANCEL_PREVIOUS, RUNNING PENDING, task"
+  })
+  void overlap_decides_when_it_is_due(OverlapRule overlap, String states, String expected) {
+    List<OpenFire> live = new ArrayList<>();
+    for (String each : states.split(" ", -1)) {
+      if (each.isEmpty()) {
+        continue;
+      }
+      live.add(live(at(-60L * live.size()), TaskState.valueOf(each)));
+    }
+
+    FirePlan plan =
+        FirePlan.of(
+            state(schedule(overlap, LAST), MINUTES, at(0), live.toArray(OpenFire[]::new)),
+            at(60),
+            MOST);
+
+    assertThat(said(plan)).containsExactly("60 " + expected);
+    assertThat(plan.cancels())
+        .extracting(FirePlan.Cancel::task)
+        .isEqualTo(
+            overlap == OverlapRule.CANCEL_PREVIOUS
+                ? live.stream().map(OpenFire::task).toList()
+                : List.of());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"SKIP", "QUEUE", "CANCEL_PREVIOUS"})
+  void while_one_is_live_the_next_is_decided_when_it_is_due(OverlapRule overlap) {
+    var state = state(schedule(overlap, LAST), MINUTES, at(0), live(at(0), TaskState.RUNNING));
+
+    assertThat(FirePlan.of(state, at(45), MOST)).isEqualTo(FirePlan.nothing(at(0), at(60)));
+  }
+
+  @Test
+  void what_a_look_makes_is_live_for_the_next_nominal_time() {
+    Timetable tens = TestTimetable.every(NOON, Duration.ofSeconds(10));
+
+    FirePlan skip = FirePlan.of(state(schedule(OverlapRule.SKIP, LAST), tens, at(0)), at(25), MOST);
+    FirePlan queue =
+        FirePlan.of(state(schedule(OverlapRule.QUEUE, LAST), tens, at(0)), at(35), MOST);
+    FirePlan cancel =
+        FirePlan.of(state(schedule(OverlapRule.CANCEL_PREVIOUS, LAST), tens, at(0)), at(25), MOST);
+
+    assertThat(said(skip)).containsExactly("10 task", "20 overlap");
+    assertThat(skip.lookAt()).isEqualTo(at(30));
+    assertThat(said(queue)).containsExactly("10 task", "20 task", "30 overlap");
+    assertThat(said(cancel)).containsExactly("10 task", "20 task");
+    assertThat(cancel.cancels())
+        .containsExactly(
+            new FirePlan.Cancel(
+                ((FirePlan.Fire.Made) cancel.fires().getFirst()).task(),
+                ((FirePlan.Fire.Made) cancel.fires().getLast()).task()));
+  }
+
+  @Test
+  void the_last_one_that_was_missed_still_obeys_the_overlap_rule_and_all_of_them_do_not() {
+    OpenFire running = live(at(0), TaskState.RUNNING);
+    var all = new CatchUp(CatchUp.Rule.ALL, 2, Duration.ofDays(1));
+
+    FirePlan last =
+        FirePlan.of(
+            state(schedule(OverlapRule.SKIP, LAST), MINUTES, at(0), running), at(190), MOST);
+    FirePlan both =
+        FirePlan.of(state(schedule(OverlapRule.SKIP, all), MINUTES, at(0), running), at(190), MOST);
+
+    assertThat(said(last)).containsExactly("60 window", "120 window", "180 overlap");
+    assertThat(said(both)).containsExactly("60 window", "120 task", "180 task");
+  }
+
+  @Test
+  void bounds_belong_to_their_range() {
+    Schedule bounded = schedule(OverlapRule.ALLOW, LAST, Duration.ZERO, at(120), at(240), null);
+
+    List<String> all = new ArrayList<>();
+    Instant cursor = at(0);
+    FirePlan plan = FirePlan.nothing(cursor, at(0));
+    while (plan.lookAt() != null) {
+      plan = FirePlan.of(state(bounded, MINUTES, cursor), plan.lookAt(), MOST);
+      all.addAll(said(plan));
+      cursor = plan.cursor();
+    }
+
+    assertThat(all).containsExactly("120 task", "180 task", "240 task", "300 ended");
+  }
+
+  @Test
+  void after_its_last_run_one_more_time_says_why_and_only_once_all_others_are_settled() {
+    Schedule twice = schedule(OverlapRule.ALLOW, LAST, Duration.ZERO, null, null, 2);
+    Timetable tens = TestTimetable.every(NOON, Duration.ofSeconds(10));
+
+    FirePlan plan = FirePlan.of(state(twice, tens, at(0)), at(0), MOST);
+
+    assertThat(said(plan)).containsExactly("10 task", "20 task");
+    assertThat(plan.lookAt()).isEqualTo(at(60));
+    var running =
+        new FirePlan.State(
+            7, 1, twice, tens, at(20), 2, false, List.of(live(at(20), TaskState.RUNNING)));
+    assertThat(said(FirePlan.of(running, at(60), MOST))).isEmpty();
+    var done = new FirePlan.State(7, 1, twice, tens, at(20), 2, false, List.of());
+    assertThat(FirePlan.of(done, at(25), MOST).lookAt()).isEqualTo(at(30));
+    FirePlan end = FirePlan.of(done, at(60), MOST);
+    assertThat(said(end)).containsExactly("30 ended");
+    assertThat(end.lookAt()).isNull();
+  }
+
+  @Test
+  void a_task_that_runs_on_is_looked_at_after_twice_as_long_each_time() {
+    Timetable days = TestTimetable.every(NOON, Duration.ofDays(1));
+    Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
+    List<Long> looks = new ArrayList<>();
+    Instant now = at(0);
+    for (int i = 0; i < 6; i++) {
+      FirePlan plan =
+          FirePlan.of(state(schedule, days, at(0), live(at(0), TaskState.RUNNING)), now, MOST);
+      now = Objects.requireNonNull(plan.lookAt());
+      looks.add(Duration.between(NOON, now).toSeconds());
+    }
+
+    assertThat(looks).containsExactly(60L, 120L, 240L, 480L, 960L, 1_920L);
+  }
+
+  @Test
+  void local_times_that_a_gap_skips_are_recorded_beside_the_one_that_fires() {
+    Instant gap = at(20);
+    NominalTime skippedOne =
+        new NominalTime(
+            gap, LocalDateTime.parse("2027-01-10T02:15:00"), NominalTime.Shift.GAP_SKIPPED);
+    NominalTime skippedTwo =
+        new NominalTime(
+            gap, LocalDateTime.parse("2027-01-10T02:30:00"), NominalTime.Shift.GAP_SKIPPED);
+    Timetable timetable = TestTimetable.of(skippedOne, skippedTwo, TestTimetable.time(gap));
+
+    FirePlan plan =
+        FirePlan.of(state(schedule(OverlapRule.ALLOW, LAST), timetable, at(0)), at(0), MOST);
+    FirePlan waiting =
+        FirePlan.of(
+            state(
+                schedule(OverlapRule.SKIP, LAST), timetable, at(0), live(at(0), TaskState.RUNNING)),
+            at(0),
+            MOST);
+
+    assertThat(said(plan)).containsExactly("20 dstGap", "20 dstGap", "20 task");
+    assertThat(waiting.fires()).isEmpty();
+    assertThat(waiting.lookAt()).isEqualTo(gap);
+  }
+
+  @Test
+  void jitter_is_below_its_bound_and_the_same_whoever_plans() {
+    Schedule jittery = schedule(OverlapRule.ALLOW, LAST, Duration.ofMinutes(5), null, null, null);
+
+    FirePlan one = FirePlan.of(state(jittery, MINUTES, at(0)), at(40), MOST);
+    FirePlan other = FirePlan.of(state(jittery, MINUTES, at(0)), at(95), MOST);
+
+    var made = (FirePlan.Fire.Made) one.fires().getFirst();
+    assertThat(other.fires().getFirst()).isEqualTo(made);
+    assertThat(made.dueAt()).isBetween(at(60), at(360).minusMillis(1));
+    assertThat(made.task().slot()).isEqualTo(Slot.of(made.dueAt()));
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model.schedule;
+
+import org.jspecify.annotations.NullMarked;

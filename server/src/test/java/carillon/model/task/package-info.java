@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model.task;
+
+import org.jspecify.annotations.NullMarked;

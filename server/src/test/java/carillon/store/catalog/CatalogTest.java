@@ -1,0 +1,198 @@
+package carillon.store.catalog;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.target.Target;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.Lane;
+import carillon.store.db.Tx;
+import carillon.testkit.Overlapping;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class CatalogTest {
+
+  private static final String HOLD_LANES =
+      """
+      /* CatalogTest.holdLanes */
+      LOCK TABLE carillon.lane IN ACCESS EXCLUSIVE MODE
+      """;
+
+  private World world;
+  private Overlapping overlapping;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    overlapping = new Overlapping(world);
+    world.create(World.task("t", new Target.Pull()));
+  }
+
+  @AfterEach
+  void close() {
+    overlapping.close();
+    world.close();
+  }
+
+  @Test
+  void what_is_forgotten_while_somebody_reads_it_stays_so_until_it_is_read_again()
+      throws Exception {
+    world.catalog.forget();
+
+    List<Integer> known =
+        overlapping.runWaiting(
+            tx -> tx.update(HOLD_LANES),
+            () -> {
+              world.catalog.refresh();
+              return world.catalog.lanes().stream().map(Lane::id).toList();
+            },
+            world.catalog::forget);
+
+    assertThat(known).as("what was read before").isEmpty();
+    world.catalog.refresh();
+    assertThat(world.catalog.lanes()).isNotEmpty();
+  }
+
+  @Test
+  void a_lane_of_another_history_does_not_lend_its_type_to_who_has_its_number_now() {
+    Lane now = world.catalog.lanes().iterator().next();
+    Lane before =
+        new Lane(now.id(), now.tenant(), "another", now.priority(), now.slice(), now.route());
+
+    assertThat(world.catalog.type(before).name()).isEqualTo("another");
+    assertThat(world.catalog.type(now).name()).isEqualTo(now.type());
+  }
+
+  private static Tenants.Settings paused(boolean paused) {
+    return new Tenants.Settings(false, paused, 1, new AlertSetting.AsInstallation(), null);
+  }
+
+  @Test
+  void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
+    world.sql("UPDATE carillon.task_type SET paused = true");
+
+    world.tenants.put("acme", paused(true), "test");
+
+    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
+    world.catalog.refresh();
+    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after it").isTrue();
+  }
+
+  @Test
+  void what_was_read_before_a_tenant_was_put_does_not_undo_it() throws Exception {
+    world.tenants.put("acme", paused(false), "test");
+
+    overlapping.runWaiting(
+        tx -> tx.update(HOLD_LANES),
+        () -> { // it has read the tenants when it comes to the lanes
+          world.catalog.refresh();
+          return true;
+        },
+        () -> world.tenants.put("acme", paused(true), "test"));
+
+    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+  }
+
+  private static final String MAKE_TENANT =
+      """
+      /* CatalogTest.makeTenant */
+      INSERT INTO carillon.tenant (name)
+      VALUES ('acme')
+      RETURNING id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
+      """;
+
+  private Catalog.Written makeTenant(Tx tx) {
+    return world.catalog.written(tx, tx.query(MAKE_TENANT, CatalogRows::tenant).getFirst());
+  }
+
+  @Test
+  void a_tenant_is_known_at_once_although_a_user_has_changed_the_catalog_beside_it()
+      throws SQLException {
+    world.catalog.refresh();
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      Catalog.Written written =
+          world.db.inTransaction(
+              tx -> {
+                Catalog.Written made = makeTenant(tx);
+                enqueue(user);
+                world.catalog.refresh(); // as new by its number, and does not have the tenant
+                return made;
+              });
+
+      world.catalog.put(written);
+    }
+
+    assertThat(world.tenants.find("acme")).isPresent();
+  }
+
+  private static void enqueue(SqlUser user) {
+    try {
+      user.enqueue("'mail'");
+    } catch (SQLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  @Timeout(20)
+  void a_refresh_ends_although_what_was_put_is_newer_than_all_that_it_reads() {
+    Catalog.Written written = world.db.inTransaction(this::makeTenant);
+    world.catalog.put(
+        new Catalog.Written(written.tenant(), written.history(), written.version() + 1_000));
+    world.sql("UPDATE carillon.catalog SET version = version + 1");
+
+    world.catalog.refresh();
+
+    assertThat(world.tenants.find("acme")).isPresent();
+  }
+
+  @Test
+  void a_lane_with_a_smaller_number_that_is_committed_later_is_found() {
+    world.sql(
+        "INSERT INTO carillon.lane (id, tenant, type, priority, slice, route) OVERRIDING SYSTEM"
+            + " VALUE SELECT 1000, tenant, type, priority, 7, route FROM carillon.lane");
+    world.catalog.refresh();
+    world.sql(
+        "INSERT INTO carillon.lane (id, tenant, type, priority, slice, route) OVERRIDING SYSTEM"
+            + " VALUE SELECT 999, tenant, type, priority, 8, route FROM carillon.lane WHERE id ="
+            + " 1000");
+
+    world.catalog.refresh();
+
+    assertThat(world.catalog.lanes()).extracting(Lane::id).contains(999, 1000);
+  }
+
+  @Test
+  void who_asks_for_a_lane_while_another_reads_it_is_told_it_as_well() throws Exception {
+    int lanes = 2_000;
+    world.sql(
+        """
+        INSERT INTO carillon.lane (tenant, type, priority, slice, route)
+        SELECT tenant, type, priority, n, route
+        FROM carillon.lane, generate_series(1000, 999 + %d) AS n
+        """
+            .formatted(lanes));
+    int last = Integer.parseInt(world.value("SELECT max(id) FROM carillon.lane"));
+    try (ExecutorService pool = Executors.newFixedThreadPool(4)) {
+      for (int round = 0; round < 20; round++) {
+        Catalog catalog = new Catalog(world.db);
+        Callable<Integer> ask = () -> catalog.lane(last).id();
+        for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, ask))) {
+          assertThat(id.get()).isEqualTo(last);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+package carillon.store.catalog;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.Slot;
+import carillon.model.target.Target;
+import carillon.store.db.StoreException;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.LocalDate;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SlotsTest {
+
+  private static final Slot OLD = new Slot(LocalDate.of(2020, 1, 1));
+  private static final Slot CUTOFF = new Slot(LocalDate.of(2020, 6, 1));
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.create(World.task("t", new Target.Discard()));
+    world.slots.ensure(OLD);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void put(String state, String readyAt, String claim) {
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
+        VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, '%s', %s, %s, now(), now())
+        """
+            .formatted(state, readyAt, claim));
+  }
+
+  @Test
+  void a_new_day_has_room_on_its_pages_for_all_versions_of_a_task() {
+    assertThat(options("task_20200101"))
+        .isEqualTo(
+            "{fillfactor=33,autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=20000,"
+                + "autovacuum_analyze_scale_factor=0.05}");
+    assertThat(options("task_20200101_pkey")).isEqualTo("{fillfactor=50}");
+  }
+
+  @Test
+  void changed_storage_settings_are_those_of_the_days_that_follow() {
+    world.sql(
+        "UPDATE carillon.partition_settings SET table_fillfactor = 90, key_fillfactor = 80,"
+            + " vacuum_threshold = 1, vacuum_scale_factor = 0.00001, analyze_scale_factor = 100");
+
+    world.slots.ensure(new Slot(LocalDate.of(2020, 1, 2)));
+
+    assertThat(options("task_20200102"))
+        .isEqualTo(
+            "{fillfactor=90,autovacuum_vacuum_scale_factor=1e-05,autovacuum_vacuum_threshold=1,"
+                + "autovacuum_analyze_scale_factor=100}");
+    assertThat(options("task_20200102_pkey")).isEqualTo("{fillfactor=80}");
+    assertThat(options("task_20200101")).contains("fillfactor=33");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "table_fillfactor, 9",
+    "table_fillfactor, 101",
+    "key_fillfactor, 9",
+    "key_fillfactor, 101",
+    "vacuum_threshold, -1",
+    "vacuum_scale_factor, -0.1",
+    "vacuum_scale_factor, 101",
+    "analyze_scale_factor, -0.1",
+    "analyze_scale_factor, 101",
+    "only_row, false"
+  })
+  void a_storage_setting_that_postgresql_would_refuse_is_refused_at_once(
+      String column, String value) {
+    assertThatThrownBy(
+            () -> world.sql("UPDATE carillon.partition_settings SET " + column + " = " + value))
+        .hasStackTraceContaining("violates check constraint");
+  }
+
+  private String options(String relation) {
+    return world.value(
+        "SELECT reloptions::text FROM pg_class WHERE oid = 'carillon.%s'::regclass"
+            .formatted(relation));
+  }
+
+  @Test
+  void what_is_dropped_through_other_connections_is_known_to_be_gone() {
+    assertThat(world.slots.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
+
+    world.slots.ensure(OLD);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+
+  private static final String NOT_THERE =
+      """
+      /* SlotsTest.notThere */
+      SELECT 1 AS n
+      FROM carillon.task_19990101
+      """;
+
+  @Test
+  void a_walk_begins_again_when_a_slot_is_gone_and_gives_up_when_it_stays_so() {
+    AtomicInteger walks = new AtomicInteger();
+
+    assertThat(
+            Slots.whileTheyChange(
+                () -> walks.incrementAndGet() == 1 ? ask(NOT_THERE, new AtomicInteger()) : 7))
+        .isEqualTo(7);
+    assertThat(walks).hasValue(2);
+
+    AtomicInteger tries = new AtomicInteger();
+    assertThatThrownBy(() -> Slots.whileTheyChange(() -> ask(NOT_THERE, tries)))
+        .isInstanceOf(StoreException.class);
+    assertThat(tries).hasValue(3);
+  }
+
+  @Test
+  void nothing_else_is_asked_again_for_a_table_that_is_not_there() {
+    AtomicInteger tries = new AtomicInteger();
+
+    assertThatThrownBy(() -> ask(NOT_THERE, tries)).isInstanceOf(StoreException.class);
+
+    assertThat(tries).hasValue(1);
+  }
+
+  private int ask(String sql, AtomicInteger tries) {
+    return world.db.inTransaction(
+        tx -> {
+          tries.incrementAndGet();
+          return tx.query(sql, row -> row.getInt("n")).getFirst();
+        });
+  }
+
+  @Test
+  void an_old_slot_with_nothing_but_ended_tasks_is_dropped_whole() {
+    put("COMPLETED", "NULL", "NULL");
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isEqualTo(1);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+        .isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM pg_class WHERE relname LIKE '%_20200101'"))
+        .isEqualTo("0");
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
+  void a_slot_with_anything_that_is_still_wanted_stays(String state, String readyAt, String claim) {
+    put(state, readyAt, claim);
+    world.sql(
+        """
+        INSERT INTO carillon.claim (id, lease_until, slot, tenants, tasks)
+        SELECT claim, now(), slot, ARRAY[tenant], ARRAY[id] FROM carillon.task WHERE claim IS NOT NULL
+        """);
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
+        SELECT tenant, id, slot, 't', now() FROM carillon.task WHERE state = 'DEAD'
+        """);
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+
+  @Test
+  void a_slot_that_somebody_is_writing_to_is_left_for_another_time() throws SQLException {
+    try (Connection busy = Postgres.connect(world.address);
+        Statement statement = busy.createStatement()) {
+      busy.setAutoCommit(false);
+      statement.execute(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, now(), now(), now())
+          """);
+
+      assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+      busy.commit();
+    }
+
+    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+        .isEqualTo("1");
+  }
+}

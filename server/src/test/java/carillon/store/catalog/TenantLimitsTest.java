@@ -1,0 +1,217 @@
+package carillon.store.catalog;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.Slot;
+import carillon.model.TenantLimit;
+import carillon.model.target.StatusRules;
+import carillon.model.task.Callbacks;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Limits hold whoever creates at the same time: nodes, and transactions of users. */
+class TenantLimitsTest {
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.slots.ensure(Slot.of(world.clock.instant())); // users cannot
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void limit(int types, int lanes) {
+    new TenantLimits(world.db).set(new TenantLimits.Installation(types, lanes, 5, 5));
+  }
+
+  private String types() {
+    return world.value("SELECT count(*) FROM carillon.task_type");
+  }
+
+  @Test
+  void nodes_that_create_types_at_once_create_exactly_as_many_as_there_may_be() throws Exception {
+    limit(20, 1_000);
+    int refused = 0;
+    try (World other = world.beside();
+        ExecutorService threads = Executors.newFixedThreadPool(8)) {
+      List<Callable<Boolean>> creates = new ArrayList<>();
+      for (int i = 0; i < 60; i++) {
+        World node = i % 2 == 0 ? world : other;
+        String type = "t" + i / 2 % 30; // each on both nodes
+        creates.add(() -> isCreated(node, type));
+      }
+      for (Future<Boolean> created : threads.invokeAll(creates)) {
+        refused += created.get() ? 0 : 1;
+      }
+    }
+
+    assertThat(types()).isEqualTo("20");
+    assertThat(refused).isEqualTo(20);
+  }
+
+  private static boolean isCreated(World node, String type) {
+    try {
+      node.create(World.task(type, null));
+      return true;
+    } catch (LimitReached e) {
+      assertThat(e.limit()).isEqualTo(TenantLimit.TYPES);
+      return false;
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  void users_transactions_that_are_not_committed_count_and_keep_nobody_waiting()
+      throws SQLException {
+    limit(3, 100);
+    try (SqlUser one = SqlUser.owner(world.address).begin();
+        SqlUser two = SqlUser.owner(world.address).begin()) {
+      one.enqueue("'a'");
+      two.enqueue("'b'");
+      world.create(World.task("c", null));
+
+      assertThat(isCreated(world, "d")).isFalse();
+      assertThatThrownBy(() -> two.enqueue("'d'"))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("the tenant may have 3 types")
+          .extracting(e -> ((SQLException) e).getSQLState())
+          .isEqualTo("54000");
+      two.rollback();
+
+      assertThat(isCreated(world, "d")).as("there is room again").isTrue();
+      one.commit();
+    }
+    assertThat(types()).isEqualTo("3");
+    assertThat(isCreated(world, "a")).as("what another made").isTrue();
+  }
+
+  @Test
+  void a_users_transaction_creates_no_lane_too_many() throws SQLException {
+    limit(10, 2);
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      user.enqueue("'a'");
+      user.enqueue("'a', priority => 1");
+
+      assertThatThrownBy(() -> user.enqueue("'a', priority => 2"))
+          .hasMessageContaining("the tenant may have 2 lanes");
+      assertThatThrownBy(() -> user.enqueue("'b'")).hasMessageContaining("2 lanes");
+      user.enqueue("'a', priority => 1");
+    }
+    assertThat(types()).isEqualTo("1");
+  }
+
+  @Test
+  @Timeout(60)
+  void users_and_nodes_that_race_never_create_one_too_many() throws Exception {
+    int most = 12;
+    limit(most, 1_000);
+    try (World other = world.beside();
+        ExecutorService threads = Executors.newFixedThreadPool(8)) {
+      List<Callable<Boolean>> creates = new ArrayList<>();
+      for (int i = 0; i < 40; i++) {
+        String type = "t" + i;
+        creates.add(
+            switch (i % 4) {
+              case 0 -> () -> isCreated(world, type);
+              case 1 -> () -> isCreated(other, type);
+              case 2 -> () -> isPut(other, type);
+              default -> () -> isEnqueued(type);
+            });
+      }
+      for (Future<Boolean> created : threads.invokeAll(creates)) {
+        created.get();
+      }
+    }
+    int count = Integer.parseInt(types());
+    assertThat(count).isLessThanOrEqualTo(most);
+    for (int i = 0; i < most; i++) {
+      isCreated(world, "later" + i);
+    }
+    assertThat(types()).isEqualTo(String.valueOf(most));
+  }
+
+  private static boolean isPut(World node, String type) {
+    try {
+      node.types.put(
+          World.TENANT,
+          type,
+          new Types.Settings(
+              null,
+              null,
+              null,
+              null,
+              null,
+              null,
+              false,
+              null,
+              Callbacks.NONE,
+              StatusRules.DEFAULT,
+              null),
+          "test",
+          null);
+      return true;
+    } catch (LimitReached e) {
+      return false;
+    }
+  }
+
+  private boolean isEnqueued(String type) throws SQLException {
+    try (SqlUser user = SqlUser.owner(world.address)) {
+      user.enqueue("'" + type + "'");
+      return true;
+    } catch (SQLException e) {
+      assertThat(e.getSQLState()).isEqualTo("54000");
+      return false;
+    }
+  }
+
+  @Test
+  void schedules_and_keys_that_are_created_at_once_are_exactly_as_many_as_there_may_be()
+      throws Exception {
+    limit(10, 10);
+    int made = 0;
+    try (World other = world.beside();
+        ExecutorService threads = Executors.newFixedThreadPool(6)) {
+      List<Callable<Boolean>> creates = new ArrayList<>();
+      for (int i = 0; i < 12; i++) {
+        World node = i % 2 == 0 ? world : other;
+        String id = "key" + i;
+        creates.add(() -> isKey(node, id));
+      }
+      for (Future<Boolean> created : threads.invokeAll(creates)) {
+        made += created.get() ? 1 : 0;
+      }
+    }
+    assertThat(made).isEqualTo(5);
+    assertThat(world.value("SELECT count(*) FROM carillon.api_key")).isEqualTo("5");
+  }
+
+  private static boolean isKey(World node, String id) {
+    try {
+      node.db.inTransaction(
+          tx ->
+              node.keys.create(
+                  tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
+      return true;
+    } catch (LimitReached e) {
+      return false;
+    }
+  }
+}

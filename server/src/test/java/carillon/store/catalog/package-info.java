@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.catalog;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.cluster;
+
+import org.jspecify.annotations.NullMarked;

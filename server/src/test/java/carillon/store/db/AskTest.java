@@ -1,0 +1,87 @@
+package carillon.store.db;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.testkit.World;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Statements alone, on connections that are otherwise for transactions. */
+class AskTest {
+
+  private static final String BEGAN =
+      """
+      /* AskTest.began */
+      SELECT now() AS began
+      """;
+
+  private static final String WRITE =
+      """
+      /* AskTest.write */
+      INSERT INTO written DEFAULT VALUES
+      """;
+
+  private World world;
+  private Db db;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.sql("CREATE TABLE written (seq bigint GENERATED ALWAYS AS IDENTITY)");
+    db = Db.open(world.address, "ask", 1);
+  }
+
+  @AfterEach
+  void close() {
+    db.close();
+    world.close();
+  }
+
+  private static Instant began(Tx tx) {
+    return tx.query(BEGAN, row -> Sql.requiredInstant(row, "began")).getFirst();
+  }
+
+  @Test
+  void a_question_has_no_transaction_around_it() {
+    assertThat(db.<Boolean>ask(tx -> began(tx).equals(began(tx)))).isFalse();
+  }
+
+  @Test
+  void the_connection_of_a_question_is_for_transactions_again_afterwards() {
+    db.ask(AskTest::began);
+
+    assertThatThrownBy(
+            () ->
+                db.inTransaction(
+                    tx -> {
+                      tx.update(WRITE);
+                      throw new IllegalStateException("rolled back");
+                    }))
+        .isInstanceOf(IllegalStateException.class);
+
+    assertThat(world.value("SELECT count(*) FROM written")).isEqualTo("0");
+  }
+
+  @Test
+  void a_question_is_asked_again_when_its_connection_was_lost() {
+    db.ask(AskTest::began);
+    world.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
+            + " 'carillon/ask' AND datname = current_database()");
+
+    assertThat(db.ask(AskTest::began)).isNotNull();
+  }
+
+  @Test
+  void who_knows_that_it_leads_no_longer_asks_nothing() {
+    Db leaderDb = db.onlyWhile(Optional::empty);
+
+    assertThatThrownBy(() -> leaderDb.ask(AskTest::began))
+        .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
+    assertThat(leaderDb.staleTerms()).isEqualTo(1);
+  }
+}

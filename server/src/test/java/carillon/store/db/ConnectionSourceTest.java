@@ -1,0 +1,76 @@
+package carillon.store.db;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+class ConnectionSourceTest {
+
+  private static Db.Address at(String hosts) {
+    return new Db.Address("jdbc:postgresql://" + hosts + "/carillon", "nobody", null);
+  }
+
+  /** Where nobody listens. */
+  private static String closedPort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return "127.0.0.1:" + socket.getLocalPort();
+    }
+  }
+
+  @Test
+  void one_that_is_stopped_tries_no_longer_though_nobody_interrupts_it() throws IOException {
+    ConnectionSource source =
+        ConnectionSource.of(at(closedPort()), Duration.ofSeconds(1)).persisting();
+    AtomicReference<Throwable> ended = new AtomicReference<>();
+    Thread connecting =
+        Thread.startVirtualThread(
+            () -> {
+              try (Connection connection = source.getConnection()) {
+                ended.set(new AssertionError("connected: " + connection));
+              } catch (SQLException e) {
+                ended.set(e);
+              }
+            });
+    await().until(() -> source.failure() != null);
+    assertThat(connecting.isAlive()).isTrue();
+
+    source.stop();
+
+    await().atMost(Duration.ofSeconds(5)).until(() -> ended.get() instanceof SQLException);
+  }
+
+  @Test
+  void a_pool_closes_soon_though_its_database_is_away() throws IOException {
+    Db db = Db.open(at(closedPort()), "test", 2);
+    CompletableFuture<Void> asking =
+        CompletableFuture.runAsync(() -> db.inTransaction(tx -> tx.query("SELECT 1", _ -> true)));
+    await().until(() -> db.stats().pending() == 1);
+    long began = System.nanoTime();
+
+    db.close();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(4));
+    assertThat(asking).failsWithin(Duration.ofSeconds(10));
+  }
+
+  @Test
+  void the_time_for_a_login_is_not_one_for_all_hosts_together() {
+    ConnectionSource one = ConnectionSource.of(at("db1"), Duration.ofSeconds(7));
+    ConnectionSource two = ConnectionSource.of(at("db1,db2"), Duration.ofSeconds(7));
+
+    one.setLoginTimeout(3);
+    two.setLoginTimeout(3);
+
+    assertThat(one.getLoginTimeout()).isEqualTo(3);
+    assertThat(two.getLoginTimeout()).as("none: each host has its own").isZero();
+  }
+}

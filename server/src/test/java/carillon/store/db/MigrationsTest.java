@@ -1,0 +1,180 @@
+package carillon.store.db;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.TaskId;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Outcome;
+import carillon.testkit.Postgres;
+import carillon.testkit.SqlUser;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("slow")
+class MigrationsTest {
+
+  private final Db.Address address = Postgres.emptyDatabase();
+  private final Migrations migrations =
+      Migrations.open(address.url(), address.user(), address.password());
+
+  @Test
+  void every_step_forward_has_a_step_back_and_both_can_be_repeated() throws SQLException {
+    for (int version = 1; version <= migrations.latest(); version++) {
+      migrations.apply(OptionalInt.of(version));
+      assertThat(migrations.current()).isEqualTo(version);
+    }
+    for (int version = migrations.latest() - 1; version >= 0; version--) {
+      migrations.apply(OptionalInt.of(version));
+      assertThat(migrations.current()).isEqualTo(version);
+    }
+    assertThat(objects()).as("left behind after going all the way back").isEqualTo("migration");
+    migrations.apply(OptionalInt.empty());
+    migrations.apply(OptionalInt.of(0));
+    assertThat(objects()).as("left behind the second time").isEqualTo("migration");
+  }
+
+  private String objects() throws SQLException {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement();
+        var row =
+            statement.executeQuery(
+                """
+                SELECT string_agg(name, ' ') FROM (
+                    SELECT relname::text AS name FROM pg_class
+                    WHERE relnamespace = 'carillon'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')
+                    UNION ALL
+                    SELECT proname::text FROM pg_proc WHERE pronamespace = 'carillon'::regnamespace
+                ) AS o
+                """)) {
+      row.next();
+      return row.getString(1);
+    }
+  }
+
+  @Test
+  void going_back_waits_for_cancels_that_were_asked_for_in_sql() throws SQLException {
+    try (World world = World.create();
+        SqlUser user = SqlUser.owner(world.address)) {
+      world.node("node");
+      world.discard(); // makes the day
+      user.enqueue("'mail', key => 'k'");
+      world.claim("node", 2);
+      world.claim("node", 2);
+      user.cancel("'mail', 'k'");
+      Migrations back =
+          Migrations.open(world.address.url(), world.address.user(), world.address.password());
+
+      assertThatThrownBy(() -> back.apply(OptionalInt.of(1)))
+          .hasMessageStartingWith("taking back migration 2__sql_api.sql failed: ")
+          .hasMessageContaining("wait a second")
+          .hasMessageEndingWith("the database is at version 2: remove the cause and repeat");
+
+      assertThat(back.current()).isEqualTo(2);
+      assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
+      back.apply(OptionalInt.of(1));
+      assertThat(back.current()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void going_back_and_forth_keeps_tasks_in_every_state_and_their_history() throws SQLException {
+    try (World world = World.create();
+        SqlUser user = SqlUser.owner(world.address)) {
+      world.node("node");
+      TaskId retried = world.discard();
+      world.discard();
+      world.discard();
+      for (ClaimedTask task : world.claim("node", 2)) {
+        Outcome outcome =
+            task.id().equals(retried)
+                ? new Outcome.RetryAt(
+                    world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
+                : new Outcome.Completed(null, null);
+        world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+      }
+      world.claim("node", 1);
+      user.enqueue("'mail', delay => interval '1 hour'");
+      String all =
+          """
+          SELECT (SELECT string_agg(t::text, ', ' ORDER BY t.id) FROM carillon.task t) || '; ' ||
+                 (SELECT string_agg(w::text, ', ' ORDER BY w.task, w.at, w.to_state) FROM carillon.every_transition w)
+          """;
+      String before = world.value(all);
+      Migrations schema =
+          Migrations.open(world.address.url(), world.address.user(), world.address.password());
+
+      for (int version : List.of(1, 2)) {
+        schema.apply(OptionalInt.of(version));
+        assertThat(world.value(all)).as("at version %d", version).isEqualTo(before);
+      }
+      assertThat(before).contains("PENDING").contains("RUNNING").contains("COMPLETED");
+      user.enqueue("'mail'");
+    }
+  }
+
+  @Test
+  void a_plan_says_what_would_be_done_and_does_nothing() {
+    assertThat(migrations.plan(OptionalInt.empty()))
+        .hasSize(migrations.latest())
+        .allMatch(step -> step.forward() && !step.sql().isBlank());
+    assertThat(migrations.current()).isZero();
+  }
+
+  @Test
+  void a_version_that_does_not_exist_is_refused() {
+    assertThatThrownBy(() -> migrations.apply(OptionalInt.of(99)))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("there is no version 99");
+  }
+
+  @Test
+  void a_migration_that_fails_says_where_the_database_stands_and_is_continued_later()
+      throws SQLException {
+    migrations.apply(OptionalInt.of(1));
+    execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates
+
+    assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
+        .isInstanceOf(StoreException.class)
+        .hasMessage(
+            "migration 2__sql_api.sql failed: relation \"cancel_request\" already exists; the"
+                + " database is at version 1 and has nothing of 2: remove the cause and start"
+                + " again");
+
+    assertThat(migrations.current()).isEqualTo(1);
+    execute("DROP TABLE carillon.cancel_request");
+    migrations.apply(OptionalInt.empty());
+    assertThat(migrations.current()).isEqualTo(migrations.latest());
+  }
+
+  @Test
+  void a_database_that_another_build_migrated_is_refused_in_one_line() throws SQLException {
+    migrations.apply(OptionalInt.of(1));
+    execute("UPDATE carillon.migration SET checksum = 77 WHERE version = '1'");
+
+    assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("migration 1__schema.sql of this database differs")
+        .hasMessageContaining("(checksum 77, here ")
+        .message()
+        .doesNotContain("\n");
+    assertThat(migrations.current()).isEqualTo(1);
+  }
+
+  private void execute(String sql) throws SQLException {
+    try (Connection connection = Postgres.connect(address);
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+package carillon.store.db;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PoolTest {
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+  void a_server_is_given_up_only_well_after_a_statement_has_timed_out(int lease) {
+    Duration patience = Duration.ofSeconds(lease).dividedBy(4); // of the heartbeat's statements
+
+    Duration silence = new Db.Pool("test", 1, patience).silence();
+
+    assertThat(silence).isGreaterThanOrEqualTo(patience.multipliedBy(3).dividedBy(2));
+    assertThat(silence).isLessThan(patience.multipliedBy(3).dividedBy(2).plusSeconds(1));
+    assertThat(silence).isEqualTo(Duration.ofSeconds(silence.toSeconds()));
+  }
+}

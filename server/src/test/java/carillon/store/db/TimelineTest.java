@@ -1,0 +1,47 @@
+package carillon.store.db;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class TimelineTest {
+
+  private final Timeline timeline = new Timeline();
+  private final AtomicInteger told = new AtomicInteger();
+
+  @BeforeEach
+  void listen() {
+    timeline.whenChanged(told::incrementAndGet);
+  }
+
+  @Test
+  void a_later_history_is_told_and_the_first_is_not() {
+    timeline.saw("00000001");
+    assertThat(told).hasValue(0);
+
+    timeline.saw("00000002");
+    timeline.saw("00000002");
+    assertThat(told).hasValue(1);
+  }
+
+  @Test
+  void an_earlier_one_is_an_old_primary_and_changes_nothing() {
+    timeline.saw("0000000A");
+    timeline.saw("00000009");
+    timeline.saw("0000000A");
+
+    assertThat(timeline.number()).isEqualTo(10);
+    assertThat(told).hasValue(0);
+  }
+
+  @Test
+  void a_standby_says_nothing() {
+    timeline.saw("00000003");
+    timeline.saw("0");
+
+    assertThat(timeline.number()).isEqualTo(3);
+    assertThat(told).hasValue(0);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.db;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,494 @@
+package carillon.store.deadletters;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.target.Target;
+import carillon.model.task.FailureKind;
+import carillon.store.db.Column;
+import carillon.store.db.Sql;
+import carillon.store.deadletters.DeadLetters.Position;
+import carillon.testkit.DeadTasks;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Each list and group query of dead letters beside a million others, with statistics from when
+ * there were a thousand of one kind: its plan, and the pages that it touches.
+ */
+@Tag("slow")
+class DeadLetterPlansTest {
+
+  private static final int REAL = 2_000;
+  private static final int BULK = 1_000_000;
+  private static final int BULK_WITH_TASKS = 5_000;
+  private static final int GROUPS = 4_000;
+
+  /** The best of a few runs, so that a busy machine does not matter. */
+  private static final int RUNS = 5;
+
+  private static final double MOST_MILLIS = 50;
+
+  private static World world;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    DeadTasks.fill(world, REAL, 20);
+    world.sql("ALTER TABLE carillon.dead_letter SET (autovacuum_enabled = false)");
+    world.sql("ALTER TABLE carillon.dead_letter_group SET (autovacuum_enabled = false)");
+    others(1, 1_000);
+    world.sql("DELETE FROM carillon.dead_letter WHERE type <> 'bulk'");
+    world.sql("ANALYZE carillon.dead_letter, carillon.dead_letter_group");
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+        SELECT t.tenant, t.id, t.slot, l.type, t.finished_at, t.error, t.failure, t.status, t.key
+        FROM carillon.task t
+        JOIN carillon.lane l ON l.id = t.lane
+        WHERE t.state = 'DEAD'
+        """);
+    groups();
+    others(1_001, BULK);
+    tasksOfTheNewest();
+  }
+
+  /** Each of one old letter. */
+  private static void groups() {
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure)
+        SELECT 1, ('%s-7000-a000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', 'many',
+               now() - interval '3 hours' + n * interval '1 ms',
+               'of the kind ' || translate(n::text, '0123456789', 'ghijklmnop'), 'WORKER'
+        FROM generate_series(1, %d) AS n
+        """
+            .formatted(prefix(), slot(), GROUPS));
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter_group WHERE type = 'many'"))
+        .isEqualTo(Integer.toString(GROUPS));
+  }
+
+  private static void tasksOfTheNewest() {
+    world.cancel(world.create(World.task("bulk", new Target.Pull()))); // so that there is a lane
+    world.sql(
+        """
+        INSERT INTO carillon.task (
+            tenant, id, slot, lane, state, due_at, created_at, attempt, fence, started_at, finished_at, status, failure,
+            key, metadata, payload, error)
+        SELECT d.tenant, d.task, d.slot, (SELECT l.id FROM carillon.lane l WHERE l.type = d.type), 'DEAD', d.died_at,
+               d.died_at, 5, 5, d.died_at, d.died_at, d.status, d.failure, d.key, '{"tens": "none"}', '{}', d.error
+        FROM (SELECT * FROM carillon.dead_letter WHERE tenant = 1 ORDER BY died_at DESC LIMIT %d) d
+        """
+            .formatted(BULK_WITH_TASKS));
+  }
+
+  private static String prefix() {
+    return world.value("SELECT left(max(task::text), 13) FROM carillon.dead_letter");
+  }
+
+  private static String slot() {
+    return world.value("SELECT max(slot) FROM carillon.dead_letter");
+  }
+
+  /** Newer than all real ones, of two types, ten kinds and one key. */
+  private static void others(int from, int to) {
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+        SELECT 1, ('%s-7000-9000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s',
+               CASE WHEN n <= 1000 OR n %% 2 = 0 THEN 'bulk' ELSE 't0' END,
+               now() - interval '30 minutes' + n * interval '1 ms',
+               'bulk ' || CASE WHEN n <= 1000 THEN 'a' ELSE chr(97 + n %% 10) END, 'STATUS', 500, 'bulk'
+        FROM generate_series(%d, %d) AS n
+        """
+            .formatted(prefix(), slot(), from, to));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  /** A question, the index that answers it, and the most pages that it may touch. */
+  record Question(String name, DeadLetterFilter filter, String index, int pages, int letters) {
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  private static DeadLetterFilter filter(
+      @Nullable String type,
+      @Nullable FailureKind failure,
+      @Nullable Integer status,
+      @Nullable String error,
+      @Nullable String key,
+      Map<String, String> metadata,
+      @Nullable String group) {
+    return DeadLettersTest.filter(type, failure, status, error, key, metadata, group);
+  }
+
+  static Stream<Question> questions() {
+    String rare =
+        world.value(
+            "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
+    Map<String, String> none = Map.of();
+    Instant hourAgo = world.clock.instant().minus(Duration.ofMinutes(45));
+    var old =
+        new DeadLetterFilter(null, null, null, null, null, hourAgo, null, none, null, List.of());
+    var oldOfType =
+        new DeadLetterFilter("t0", null, null, null, null, hourAgo, null, none, null, List.of());
+    var some =
+        new DeadLetterFilter(
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            none,
+            null,
+            world.deadLetters.list(World.TENANT, old, 50, null, false).items().stream()
+                .map(letter -> letter.task().id())
+                .toList());
+    return Stream.of(
+        new Question("all", DeadLetterFilter.ALL, "dead_letter_age", 250, 100),
+        new Question("before a time", old, "dead_letter_age", 250, 100),
+        new Question(
+            "type", filter("t1", null, null, null, null, none, null), "dead_letter_type", 250, 100),
+        new Question(
+            "type that is not there",
+            filter("no", null, null, null, null, none, null),
+            "dead_letter_type",
+            10,
+            0),
+        new Question("type before a time", oldOfType, "dead_letter_type", 250, 100),
+        new Question(
+            "failure",
+            filter(null, FailureKind.CONNECTION, null, null, null, none, null),
+            "dead_letter_kind",
+            2_500, // a hundred of each of ten kinds, some with an older version beside them
+            100),
+        new Question(
+            "status",
+            filter(null, null, 504, null, null, none, null),
+            "dead_letter_kind",
+            300,
+            100),
+        new Question(
+            "type and status",
+            filter("t0", null, 504, null, null, none, null),
+            "dead_letter_kind",
+            300,
+            100),
+        new Question(
+            "group",
+            filter(null, null, null, null, null, none, rare),
+            "dead_letter_kind",
+            300,
+            100),
+        new Question(
+            "type and group",
+            filter("t3", null, null, null, null, none, rare),
+            "dead_letter_kind",
+            300,
+            100),
+        new Question(
+            "key", filter(null, null, null, null, "key 7", none, null), "dead_letter_key", 20, 1),
+        new Question(
+            "key of most and a failure",
+            filter(null, FailureKind.TLS, null, null, "bulk", none, null),
+            "dead_letter_key",
+            10_500,
+            0),
+        new Question(
+            "text",
+            filter(null, null, null, "nowhere", null, none, null),
+            "dead_letter_age",
+            10_500,
+            0),
+        new Question(
+            "type and text",
+            filter("t0", null, null, "nowhere", null, none, null),
+            "dead_letter_type",
+            10_500,
+            0),
+        new Question(
+            "type and text of an answer",
+            filter("t2", null, null, "no rate for 42\"", null, none, null),
+            "dead_letter_type",
+            8_000,
+            1),
+        new Question(
+            "status and text",
+            filter(null, null, 504, "order 4 ", null, none, null),
+            "dead_letter_kind",
+            800,
+            1),
+        new Question(
+            "metadata",
+            filter(null, null, null, null, null, Map.of("tens", "7"), null),
+            "dead_letter_age",
+            8_000,
+            0),
+        new Question(
+            "type and metadata",
+            filter("t3", null, null, null, null, Map.of("tens", "7"), null),
+            "dead_letter_type",
+            8_000,
+            3),
+        new Question("ids", some, "dead_letter_pkey", 500, 50));
+  }
+
+  @ParameterizedTest
+  @MethodSource("questions")
+  void a_page_walks_along_one_index_and_touches_few_pages(Question question) {
+    LetterSearch.Composed page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
+
+    Explained explained = explain(page.sql(), page.arguments().toArray());
+
+    System.out.printf(
+        "dead letters, %s: %.1f ms, %d pages%n",
+        question.name(), explained.millis(), explained.pages());
+    assertThat(explained.plan())
+        .containsPattern("using " + question.index() + "\\b")
+        .doesNotContain("Seq Scan");
+    assertThat(explained.pages()).as(explained.plan()).isLessThan(question.pages());
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+    assertThat(world.deadLetters.list(World.TENANT, question.filter(), 100, null, false).items())
+        .hasSize(question.letters());
+  }
+
+  @Test
+  void a_page_is_shown_with_a_look_at_each_of_its_tasks() {
+    List<UUID> newest =
+        world
+            .deadLetters
+            .list(World.TENANT, DeadLetterFilter.ALL, 100, null, false)
+            .items()
+            .stream()
+            .map(letter -> letter.task().id().value())
+            .toList();
+
+    Explained explained =
+        explain(DeadLetters.SHOW, true, Column.uuids(newest, id -> id), World.TENANT);
+
+    System.out.printf(
+        "dead letters shown: %.1f ms, %d pages%n", explained.millis(), explained.pages());
+    assertThat(newest).hasSize(100);
+    assertThat(explained.plan())
+        .containsPattern("using dead_letter_pkey\\b")
+        .doesNotContain("Seq Scan");
+    assertThat(explained.pages()).as(explained.plan()).isLessThan(2_000);
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+  }
+
+  @Test
+  void the_groups_that_a_filter_means_are_found_among_thousands() {
+    String rare =
+        world.value(
+            "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
+    for (DeadLetterFilter filter :
+        List.of(
+            filter(null, FailureKind.CONNECTION, null, null, null, Map.of(), null),
+            filter("many", null, 504, null, null, Map.of(), null),
+            filter(null, null, null, null, null, Map.of(), rare),
+            filter("t3", null, null, null, null, Map.of(), rare))) {
+      LetterSearch.Composed kinds = LetterSearch.composeKinds(World.TENANT, filter);
+
+      Explained explained = explain(kinds.sql(), kinds.arguments().toArray());
+
+      System.out.printf(
+          "kinds of dead letters, %s: %.1f ms, %d pages%n",
+          filter, explained.millis(), explained.pages());
+      assertThat(explained.plan())
+          .contains("using dead_letter_group_pkey")
+          .doesNotContain("Seq Scan");
+      assertThat(explained.pages())
+          .as(explained.plan())
+          .isLessThan(filter.group() == null ? 3L * GROUPS : 50);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+    }
+  }
+
+  @Test
+  void a_page_in_the_middle_starts_where_the_one_before_ended() {
+    Position middle =
+        new Position(
+            Instant.parse(
+                world.value(
+                    "SELECT to_char(now() AT TIME ZONE 'UTC' - interval '25 minutes',"
+                        + " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")),
+            world
+                .deadLetters
+                .list(
+                    World.TENANT,
+                    filter("t1", null, null, null, null, Map.of(), null),
+                    1,
+                    null,
+                    false)
+                .items()
+                .getFirst()
+                .task()
+                .id());
+    for (LetterSearch.Order order : LetterSearch.Order.values()) {
+      for (DeadLetterFilter filter :
+          List.of(
+              DeadLetterFilter.ALL,
+              filter("t0", null, null, null, null, Map.of(), null),
+              filter("bulk", null, 500, null, null, Map.of(), null),
+              filter(null, null, null, null, "bulk", Map.of(), null))) {
+        LetterSearch.Composed page = compose(filter, order, middle);
+
+        Explained explained = explain(page.sql(), page.arguments().toArray());
+
+        assertThat(explained.pages()).as("%s\n%s", filter, explained.plan()).isLessThan(700);
+      }
+    }
+  }
+
+  @Test
+  void groups_are_listed_through_their_index_and_counted_by_nobody() {
+    for (DeadLetters.GroupFilter filter :
+        List.of(
+            ANY_GROUP,
+            new DeadLetters.GroupFilter("t1", null, null),
+            new DeadLetters.GroupFilter(null, FailureKind.STATUS, 504))) {
+      Explained explained =
+          explain(DeadLetters.GROUPS, DeadLetters.groupArguments(World.TENANT, filter, 100, null));
+
+      System.out.printf(
+          "groups of dead letters, %s: %.1f ms, %d pages%n",
+          filter, explained.millis(), explained.pages());
+      assertThat(explained.plan())
+          .contains("using dead_letter_group_last")
+          .doesNotContain("Seq Scan");
+      assertThat(explained.pages())
+          .as(explained.plan())
+          .isLessThan(filter.equals(ANY_GROUP) ? 300 : 3L * GROUPS);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+    }
+  }
+
+  private static final DeadLetters.GroupFilter ANY_GROUP =
+      new DeadLetters.GroupFilter(null, null, null);
+
+  @Test
+  void a_dry_run_counts_a_million_however_it_has_to_look_for_them() {
+    for (DeadLetterFilter filter :
+        List.of(
+            DeadLetterFilter.ALL,
+            filter(null, null, null, "bulk", null, Map.of(), null),
+            filter(null, FailureKind.STATUS, 500, null, null, Map.of(), null))) {
+      long began = System.nanoTime();
+
+      DeadLetters.Count letters =
+          world.db.inTransaction(
+              tx -> LetterSearch.count(tx, World.TENANT, filter, Duration.ofMinutes(1)));
+
+      System.out.printf(
+          "dead letters counted: %s in %d ms%n", letters, (System.nanoTime() - began) / 1_000_000);
+      assertThat(letters.matched()).isBetween((long) BULK, (long) BULK + REAL + GROUPS);
+      assertThat(letters.isAtLeast()).isFalse();
+    }
+  }
+
+  private static LetterSearch.Composed compose(
+      DeadLetterFilter filter, LetterSearch.Order order, @Nullable Position from) {
+    return world.db.inTransaction(
+        tx -> LetterSearch.compose(tx, World.TENANT, filter, order, from, 100).orElseThrow());
+  }
+
+  private record Explained(String plan, long pages, double millis) {}
+
+  private static final Pattern PAGES =
+      Pattern.compile("Buffers: shared (?:hit=(\\d+))?(?: ?read=(\\d+))?");
+  private static final Pattern TIME = Pattern.compile("duration: ([0-9.]+) ms");
+
+  /** Runs it as the program does, and has the server say how; the best of the runs counts. */
+  private static Explained explain(String sql, @Nullable Object... arguments) {
+    // auto_explain is the superuser's.
+    try (Connection connection = Postgres.connect(Postgres.asSuperuser(world.address));
+        Statement settings = connection.createStatement()) {
+      for (String setting :
+          List.of(
+              "enable_seqscan = off",
+              "enable_hashjoin = off",
+              "enable_mergejoin = off",
+              "enable_incremental_sort = off",
+              "jit = off",
+              "max_parallel_workers_per_gather = 0",
+              "plan_cache_mode = force_generic_plan")) { // as Db does
+        settings.execute("SET " + setting);
+      }
+      settings.execute("LOAD 'auto_explain'");
+      for (String setting :
+          List.of(
+              "client_min_messages = log",
+              "auto_explain.log_analyze = on",
+              "auto_explain.log_buffers = on",
+              "auto_explain.log_timing = off",
+              "auto_explain.log_min_duration = 0")) {
+        settings.execute("SET " + setting);
+      }
+      Explained best = run(connection, sql, arguments);
+      for (int runs = 0; runs < RUNS; runs++) {
+        Explained next = run(connection, sql, arguments);
+        best = next.millis() < best.millis() ? next : best;
+      }
+      return best;
+    } catch (SQLException e) {
+      throw new AssertionError(sql, e);
+    }
+  }
+
+  private static Explained run(Connection connection, String sql, @Nullable Object... arguments)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
+      for (int i = 0; i < arguments.length; i++) {
+        Sql.bind(statement, i + 1, arguments[i]);
+      }
+      try (ResultSet rows = statement.executeQuery()) {
+        while (rows.next()) {
+          // To the end.
+        }
+      }
+      StringBuilder plan = new StringBuilder();
+      for (SQLWarning w = statement.getWarnings(); w != null; w = w.getNextWarning()) {
+        plan.append(w.getMessage()).append('\n');
+      }
+      Matcher pages = PAGES.matcher(plan); // the first is the whole's
+      Matcher time = TIME.matcher(plan);
+      assertThat(pages.find() && time.find()).as(plan.toString()).isTrue();
+      return new Explained(
+          plan.toString(),
+          number(pages.group(1)) + number(pages.group(2)),
+          Double.parseDouble(time.group(1)));
+    }
+  }
+
+  private static long number(@Nullable String digits) {
+    return digits == null ? 0 : Long.parseLong(digits);
+  }
+}

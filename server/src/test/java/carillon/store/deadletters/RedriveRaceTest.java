@@ -1,0 +1,212 @@
+package carillon.store.deadletters;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TaskId;
+import carillon.model.task.Lane;
+import carillon.model.task.Route;
+import carillon.model.task.TaskState;
+import carillon.store.db.Tx;
+import carillon.store.queue.WorkQueue;
+import carillon.testkit.DeadTasks;
+import carillon.testkit.Overlapping;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What can happen to one task that a redrive is about to let go, or to take back: every pair of
+ * which one begins while the other is uncommitted ends as if they had come one by one.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RedriveRaceTest {
+
+  private static final int FENCE = 5;
+
+  enum Step {
+    LET_GO,
+    REDRIVE_BY_HAND,
+    PURGE,
+    TAKE_BACK,
+    CLAIM,
+    CANCEL
+  }
+
+  /** Dead, with a redrive that is about to let it go; or let go, with an undo about to begin. */
+  enum Start {
+    DEAD,
+    LET_GO;
+
+    private List<Step> steps() {
+      return switch (this) {
+        case DEAD -> List.of(Step.LET_GO, Step.REDRIVE_BY_HAND, Step.PURGE);
+        case LET_GO -> List.of(Step.TAKE_BACK, Step.CLAIM, Step.CANCEL);
+      };
+    }
+  }
+
+  /**
+   * What there is to know about the task, and what each step makes of it.
+   *
+   * @param state null once it is purged
+   */
+  record Model(Optional<TaskState> state, int fence) {
+
+    static Model of(Start start) {
+      return new Model(
+          Optional.of(start == Start.DEAD ? TaskState.DEAD : TaskState.PENDING), FENCE);
+    }
+
+    Model after(Step step) {
+      boolean isDead = state.equals(Optional.of(TaskState.DEAD));
+      boolean waits = state.equals(Optional.of(TaskState.PENDING));
+      return switch (step) {
+        case LET_GO, REDRIVE_BY_HAND -> isDead ? now(TaskState.PENDING, FENCE) : this;
+        case PURGE -> isDead ? new Model(Optional.empty(), 0) : this;
+        case TAKE_BACK -> waits && fence == FENCE ? now(TaskState.DEAD, FENCE) : this;
+        case CLAIM -> waits ? now(TaskState.RUNNING, fence + 1) : this;
+        case CANCEL -> waits ? now(TaskState.CANCELLED, fence) : this;
+      };
+    }
+
+    private static Model now(TaskState state, int fence) {
+      return new Model(Optional.of(state), fence);
+    }
+
+    /** The state, the fence, the attempts in its history, and whether there is a dead letter. */
+    String seen() {
+      boolean isDead = state.equals(Optional.of(TaskState.DEAD));
+      return state
+          .map(s -> s + " " + fence + " " + (isDead ? 0 : 1) + " " + (isDead ? 1 : 0))
+          .orElse("gone");
+    }
+  }
+
+  private World world;
+  private Overlapping overlapping;
+
+  @BeforeAll
+  void open() {
+    world = World.create();
+    overlapping = new Overlapping(world);
+  }
+
+  @AfterAll
+  void close() {
+    overlapping.close();
+    world.close();
+  }
+
+  private record Subject(TaskId id, Lane lane, Redrives.Open redrive) {}
+
+  private Subject subject(Start start) {
+    for (String table : List.of("dead_letter", "task", "attempt", "claim", "redriven", "redrive")) {
+      world.sql("DELETE FROM carillon." + table);
+    }
+    DeadTasks.fill(world, 1, 1);
+    TaskId id = new TaskId(UUID.fromString(world.value("SELECT task FROM carillon.dead_letter")));
+    Redrives.Redrive redrive =
+        world.db.inTransaction(
+            tx ->
+                world
+                    .redrives
+                    .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "r")
+                    .orElseThrow());
+    var open = new Redrives.Open(World.TENANT, redrive.id());
+    if (start == Start.LET_GO) {
+      world.redrives.step(open);
+      world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "u"));
+      world.sql(
+          "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE ready_at IS NOT NULL");
+    }
+    return new Subject(id, world.catalog.laneFor(World.TENANT, "t0", 5, 0, Route.PULL), open);
+  }
+
+  private void run(Tx tx, Step step, Subject subject) {
+    TaskId id = subject.id();
+    switch (step) {
+      case LET_GO, TAKE_BACK -> world.redrives.step(tx, subject.redrive());
+      case REDRIVE_BY_HAND -> world.tasks.redrive(tx, World.TENANT, id, "me", null);
+      case PURGE -> world.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
+      case CLAIM ->
+          world.queue.claimForWorker(
+              tx,
+              id.slot(),
+              new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
+              "worker");
+      case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
+    }
+  }
+
+  record Overlap(Start start, Step first, Step second, boolean commits) {}
+
+  static Stream<Overlap> overlaps() {
+    List<Overlap> all = new ArrayList<>();
+    for (Start start : Start.values()) {
+      for (Step first : start.steps()) {
+        for (Step second : start.steps()) {
+          all.add(new Overlap(start, first, second, true));
+          all.add(new Overlap(start, first, second, false));
+        }
+      }
+    }
+    return all.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("overlaps")
+  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
+      Overlap overlap) throws InterruptedException, ExecutionException {
+    Subject subject = subject(overlap.start());
+    overlapping.run(
+        tx -> run(tx, overlap.first(), subject),
+        overlap.commits(),
+        tx -> run(tx, overlap.second(), subject));
+
+    Model start = Model.of(overlap.start());
+    Model afterFirst = overlap.commits() ? start.after(overlap.first()) : start;
+    List<Model> legal = new ArrayList<>(List.of(afterFirst.after(overlap.second())));
+    if (overlap.commits()) {
+      legal.add(start.after(overlap.second()).after(overlap.first()));
+    }
+    if (overlap.second() == Step.CLAIM) {
+      legal.add(afterFirst); // a claim skips what another transaction has locked
+    }
+    assertThat(legal).as("%s", overlap).extracting(Model::seen).contains(seen(subject.id()));
+    assertThat(world.value("SELECT sum(letters) FROM carillon.dead_letter_group"))
+        .isEqualTo(world.value("SELECT count(*) FROM carillon.dead_letter"));
+    assertThat(world.value("SELECT refused FROM carillon.redrive")).isEqualTo("0");
+  }
+
+  private String seen(TaskId id) {
+    Map<String, String> tables =
+        Map.of(
+            "attempt", world.value("SELECT count(*) FROM carillon.attempt"),
+            "dead_letter", world.value("SELECT count(*) FROM carillon.dead_letter"));
+    return world
+        .tasks
+        .find(World.TENANT, id)
+        .map(
+            task ->
+                task.state()
+                    + " "
+                    + task.fence()
+                    + " "
+                    + tables.get("attempt")
+                    + " "
+                    + tables.get("dead_letter"))
+        .orElse("gone");
+  }
+}

@@ -1,0 +1,115 @@
+package carillon.store.deadletters;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.testkit.Graves;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class RestoresTest {
+
+  private World world;
+  private List<TaskId> ids;
+  private List<ArchivedTask> archived;
+
+  @BeforeEach
+  void archive() {
+    world = World.create();
+    ids = Graves.dig(world, 20);
+    List<DeadLetterArchive.Letter> letters =
+        world.archive.oldest(Duration.ofHours(1), 100, 1 << 30).letters();
+    world.archive.drop(letters, "file", "node");
+    archived = letters.stream().map(DeadLetterArchive.Letter::task).toList();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private int dropSlots(World by) {
+    return by.slots.dropBefore(Slot.of(Instant.now()).next());
+  }
+
+  private Restores.Restored restore(Restores.Prepared prepared) {
+    return world.db.inTransaction(tx -> world.restores.restore(tx, prepared, "test"));
+  }
+
+  @Test
+  void a_slot_that_was_dropped_meanwhile_is_made_again() {
+    assertThat(dropSlots(world)).isPositive();
+    Restores.Prepared prepared =
+        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+    try (World other = world.beside()) {
+      assertThat(dropSlots(other)).isPositive();
+    }
+
+    assertThat(restore(prepared)).isEqualTo(new Restores.Restored(20, 0));
+    assertThat(dropSlots(world)).isZero();
+    assertThat(world.find(ids.getFirst()).fence()).isEqualTo(2);
+  }
+
+  @Test
+  void a_slot_is_not_dropped_while_something_is_restored_to_it() {
+    dropSlots(world);
+    Restores.Prepared prepared =
+        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+    try (World other = world.beside()) {
+      world.db.inTransaction(
+          tx -> {
+            world.slots.hold(tx, List.of(ids.getFirst().slot()));
+            assertThat(dropSlots(other)).isZero();
+            return world.restores.restore(tx, prepared, "test");
+          });
+    }
+
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("20");
+  }
+
+  @Test
+  void what_exists_is_left_alone_and_the_rest_is_restored() {
+    restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
+    world.db.inTransaction(
+        tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
+
+    assertThat(restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived))))
+        .isEqualTo(new Restores.Restored(15, 5));
+
+    assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("19");
+  }
+
+  @Test
+  void of_several_who_restore_the_same_at_once_each_task_is_restored_by_one()
+      throws InterruptedException, ExecutionException {
+    dropSlots(world);
+    Callable<Restores.Restored> restoring =
+        () -> restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived)));
+    int restored = 0;
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      for (Future<Restores.Restored> each :
+          threads.invokeAll(List.of(restoring, restoring, restoring, restoring))) {
+        assertThat(each.get().restored() + each.get().present()).isEqualTo(20);
+        restored += each.get().restored();
+      }
+    }
+
+    assertThat(restored).isEqualTo(20);
+    assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("20");
+    assertThat(world.value("SELECT count(*) FROM carillon.transition")).isEqualTo("60");
+    assertThat(world.value("SELECT count(*) FROM carillon.attempt")).isEqualTo("20");
+    assertThat(world.value("SELECT sum(letters) FROM carillon.dead_letter_group")).isEqualTo("20");
+  }
+}

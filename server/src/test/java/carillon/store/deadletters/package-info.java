@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.deadletters;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,179 @@
+package carillon.store.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class AgendaTest {
+
+  private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
+  private static final Slot TODAY = Slot.of(NOW);
+  private static final Slot LONG_AGO = Slot.of(NOW.minus(Duration.ofDays(3)));
+
+  private final Agenda agenda = new Agenda();
+  private final AtomicInteger wakeUps = new AtomicInteger();
+
+  AgendaTest() {
+    agenda.whenEarlier(wakeUps::incrementAndGet);
+  }
+
+  @Test
+  void of_two_times_the_earlier_is_kept_and_only_it_wakes_anybody() {
+    agenda.note(TODAY, 1, NOW.plusSeconds(10));
+    agenda.note(TODAY, 1, NOW.plusSeconds(20));
+    agenda.note(TODAY, 1, NOW.plusSeconds(5));
+
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW.plusSeconds(5));
+    assertThat(wakeUps).hasValue(2);
+  }
+
+  @Test
+  void what_is_due_is_taken_and_what_is_noted_meanwhile_is_kept() {
+    agenda.note(TODAY, 1, NOW);
+    agenda.note(TODAY, 2, NOW.plusSeconds(1));
+
+    assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 1, NOW));
+    agenda.note(TODAY, 1, NOW.plusSeconds(3));
+
+    assertThat(agenda.takeDue(NOW, _ -> true)).isEmpty();
+    assertThat(agenda.takeDue(NOW.plusSeconds(3), _ -> true)).hasSize(2);
+  }
+
+  @Test
+  void what_is_put_back_wakes_nobody_and_replaces_nothing_earlier() {
+    agenda.note(TODAY, 1, NOW);
+    agenda.note(TODAY, 2, NOW);
+    assertThat(agenda.takeDue(NOW, _ -> true)).hasSize(2);
+    agenda.note(TODAY, 2, NOW.minusSeconds(1));
+    int before = wakeUps.get();
+
+    agenda.putBack(TODAY, 1, NOW);
+    agenda.putBack(TODAY, 2, NOW);
+
+    assertThat(wakeUps).hasValue(before);
+    assertThat(agenda.takeDue(NOW, _ -> true))
+        .containsExactlyInAnyOrder(
+            new Agenda.Entry(TODAY, 1, NOW), new Agenda.Entry(TODAY, 2, NOW.minusSeconds(1)));
+  }
+
+  @Test
+  void lanes_that_are_not_asked_for_stay() {
+    agenda.note(TODAY, 1, NOW);
+
+    assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
+    assertThat(agenda.earliest(lane -> lane == 2)).isNull();
+    assertThat(agenda.takeDue(NOW, lane -> lane == 1)).hasSize(1);
+  }
+
+  /**
+   * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
+   * It misses what is in slots before yesterday.
+   */
+  private static final class Neighbour implements Agenda.Others {
+    private final List<Integer> told = new ArrayList<>();
+
+    @Override
+    public boolean lookAfter(int lane) {
+      return lane == 7;
+    }
+
+    @Override
+    public boolean share(int lane) {
+      return lane == 9;
+    }
+
+    @Override
+    public boolean mayMiss(Slot slot) {
+      return slot.compareTo(LONG_AGO) <= 0;
+    }
+
+    @Override
+    public boolean haveLeft(Instant head) {
+      return head.isBefore(NOW);
+    }
+
+    @Override
+    public void hear(Slot slot, int lane, Instant readyAt) {
+      told.add(lane);
+    }
+  }
+
+  @Test
+  void what_is_new_in_a_lane_of_another_node_is_told_and_not_kept() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(TODAY, 7, NOW);
+    agenda.note(TODAY, 8, NOW);
+
+    assertThat(neighbour.told).containsExactly(7);
+    assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 8, NOW));
+  }
+
+  @Test
+  void what_is_new_for_workers_is_told_and_kept() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(TODAY, 9, NOW);
+
+    assertThat(neighbour.told).containsExactly(9);
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
+  }
+
+  @Test
+  void what_another_node_may_miss_is_kept_until_a_sweep_finds_it_gone() {
+    Neighbour neighbour = new Neighbour();
+    agenda.shareWith(neighbour);
+
+    agenda.note(LONG_AGO, 7, NOW.plusSeconds(30));
+    agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
+
+    assertThat(neighbour.told).containsExactly(7);
+    assertThat(agenda.slotsDueBy(NOW.plusSeconds(29))).isEmpty();
+    assertThat(agenda.slotsDueBy(NOW.plusSeconds(30)))
+        .as("swept every time from then on")
+        .containsExactly(LONG_AGO);
+    agenda.swept(LONG_AGO, List.of());
+    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+  }
+
+  @Test
+  void what_nobody_noted_here_is_not_kept_for_another_node() {
+    agenda.shareWith(new Neighbour());
+
+    agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
+
+    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+  }
+
+  @Test
+  void of_lanes_of_another_node_a_sweep_keeps_what_was_left_and_nothing_older() {
+    agenda.shareWith(new Neighbour());
+    agenda.found(TODAY, 7, NOW.minusSeconds(9));
+
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.minusSeconds(2))));
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW.minusSeconds(2));
+
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.plusSeconds(2))));
+    assertThat(agenda.earliest(_ -> true)).isNull();
+    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+  }
+
+  @Test
+  void what_is_known_of_our_own_lanes_outlives_a_sweep_that_has_not_seen_it() {
+    agenda.shareWith(new Neighbour());
+    agenda.note(TODAY, 8, NOW);
+
+    agenda.swept(TODAY, List.of());
+    agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 8, NOW.plusSeconds(5))));
+
+    assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
+  }
+}

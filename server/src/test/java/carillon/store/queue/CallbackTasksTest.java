@@ -1,0 +1,455 @@
+package carillon.store.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.Attempted;
+import carillon.model.task.Callbacks;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.NewTask;
+import carillon.model.task.Outcome;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Tenant;
+import carillon.store.catalog.Tenants;
+import carillon.store.catalog.Types;
+import carillon.store.db.Json;
+import carillon.store.tasks.TaskFilter;
+import carillon.store.tasks.TaskView;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tools.jackson.databind.JsonNode;
+
+/** Who is told how a task ended, by whichever of the three ways it ended. */
+class CallbackTasksTest {
+
+  private static final Target DONE = http("https://example.com/done");
+  private static final Target DIED = http("https://example.com/died");
+  private static final Callbacks BOTH = new Callbacks(DONE, DIED);
+  private static final Outcome.Completed COMPLETED = new Outcome.Completed(200, "ok");
+  private static final Outcome.Dead DEAD =
+      new Outcome.Dead(new Failure(FailureKind.STATUS, "404 Not Found", 404, "what?"), false);
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private static Target http(String url) {
+    return new Target.Http(url, "POST", Map.of(), null, null);
+  }
+
+  private static NewTask task(Target target) {
+    return new NewTask(
+        "t",
+        "order-1",
+        null,
+        null,
+        7,
+        "{\"secret\": 1}",
+        target,
+        null,
+        null,
+        null,
+        null,
+        null,
+        Map.of("team", "a"));
+  }
+
+  private void finish(ClaimedTask task, Outcome outcome) {
+    world.endings.finish(
+        List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+  }
+
+  private void configure(TenantId tenant, String type, Callbacks callbacks) {
+    world.types.put(
+        tenant,
+        type,
+        new Types.Settings(
+            null, null, null, null, null, null, false, null, callbacks, StatusRules.DEFAULT, null),
+        "test",
+        null);
+  }
+
+  /** Oldest first. */
+  private List<TaskView> callbacks() {
+    return callbacksOf(World.TENANT);
+  }
+
+  private List<TaskView> callbacksOf(TenantId tenant) {
+    var filter = new TaskFilter(Callbacks.TYPE, null, null, null, null, null, null, Map.of());
+    return world.tasks.list(tenant, filter, 1_000, null, true).items().reversed();
+  }
+
+  private static JsonNode told(TaskView callback) {
+    return Json.MAPPER.readTree(String.valueOf(callback.payload()));
+  }
+
+  private long count(String condition) {
+    return Long.parseLong(
+        world.value(
+            "SELECT count(*) FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane WHERE "
+                + condition));
+  }
+
+  private static final String IS_CALLBACK = "l.type = 'carillon.callback'";
+
+  @Test
+  void a_completed_task_is_told_of_with_its_result_and_without_its_payload() {
+    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    finish(world.claimOne("node"), COMPLETED);
+
+    TaskView callback = callbacks().getFirst();
+
+    assertThat(callbacks()).hasSize(1);
+    assertThat(callback.state()).isEqualTo(TaskState.PENDING);
+    assertThat(callback.key()).isEqualTo(id.toString());
+    assertThat(callback.priority()).isEqualTo(7);
+    assertThat(callback.target()).isEqualTo(DONE);
+    assertThat(callback.retry()).isNull();
+    TaskView task = world.find(id);
+    JsonNode told = told(callback);
+    assertThat(told.get("event").asString()).isEqualTo("task.completed");
+    assertThat(told.get("at").asString()).isEqualTo(told.at("/task/finishedAt").asString());
+    assertThat(told.get("task"))
+        .isEqualTo(
+            Json.MAPPER.readTree(
+                """
+                {"id": "%s", "type": "t", "key": "order-1", "status": "COMPLETED", "attempt": 1,
+                 "dueAt": "%s", "startedAt": "%s", "finishedAt": "%s", "scheduleName": null,
+                 "fireAt": null, "output": "ok", "error": null,
+                 "failure": null, "metadata": {"team": "a"}}
+                """
+                    .formatted(
+                        id,
+                        Json.of(task.dueAt()),
+                        Json.of(Objects.requireNonNull(task.startedAt())),
+                        Json.of(Objects.requireNonNull(task.finishedAt())))));
+    assertThat(world.endings.callbacks()).isEqualTo(1);
+  }
+
+  @Test
+  void a_dead_task_is_told_of_with_why_it_died() {
+    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    finish(world.claimOne("node"), DEAD);
+
+    assertThat(callbacks())
+        .singleElement()
+        .satisfies(callback -> assertThat(callback.target()).isEqualTo(DIED));
+    JsonNode told = told(callbacks().getFirst());
+    assertThat(told.get("event").asString()).isEqualTo("task.dead");
+    assertThat(told.at("/task/id").asString()).isEqualTo(id.toString());
+    assertThat(told.at("/task/status").asString()).isEqualTo("DEAD");
+    assertThat(told.at("/task/error").asString()).isEqualTo("404 Not Found");
+    assertThat(told.at("/task/failure").asString()).isEqualTo("status");
+    assertThat(told.at("/task/output").asString()).isEqualTo("what?");
+  }
+
+  @Test
+  void what_a_task_says_itself_stands_above_its_type() {
+    configure(World.TENANT, "t", BOTH);
+    Target own = http("https://example.com/own");
+    world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
+
+    finish(world.claimOne("node"), COMPLETED);
+    world.create(task(new Target.Discard()));
+    finish(claimTask(), COMPLETED);
+    world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
+    finish(claimTask(), DEAD);
+
+    assertThat(callbacks()).extracting(TaskView::target).containsExactly(own, DONE, DIED);
+  }
+
+  /** Not one of the callbacks, which are due as well. */
+  private ClaimedTask claimTask() {
+    while (true) {
+      ClaimedTask claimed = world.claimOne("node");
+      if (claimed.type().equals("t")) {
+        return claimed;
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = WorkReport.Kind.class,
+      names = {"COMPLETED", "DEAD"})
+  void what_a_worker_reports_is_told(WorkReport.Kind kind) {
+    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    ClaimedTask held = claimForWorker(1).getFirst();
+
+    boolean accepted = report(held, kind);
+    boolean again = report(held, kind);
+
+    assertThat(accepted).isTrue();
+    assertThat(again).as("a second report").isFalse();
+    assertThat(callbacks()).extracting(TaskView::key).containsExactly(id.toString());
+    assertThat(told(callbacks().getFirst()).at("/task/status").asString()).isEqualTo(kind.name());
+  }
+
+  private List<ClaimedTask> claimForWorker(int tasks) {
+    List<ClaimedTask> claimed = new ArrayList<>();
+    while (claimed.size() < tasks) {
+      claimed.addAll(
+          world.db.inTransaction(
+              tx ->
+                  world.pullQueue.claim(
+                      tx, World.TENANT, List.of("t"), tasks - claimed.size(), "worker", MINUTE)));
+      world.queue.sweep(world.clock.instant());
+    }
+    return claimed;
+  }
+
+  private boolean report(ClaimedTask task, WorkReport.Kind kind) {
+    var report = new WorkReport(task.id(), task.lease(), kind, null, "broken", null, null);
+    return world
+        .db
+        .inTransaction(
+            tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "worker"))
+        .getFirst();
+  }
+
+  /** Ends the leases of everything that is held. */
+  private void lapse() {
+    world.sql(
+        "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE claim IS NOT NULL");
+    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");
+  }
+
+  @Test
+  void what_the_reaper_ends_is_told() {
+    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    claimForWorker(1);
+    lapse();
+
+    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> DEAD));
+
+    assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
+    assertThat(callbacks()).extracting(TaskView::target).containsExactly(DIED);
+  }
+
+  @Test
+  void nobody_is_told_of_a_retry_a_release_or_a_cancel() {
+    Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
+    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    finish(world.claimOne("node"), new Outcome.Released(failure));
+    finish(world.claimOne("node"), new Outcome.RetryAt(world.clock.instant(), failure));
+    ClaimedTask last = world.claimOne("node");
+    world.cancel(id);
+    finish(last, new Outcome.RetryAt(world.clock.instant(), failure));
+
+    assertThat(world.state(id)).isEqualTo(TaskState.CANCELLED);
+    assertThat(callbacks()).isEmpty();
+  }
+
+  @Test
+  void an_outcome_that_is_rolled_back_leaves_no_callback() {
+    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    ClaimedTask held = world.claimOne("node");
+
+    assertThatThrownBy(
+            () ->
+                world.db.inTransaction(
+                    tx -> {
+                      world.endings.finish(
+                          tx, List.of(Endings.Ending.of(new Attempted(held, COMPLETED))), "node");
+                      throw new IllegalStateException("on the last line");
+                    }))
+        .hasMessage("on the last line");
+
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+    assertThat(count(IS_CALLBACK)).isZero();
+    finish(held, COMPLETED);
+    assertThat(count(IS_CALLBACK)).isEqualTo(1);
+    assertThat(world.endings.callbacks()).isEqualTo(1);
+  }
+
+  @Test
+  void an_owner_that_lost_its_lease_tells_nothing() {
+    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    ClaimedTask stale = claimForWorker(1).getFirst();
+    lapse();
+    Outcome again =
+        new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "silent"));
+    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> again));
+
+    boolean accepted = report(stale, WorkReport.Kind.COMPLETED);
+
+    assertThat(accepted).isFalse();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+    assertThat(callbacks()).isEmpty();
+  }
+
+  @Test
+  void a_task_that_is_redriven_and_dies_again_is_told_of_again() {
+    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    finish(world.claimOne("node"), DEAD);
+    world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));
+    finish(claimTask(), DEAD);
+
+    assertThat(callbacks()).extracting(TaskView::key).containsExactly(id.toString(), id.toString());
+  }
+
+  @Test
+  void of_a_callback_nobody_is_told() {
+    configure(World.TENANT, Callbacks.TYPE, BOTH);
+    world.create(task(new Target.Discard()).telling(BOTH));
+    finish(world.claimOne("node"), COMPLETED);
+    ClaimedTask callback = world.claimOne("node");
+
+    finish(callback, COMPLETED);
+
+    assertThat(callback.type()).isEqualTo(Callbacks.TYPE);
+    assertThat(count(IS_CALLBACK)).isEqualTo(1);
+  }
+
+  @Test
+  void also_a_strict_tenant_is_told() {
+    Tenant strict =
+        world.tenants.put(
+            "strict",
+            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
+    configure(strict.id(), "t", BOTH);
+    world.tasks.create(strict.id(), task(new Target.Discard()));
+
+    finish(world.claimOne("node"), COMPLETED);
+
+    assertThat(callbacksOf(strict.id())).extracting(TaskView::target).containsExactly(DONE);
+    assertThat(callbacks()).isEmpty();
+  }
+
+  @Test
+  void a_target_that_is_gone_pauses_its_type_and_is_told_of() {
+    configure(World.TENANT, "t", BOTH);
+    world.create(task(DONE));
+    Failure gone = Failure.of(FailureKind.STATUS, "410 Gone");
+
+    finish(world.claimOne("node"), new Outcome.Dead(gone, true));
+
+    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+    assertThat(callbacks()).hasSize(1);
+  }
+
+  @Test
+  void many_that_end_at_once_are_told_of_each() {
+    NewTask task = task(new Target.Discard()).telling(BOTH);
+    world.db.inTransaction(
+        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(1_500, task)));
+    List<Attempted> attempted = new ArrayList<>();
+    Set<UUID> claims = new HashSet<>();
+    while (attempted.size() < 1_500) {
+      for (ClaimedTask claimed : world.claim("node", 1_500)) {
+        claims.add(claimed.lease().claim());
+        attempted.add(new Attempted(claimed, attempted.size() % 2 == 0 ? COMPLETED : DEAD));
+      }
+    }
+
+    world.endings.finish(attempted, claims, "node");
+
+    assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.completed%'")).isEqualTo(750);
+    assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.dead%'")).isEqualTo(750);
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM carillon.task c
+                JOIN carillon.task t ON t.id::text = c.key
+                WHERE c.payload::jsonb #>> '{task,status}' = t.state::text
+                """))
+        .isEqualTo("1500");
+  }
+
+  @Test
+  void whoever_wins_the_race_to_end_a_task_its_end_is_told_once() throws Exception {
+    NewTask task =
+        new NewTask(
+                "t",
+                null,
+                null,
+                null,
+                null,
+                null,
+                new Target.Pull(),
+                RetryPolicy.DEFAULT,
+                null,
+                null,
+                null,
+                null,
+                Map.of())
+            .telling(BOTH);
+    world.db.inTransaction(
+        tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
+    List<ClaimedTask> held = claimForWorker(200);
+    lapse();
+    List<Claims.Silent> silent = world.claims.lapsed(1_000);
+
+    try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
+      List<Future<?>> ends = new ArrayList<>();
+      for (ClaimedTask each : held) {
+        ends.add(threads.submit(() -> report(each, WorkReport.Kind.COMPLETED)));
+        ends.add(threads.submit(() -> report(each, WorkReport.Kind.DEAD)));
+      }
+      silent.forEach(
+          each -> ends.add(threads.submit(() -> world.claims.reap(each, (_, _) -> DEAD))));
+      for (Future<?> end : ends) {
+        end.get();
+      }
+    }
+
+    assertThat(count("l.type = 't' AND t.state IN ('COMPLETED', 'DEAD')")).isEqualTo(200);
+    assertThat(count(IS_CALLBACK)).isEqualTo(200);
+    assertThat(
+            world.value(
+                """
+                SELECT count(DISTINCT t.id)
+                FROM carillon.task c
+                JOIN carillon.task t ON t.id::text = c.key
+                WHERE c.payload::jsonb #>> '{task,status}' = t.state::text
+                """))
+        .isEqualTo("200");
+  }
+
+  @Test
+  void a_task_shows_the_callbacks_that_it_has_itself() {
+    configure(World.TENANT, "t", BOTH);
+    Target own = http("https://example.com/own");
+
+    TaskId id = world.create(task(new Target.Pull()).telling(new Callbacks(null, own)));
+
+    assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
+    assertThat(world.types.find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
+  }
+}

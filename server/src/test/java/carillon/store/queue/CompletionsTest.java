@@ -1,0 +1,265 @@
+package carillon.store.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
+import carillon.model.task.Lease;
+import carillon.model.task.NewTask;
+import carillon.model.task.Outcome;
+import carillon.model.task.Route;
+import carillon.model.task.TaskState;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Many that end alike, and those among them that do not. */
+class CompletionsTest {
+
+  private static final int TASKS = 250;
+  private static final int OTHERS = 10;
+
+  private World world;
+  private Lane lane;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    List<NewTask> tasks = Collections.nCopies(TASKS, World.task("t", new Target.Pull()));
+    world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks));
+    lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
+    ready();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  /** The ready time has up to a millisecond of spread in it. */
+  private void ready() {
+    world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE state = 'PENDING'");
+  }
+
+  private List<ClaimedTask> claim(int tasks) {
+    var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
+    TaskId any = TaskId.at(world.clock.instant(), new Random(1));
+    return world.db.inTransaction(
+        tx -> world.queue.claimForWorker(tx, any.slot(), quota, "worker").tasks());
+  }
+
+  private static Endings.Ending completed(ClaimedTask task, @Nullable String output) {
+    return completed(task, task.lease(), output);
+  }
+
+  private static Endings.Ending completed(ClaimedTask task, Lease lease, @Nullable String output) {
+    return new Endings.Ending(
+        task.tenant(),
+        task.id(),
+        "t",
+        lease,
+        new Outcome.Completed(null, output),
+        null,
+        null,
+        false);
+  }
+
+  private Set<TaskId> finish(List<Endings.Ending> endings, String who) {
+    return world.db.inTransaction(tx -> world.endings.finish(tx, endings, who)).states().keySet();
+  }
+
+  /** As the reaper does: they wait again, and the next claim has a higher fence. */
+  private Set<TaskId> takeBack(List<ClaimedTask> tasks) {
+    var back =
+        new Outcome.RetryAt(
+            Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+    return finish(
+        tasks.stream()
+            .map(
+                task ->
+                    new Endings.Ending(
+                        task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
+            .toList(),
+        "reaper");
+  }
+
+  @Test
+  void of_one_claim_first_attempts_and_others_of_several_tenants_are_all_written() {
+    assertThat(takeBack(claim(OTHERS))).hasSize(OTHERS);
+    world.sql(
+        """
+        UPDATE carillon.task
+        SET tenant = 2
+        WHERE id IN (SELECT id FROM carillon.task WHERE state = 'PENDING' ORDER BY fence, id LIMIT 20)
+        """);
+    ready();
+    List<ClaimedTask> claimed = claim(TASKS);
+    assertThat(claimed).extracting(task -> task.lease().fence()).contains(1, 2);
+    assertThat(claimed).extracting(task -> task.tenant().value()).contains(1, 2);
+
+    Set<TaskId> written =
+        finish(claimed.stream().map(task -> completed(task, null)).toList(), "worker");
+
+    assertThat(written).hasSize(TASKS);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state <> 'COMPLETED'"))
+        .isEqualTo("0");
+  }
+
+  /** What a task says when it ends. */
+  enum Said {
+    NOTHING,
+    THE_SAME,
+    ITS_OWN;
+
+    @Nullable String of(ClaimedTask task) {
+      return switch (this) {
+        case NOTHING -> null;
+        case THE_SAME -> "done";
+        case ITS_OWN -> "done: " + task.id();
+      };
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void of_many_only_those_that_are_still_held_are_written(Said said) {
+    List<ClaimedTask> old = claim(TASKS);
+    assertThat(old).hasSize(TASKS);
+    assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
+    ready();
+    List<ClaimedTask> anew = claim(OTHERS);
+    assertThat(anew).hasSize(OTHERS);
+
+    Set<TaskId> written =
+        finish(old.stream().map(task -> completed(task, said.of(task))).toList(), "worker");
+
+    Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
+    anew.forEach(task -> held.remove(task.id()));
+    assertThat(written).isEqualTo(held);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
+        .isEqualTo(String.valueOf(TASKS - OTHERS));
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output IS NOT NULL"))
+        .isEqualTo(said == Said.NOTHING ? "0" : String.valueOf(TASKS - OTHERS));
+    anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
+    assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
+        .hasSize(OTHERS);
+  }
+
+  @Test
+  void each_is_written_as_it_says_and_not_as_one_that_is_nearly_alike() {
+    world.sql("UPDATE carillon.task SET progress = 'before'");
+    List<ClaimedTask> claimed = claim(TASKS);
+    List<Endings.Ending> endings = new ArrayList<>();
+    for (int i = 0; i < TASKS; i++) {
+      ClaimedTask task = claimed.get(i);
+      endings.add(
+          new Endings.Ending(
+              task.tenant(),
+              task.id(),
+              "t",
+              task.lease(),
+              new Outcome.Completed(
+                  i % 2 == 0 ? null : 200 + i % 3, i % 5 == 0 ? null : "o" + i % 5),
+              i % 7 == 0 ? null : "p" + i % 7,
+              i % 11 == 0 ? null : "r" + i % 11,
+              false));
+    }
+    Collections.shuffle(endings, new Random(1));
+
+    assertThat(finish(endings, "worker")).hasSize(TASKS);
+
+    for (Endings.Ending ending : endings) {
+      assertThat(
+              world.value(
+                  """
+                  SELECT concat_ws('|', coalesce(status::text, '-'), coalesce(output, '-'), progress,
+                                   coalesce(request, '-'))
+                  FROM carillon.task
+                  WHERE id = '%s'
+                  """
+                      .formatted(ending.id())))
+          .isEqualTo(
+              String.join(
+                  "|",
+                  Objects.toString(ending.status(), "-"),
+                  Objects.toString(ending.output(), "-"),
+                  Objects.toString(ending.progress(), "before"),
+                  Objects.toString(ending.request(), "-")));
+    }
+  }
+
+  @Test
+  void of_several_claims_at_once_each_task_is_ended_by_its_own_only() {
+    List<ClaimedTask> first = claim(100);
+    List<ClaimedTask> second = claim(60);
+    List<ClaimedTask> third = claim(1);
+    List<Endings.Ending> endings = new ArrayList<>();
+    first.subList(0, 99).forEach(task -> endings.add(completed(task, null)));
+    second.subList(0, 59).forEach(task -> endings.add(completed(task, null)));
+    third.forEach(task -> endings.add(completed(task, null)));
+    endings.add(completed(first.getLast(), second.getFirst().lease(), null));
+    endings.add(completed(second.getLast(), first.getFirst().lease(), null));
+    Lease lease = first.getLast().lease();
+    endings.add(completed(first.getLast(), new Lease(lease.fence() + 1, lease.claim()), null));
+    Collections.shuffle(endings, new Random(1));
+
+    Set<TaskId> written = finish(endings, "worker");
+
+    assertThat(written).hasSize(99 + 59 + 1);
+    assertThat(world.state(first.getLast().id())).isEqualTo(TaskState.RUNNING);
+    assertThat(world.state(second.getLast().id())).isEqualTo(TaskState.RUNNING);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
+        .isEqualTo(String.valueOf(written.size()));
+  }
+
+  @Test
+  void keys_callbacks_outputs_and_who_ended_it_are_kept_as_for_one() {
+    TaskId keyed = first();
+    world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
+    List<ClaimedTask> claimed = claim(TASKS);
+    TaskId told = claimed.get(1).id();
+    world.sql(
+        """
+        UPDATE carillon.task
+        SET on_complete = '{"http": {"url": "https://example.com/done", "method": "POST"}}'
+        WHERE id = '%s'
+        """
+            .formatted(told));
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
+    List<Endings.Ending> endings = new ArrayList<>();
+    for (int i = 0; i < TASKS; i++) {
+      endings.add(completed(claimed.get(i), i % 50 == 49 ? "said " + i : null));
+    }
+
+    assertThat(finish(endings, "somebody")).hasSize(TASKS);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output LIKE 'said %'"))
+        .isEqualTo("5");
+    assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
+        .isEqualTo(String.valueOf(TASKS));
+    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.endings.count(Endings.Ended.COMPLETED)).isEqualTo(TASKS);
+  }
+
+  private TaskId first() {
+    return TaskId.parse(world.value("SELECT min(id::text) FROM carillon.task")).orElseThrow();
+  }
+}

@@ -1,0 +1,186 @@
+package carillon.store.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Lease;
+import carillon.model.task.TaskState;
+import carillon.store.tasks.ChangeResult;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class PullQueueTest {
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private List<ClaimedTask> claim(int tasks) {
+    List<ClaimedTask> claimed = new ArrayList<>();
+    await()
+        .until(
+            () -> {
+              claimed.addAll(
+                  world.db.inTransaction(
+                      tx ->
+                          world.pullQueue.claim(
+                              tx,
+                              World.TENANT,
+                              List.of("t"),
+                              tasks,
+                              "worker",
+                              Duration.ofMinutes(1))));
+              return claimed.size() >= tasks;
+            });
+    return claimed;
+  }
+
+  private List<Boolean> report(TaskId id, Lease lease, WorkReport.Kind... kinds) {
+    List<WorkReport> reports = new ArrayList<>();
+    for (WorkReport.Kind kind : kinds) {
+      reports.add(new WorkReport(id, lease, kind, null, null, null, null));
+    }
+    return world.db.inTransaction(
+        tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+  }
+
+  @Test
+  void what_is_reported_is_over_and_so_is_the_claim_with_the_last_of_it() {
+    world.create(World.task("t", new Target.Pull()));
+    world.create(World.task("t", new Target.Pull()));
+    List<ClaimedTask> claimed = claim(2);
+
+    for (ClaimedTask task : claimed) {
+      assertThat(report(task.id(), task.lease(), WorkReport.Kind.COMPLETED)).containsExactly(true);
+    }
+
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+    assertThat(claimed).allMatch(task -> world.state(task.id()) == TaskState.COMPLETED);
+  }
+
+  @Test
+  void of_two_reports_about_one_task_the_first_counts() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+
+    assertThat(report(id, lease, WorkReport.Kind.COMPLETED, WorkReport.Kind.DEAD))
+        .containsExactly(true, false);
+    assertThat(report(id, lease, WorkReport.Kind.COMPLETED)).containsExactly(false);
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_task_that_is_reported_twice_at_once_counts_once_for_its_claim() {
+    world.create(World.task("t", new Target.Pull()));
+    world.create(World.task("t", new Target.Pull()));
+    String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
+    await().until(() -> world.value(ready).equals("2"));
+    List<ClaimedTask> claimed = claim(2);
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("1");
+    ClaimedTask first = claimed.getFirst();
+
+    assertThat(
+            report(first.id(), first.lease(), WorkReport.Kind.COMPLETED, WorkReport.Kind.COMPLETED))
+        .containsExactly(true, false);
+
+    assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("1");
+  }
+
+  @Test
+  void a_report_with_a_lease_that_is_over_does_not_hide_the_one_that_counts() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+    Lease old = new Lease(lease.fence(), UUID.randomUUID());
+
+    for (WorkReport.Kind kind : List.of(WorkReport.Kind.RELEASED, WorkReport.Kind.COMPLETED)) {
+      Lease current = kind == WorkReport.Kind.RELEASED ? lease : claim(1).getFirst().lease();
+      List<WorkReport> reports =
+          List.of(
+              new WorkReport(id, old, WorkReport.Kind.COMPLETED, null, null, null, null),
+              new WorkReport(id, current, kind, null, null, null, null));
+      List<Boolean> accepted =
+          world.db.inTransaction(
+              tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+      assertThat(accepted).containsExactly(false, true);
+    }
+    assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_lease_that_was_never_given_changes_nothing() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+
+    assertThat(report(id, new Lease(lease.fence(), UUID.randomUUID()), WorkReport.Kind.DEAD))
+        .containsExactly(false);
+    assertThat(report(id, new Lease(lease.fence() + 1, lease.claim()), WorkReport.Kind.DEAD))
+        .containsExactly(false);
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
+  }
+
+  @Test
+  void an_id_of_a_day_that_does_not_exist_is_simply_stale() {
+    TaskId far = TaskId.parse("e677d21f-dbff-7fff-bfff-ffffffffffff").orElseThrow();
+
+    assertThat(report(far, new Lease(1, UUID.randomUUID()), WorkReport.Kind.DEAD))
+        .containsExactly(false);
+    assertThat(TaskId.parse("ffffffff-ffff-7fff-bfff-ffffffffffff")).isEmpty();
+  }
+
+  @Test
+  void renewing_for_a_shorter_time_is_seen_by_the_reaper() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+
+    List<PullQueue.RenewResult> renewed =
+        world.db.inTransaction(
+            tx ->
+                world.pullQueue.renew(
+                    tx,
+                    World.TENANT,
+                    List.of(new PullQueue.Renewal(id, lease)),
+                    _ -> true,
+                    Duration.ofMillis(1)));
+
+    assertThat(renewed)
+        .extracting(PullQueue.RenewResult::renewed)
+        .containsExactly(PullQueue.Renewed.RENEWED);
+    await().until(() -> world.claims.lapsed(10).size() == 1);
+  }
+
+  @Test
+  void a_worker_that_renews_hears_of_a_cancel() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    Lease lease = claim(1).getFirst().lease();
+    assertThat(world.cancel(id)).isInstanceOf(ChangeResult.Requested.class);
+
+    List<PullQueue.RenewResult> renewed =
+        world.db.inTransaction(
+            tx ->
+                world.pullQueue.renew(
+                    tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), _ -> true, null));
+
+    assertThat(renewed)
+        .extracting(PullQueue.RenewResult::renewed)
+        .containsExactly(PullQueue.Renewed.CANCELLED);
+    report(id, lease, WorkReport.Kind.FAILED);
+    assertThat(world.state(id)).isEqualTo(TaskState.CANCELLED);
+  }
+}

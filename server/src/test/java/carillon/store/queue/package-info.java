@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.queue;
+
+import org.jspecify.annotations.NullMarked;

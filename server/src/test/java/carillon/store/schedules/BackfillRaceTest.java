@@ -1,0 +1,238 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.schedule.Settlement;
+import carillon.store.db.Tx;
+import carillon.store.schedules.Backfills.Asked;
+import carillon.store.schedules.Backfills.Result;
+import carillon.testkit.Overlapping;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whatever happens at the same time or dies in between, a nominal time has exactly one task. */
+class BackfillRaceTest {
+
+  private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
+
+  private World world;
+  private Scheduled scheduled;
+  private long schedule;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    scheduled = new Scheduled(world);
+    schedule = scheduled.every("s", 1);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private UUID start(int from, int to) {
+    var asked = new Asked(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
+    return ((Result.Saved) scheduled.backfill("s", asked)).backfill().id();
+  }
+
+  private String count(String table) {
+    return world.value("SELECT count(*) FROM carillon." + table);
+  }
+
+  enum Step {
+    STEP,
+    STEP_OF_AN_OVERLAPPING_ONE,
+    PLAN,
+    STOP,
+    DELETE
+  }
+
+  /** The planner has planned nothing of it yet, and makes up for what it can. */
+  private void planLate(int times) {
+    world.sql(
+        """
+        UPDATE carillon.schedule
+        SET cursor = '%s', plan_at = '%s', end_at = '%s', catch_up = 'ALL', catch_up_limit = 1000,
+            catch_up_window_ms = 1000000000000
+        """
+            .formatted(TEN.minusSeconds(1), TEN, TEN.plusSeconds(times - 1)));
+  }
+
+  private Fires.Step plan(Tx tx) {
+    Instant now = world.clock.instant();
+    return new Fires(world.db, world.tasks)
+        .plan(tx, now, 10, due -> due.stream().map(each -> decide(each, now)).toList());
+  }
+
+  private static Fires.Planned decide(Fires.Due due, Instant now) {
+    StoredSchedule stored = due.schedule();
+    Settlement settlement =
+        Settlement.of(due.open(), stored.counters().failuresInARow(), stored.schedule());
+    var state =
+        new FirePlan.State(
+            stored.id(),
+            stored.generation(),
+            stored.schedule(),
+            stored.timetable(),
+            stored.cursor(),
+            stored.counters().runs(),
+            stored.isPaused(),
+            settlement.live());
+    return new Fires.Planned(due, settlement, FirePlan.of(state, now, 1_000));
+  }
+
+  private void run(Tx tx, Step step, UUID backfill, UUID other) {
+    switch (step) {
+      case STEP -> world.backfillSteps.take(tx, backfill);
+      case STEP_OF_AN_OVERLAPPING_ONE -> world.backfillSteps.take(tx, other);
+      case PLAN -> plan(tx);
+      case STOP -> world.backfills.stop(tx, World.TENANT, "s", backfill, "me");
+      case DELETE -> tx.update("DELETE FROM carillon.schedule WHERE id = ?", schedule);
+    }
+  }
+
+  record Overlap(Step first, Step second, boolean commits) {}
+
+  static Stream<Overlap> overlaps() {
+    List<Overlap> all = new ArrayList<>();
+    for (Step first : Step.values()) {
+      for (Step second : Step.values()) {
+        if (first == Step.STEP || second == Step.STEP) {
+          all.add(new Overlap(first, second, true));
+          all.add(new Overlap(first, second, false));
+        }
+      }
+    }
+    return all.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("overlaps")
+  void a_step_beside_an_uncommitted_other_leaves_one_task_for_each_time(Overlap overlap)
+      throws InterruptedException, ExecutionException {
+    planLate(25);
+    UUID backfill = start(0, 19);
+    UUID other = start(5, 24);
+    try (var overlapping = new Overlapping(world)) {
+      overlapping.run(
+          tx -> run(tx, overlap.first(), backfill, other),
+          overlap.commits(),
+          tx -> run(tx, overlap.second(), backfill, other));
+    }
+    List.of(backfill, other).forEach(world.backfillSteps::take);
+
+    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(count("backfill WHERE state = 'RUNNING'")).isEqualTo("0");
+    assertThat(count("backfill WHERE state = 'DONE' AND times <> made + existing + skipped"))
+        .isEqualTo("0");
+    boolean isStopped = isDone(overlap, Step.STOP) || isDone(overlap, Step.DELETE);
+    if (!isStopped) {
+      assertThat(count("task")).isEqualTo("25");
+      assertThat(count("schedule_fire")).isEqualTo("25");
+    }
+  }
+
+  private static boolean isDone(Overlap overlap, Step step) {
+    return overlap.second() == step || (overlap.first() == step && overlap.commits());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"schedule_fire", "task", "schedule", "backfill"})
+  void a_process_that_dies_between_two_statements_leaves_nothing_of_its_step(String table) {
+    world.sql("CREATE SEQUENCE public.writes"); // counts what is rolled back, too
+    world.sql(
+        """
+        CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('public.writes') = 1 THEN
+                PERFORM pg_terminate_backend(pg_backend_pid());
+            END IF;
+            RETURN NULL;
+        END
+        $$
+        """);
+    UUID backfill = start(0, 1_499);
+    world.slots.ensure(Slot.of(world.clock.instant()));
+    world.sql(
+        "CREATE TRIGGER die AFTER INSERT OR UPDATE ON carillon."
+            + table
+            + " FOR EACH ROW EXECUTE FUNCTION public.die()");
+
+    while (!world.backfillSteps.take(backfill).isOver()) {
+      assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    }
+
+    assertThat(world.value("SELECT last_value > 1 FROM public.writes")).isEqualTo("t");
+    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(count("task")).isEqualTo("1500");
+    assertThat(world.value("SELECT made || ' ' || existing || ' ' || state FROM carillon.backfill"))
+        .isEqualTo("1500 0 DONE");
+  }
+
+  private static final String TWICE =
+      "SELECT count(*) - count(DISTINCT fire_at) FROM carillon.task";
+
+  @Test
+  void several_steppers_of_overlapping_backfills_and_a_planner_at_once()
+      throws InterruptedException, ExecutionException {
+    planLate(4_000);
+    start(0, 2_999);
+    start(1_000, 3_999);
+    start(500, 3_499);
+    try (ExecutorService threads = Executors.newFixedThreadPool(5)) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        RandomGenerator random = RandomGeneratorFactory.getDefault().create(i);
+        all.add(
+            threads.submit(
+                () -> {
+                  for (List<UUID> open = world.backfillSteps.open(10);
+                      !open.isEmpty();
+                      open = world.backfillSteps.open(10)) {
+                    world.backfillSteps.take(open.get(random.nextInt(open.size())));
+                  }
+                }));
+      }
+      all.add(
+          threads.submit(
+              () -> {
+                while (world.db.inTransaction(this::plan).looked() > 0) {
+                  assertThat(world.value(TWICE)).as("times with two tasks").isEqualTo("0");
+                }
+              }));
+      for (Future<?> each : all) {
+        each.get();
+      }
+    }
+
+    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(count("task")).isEqualTo("4000");
+    assertThat(count("schedule_fire")).isEqualTo("4000");
+    assertThat(
+            world.value(
+                "SELECT string_agg((made + existing)::text, ' ' ORDER BY created_at) FROM"
+                    + " carillon.backfill"))
+        .isEqualTo("3000 3000 3000");
+  }
+}

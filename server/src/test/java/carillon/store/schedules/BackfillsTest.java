@@ -1,0 +1,437 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TenantId;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.task.TaskState;
+import carillon.store.schedules.Backfills.Asked;
+import carillon.store.schedules.Backfills.Backfill;
+import carillon.store.schedules.Backfills.Result;
+import carillon.store.schedules.Backfills.State;
+import carillon.store.tasks.TaskFilter;
+import carillon.store.tasks.TaskView;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class BackfillsTest {
+
+  private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
+  private static final Asked TEN_MINUTES =
+      new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
+
+  private World world;
+  private Scheduled scheduled;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    scheduled = new Scheduled(world);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private Backfill started(String schedule, Asked asked) {
+    return ((Result.Saved) scheduled.backfill(schedule, asked)).backfill();
+  }
+
+  private Backfills.Range range(String schedule, Asked asked) {
+    return world.backfills.count(stored(schedule), asked).orElseThrow();
+  }
+
+  private StoredSchedule stored(String schedule) {
+    return world.backfills.schedule(World.TENANT, schedule).orElseThrow();
+  }
+
+  private Backfill find(Backfill backfill) {
+    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+  }
+
+  /** Takes all its steps. */
+  private Backfill run(Backfill backfill) {
+    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+      assertThat(find(backfill).state()).isEqualTo(State.RUNNING);
+    }
+    return find(backfill);
+  }
+
+  private List<TaskView> tasks(String schedule) {
+    TaskFilter filter = new TaskFilter(null, null, null, schedule, null, null, null, Map.of());
+    return world
+        .schedules
+        .tasks(World.TENANT, filter, 1_000, null, true)
+        .orElseThrow()
+        .items()
+        .reversed();
+  }
+
+  @Test
+  void every_nominal_time_of_the_range_becomes_a_task_both_ends_included() {
+    long id = scheduled.every("s", 300);
+
+    Backfill done = run(started("s", TEN_MINUTES));
+
+    assertThat(done.state()).isEqualTo(State.DONE);
+    assertThat(done.finishedAt()).isNotNull();
+    assertThat(List.of(done.times(), done.made(), done.existing(), done.skipped()))
+        .containsExactly(3, 3, 0, 0);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("10:00:00 BACKFILL task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
+    assertThat(tasks("s"))
+        .extracting(TaskView::fireAt)
+        .containsExactly(TEN, TEN.plusSeconds(300), TEN.plusSeconds(600));
+    assertThat(tasks("s"))
+        .allSatisfy(
+            task -> {
+              assertThat(task.scheduleName()).isEqualTo("s");
+              assertThat(task.state()).isEqualTo(TaskState.PENDING);
+              assertThat(task.type()).isEqualTo("report");
+              assertThat(task.key()).isEqualTo("k");
+              assertThat(task.priority()).isEqualTo(7);
+              assertThat(task.payload()).isEqualTo("{\"n\": 1}");
+              assertThat(task.dueAt()).isAfter(done.createdAt());
+            });
+  }
+
+  @ParameterizedTest
+  @CsvSource({"QUEUE, carillon.schedule.s", "ALLOW,"})
+  void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
+    scheduled.every("s", 300);
+
+    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap, false)));
+
+    assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
+  }
+
+  @Test
+  void what_has_a_task_keeps_it_and_what_was_skipped_becomes_one() {
+    long id = scheduled.every("s", 300);
+    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
+    world.sql("UPDATE carillon.schedule_fire SET recorded_at = '2025-10-01'");
+    world.sql("UPDATE carillon.schedule SET skipped_overlap = 5, skipped_paused = 5");
+
+    Backfill done = run(started("s", TEN_MINUTES));
+
+    assertThat(
+            world.value(
+                "SELECT concat_ws(' ', skipped_overlap, skipped_paused) FROM carillon.schedule"))
+        .isEqualTo("4 5");
+
+    assertThat(List.of(done.times(), done.made(), done.existing())).containsExactly(3, 2, 1);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("10:00:00 SCHEDULED task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.schedule_fire WHERE recorded_at > '2025-10-02'"))
+        .isEqualTo("2");
+  }
+
+  @Test
+  void an_instant_that_has_a_task_is_taken_also_where_clocks_show_another_time_now() {
+    long id = scheduled.cron("s", "0 * * * *", "UTC");
+    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its zone of before
+
+    assertThat(run(started("s", TEN_MINUTES)).existing()).isEqualTo(1);
+    assertThat(scheduled.fires(id)).isEqualTo("10:00:00 SCHEDULED task");
+  }
+
+  @Test
+  void what_a_change_of_the_clocks_skips_is_recorded_as_that() {
+    long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
+    Instant one = Instant.parse("2025-03-30T00:00:00Z");
+
+    Backfill done =
+        run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
+
+    assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
+    assertThat(scheduled.fires(id))
+        .isEqualTo("00:30:00 BACKFILL task, 01:00:00 BACKFILL DST_GAP, 01:30:00 BACKFILL task");
+  }
+
+  @Test
+  void what_only_a_backfill_has_skipped_was_never_counted() {
+    scheduled.cron("s", "30 * * * *", "Europe/Berlin");
+    Instant one = Instant.parse("2025-03-30T00:00:00Z");
+    var asked = new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
+    run(started("s", asked));
+
+    world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
+    Backfill again = run(started("s", asked));
+
+    assertThat(List.of(again.made(), again.existing())).containsExactly(1, 2);
+    assertThat(world.value("SELECT skipped_dst_gap FROM carillon.schedule")).isEqualTo("0");
+  }
+
+  @Test
+  void what_may_have_run_and_is_forgotten_is_refused_unless_it_may_run_again() {
+    long id = scheduled.every("s", 86_400);
+    world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
+    Instant now = world.clock.instant();
+    Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
+    scheduled.made(id, old.toString(), "UTC");
+    Asked asked = new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
+    world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
+    assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
+
+    Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
+
+    assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
+    assertThat(scheduled.backfill("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
+        .isInstanceOf(Result.Forgotten.class);
+    assertThat(started("s", new Asked(known, now, OverlapRule.QUEUE, false)).times())
+        .isBetween(29, 30);
+    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
+        .as("before it was made")
+        .isZero();
+    Backfill again = started("s", new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
+    assertThat(run(again).made()).isEqualTo(1);
+  }
+
+  @Test
+  void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
+    long id = scheduled.every("s", 1);
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+
+    assertThat(world.backfillSteps.take(backfill.id()))
+        .isEqualTo(new BackfillSteps.Step(1_000, false));
+    assertThat(find(backfill)).extracting(Backfill::made, Backfill::times).contains(1_000, 2_500);
+    Backfill done = run(backfill);
+
+    assertThat(done.made()).isEqualTo(2_500);
+    assertThat(scheduled.wrong(id)).isEqualTo("0");
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM (SELECT ready_at - lag(ready_at) OVER (ORDER BY fire_at) AS gap FROM carillon.task) AS t
+                WHERE gap <= interval '0'
+                """))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void the_definition_at_the_time_of_a_step_is_what_counts() {
+    long id = scheduled.every("s", 1);
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+    world.backfillSteps.take(backfill.id());
+
+    world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
+    Backfill done = run(backfill);
+
+    assertThat(done.made()).isEqualTo(1_002); // and at 1,000 s and 1,500 s
+    assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire WHERE schedule = " + id))
+        .isEqualTo("1002");
+    assertThat(tasks("s").getLast().type()).isEqualTo("other");
+  }
+
+  @Test
+  void what_is_before_the_start_or_after_the_end_of_the_schedule_is_no_nominal_time() {
+    long id = scheduled.every("s", 60);
+    world.sql(
+        "UPDATE carillon.schedule SET start_at = '2025-10-01T10:02:00Z', end_at ="
+            + " '2025-10-01T10:04:00Z'");
+
+    assertThat(run(started("s", TEN_MINUTES)).times()).isEqualTo(3);
+    assertThat(scheduled.fires(id)).startsWith("10:02:00").contains("10:03:00", "10:04:00");
+  }
+
+  @Test
+  void a_schedule_that_nobody_will_plan_again_is_looked_at_for_what_became_of_its_tasks() {
+    scheduled.every("s", 300);
+    assertThat(world.value("SELECT plan_at FROM carillon.schedule")).isEqualTo("null");
+
+    run(started("s", TEN_MINUTES));
+
+    assertThat(world.value("SELECT plan_at > now() + interval '50 s' FROM carillon.schedule"))
+        .isEqualTo("t");
+  }
+
+  @Test
+  void a_range_without_nominal_times_is_done_with_nothing() {
+    scheduled.every("s", 300);
+
+    Backfill done =
+        run(
+            started(
+                "s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
+
+    assertThat(done.state()).isEqualTo(State.DONE);
+    assertThat(done.times()).isZero();
+  }
+
+  @Test
+  void what_is_not_past_or_too_much_is_refused_and_nothing_is_started() {
+    scheduled.every("s", 1);
+    Instant soon = world.clock.instant().plusSeconds(60);
+
+    assertThat(scheduled.backfill("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
+        .isInstanceOf(Result.NotPast.class);
+    assertThat(
+            scheduled.backfill(
+                "s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
+        .isEqualTo(new Result.TooManyTimes());
+    assertThat(scheduled.backfill("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
+    assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
+    assertThat(
+            started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
+        .isEqualTo(100_000);
+  }
+
+  @Test
+  void a_tenant_has_at_most_20_under_way() {
+    scheduled.every("s", 300);
+    for (int i = 0; i < Backfills.MOST_OPEN; i++) {
+      started("s", TEN_MINUTES);
+    }
+
+    assertThat(scheduled.backfill("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
+    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    assertThat(scheduled.backfill("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
+  }
+
+  @Test
+  void a_dry_run_counts_and_starts_nothing() {
+    long id = scheduled.every("s", 300);
+    scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
+
+    Result counted = world.backfills.dryRun(range("s", TEN_MINUTES));
+
+    assertThat(counted).isEqualTo(new Result.Counted(3, 1));
+    assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.audit")).isEqualTo("0");
+  }
+
+  @Test
+  void a_dry_run_looks_up_some_at_a_time() {
+    long id = scheduled.every("s", 1);
+    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
+    scheduled.made(id, "2025-10-01T10:41:39Z", "UTC");
+
+    var range = range("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+
+    assertThat(world.backfills.dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
+  }
+
+  @Test
+  void a_schedule_that_is_deleted_meanwhile_is_not_found() {
+    scheduled.every("s", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+    var range = range("s", TEN_MINUTES);
+    world.sql(
+        """
+        CREATE FUNCTION carillon.just_then() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN DELETE FROM carillon.schedule; RETURN NEW; END $$;
+        CREATE TRIGGER just_then AFTER UPDATE ON carillon.backfill
+        FOR EACH ROW EXECUTE FUNCTION carillon.just_then()
+        """);
+
+    assertThat(
+            world.db.<Result>inTransaction(
+                tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me")))
+        .isEqualTo(new Result.NotFound());
+    assertThat(world.db.<Result>inTransaction(tx -> world.backfills.start(tx, range, "me")))
+        .isEqualTo(new Result.NotFound());
+  }
+
+  @Test
+  void one_that_is_stopped_makes_no_further_task() {
+    scheduled.every("s", 1);
+    Backfill backfill =
+        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+    world.backfillSteps.take(backfill.id());
+
+    Result stopped =
+        world.db.inTransaction(
+            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+    Result again =
+        world.db.inTransaction(
+            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+
+    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
+    assertThat(again).isInstanceOf(Result.WrongState.class);
+    assertThat(find(backfill))
+        .extracting(Backfill::made, Backfill::state)
+        .containsExactly(1_000, State.STOPPED);
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1000");
+    assertThat(world.value("SELECT string_agg(action, ' ' ORDER BY id) FROM carillon.audit"))
+        .isEqualTo("schedule.backfill schedule.backfill.stop");
+  }
+
+  @Test
+  void a_deleted_schedule_stops_its_backfills() {
+    scheduled.every("s", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+    world.sql("DELETE FROM carillon.schedule");
+
+    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
+    assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
+    assertThat(
+            world.value(
+                "SELECT who || ' ' || subject FROM carillon.audit WHERE action LIKE '%stop'"))
+        .isEqualTo("carillon s");
+  }
+
+  @Test
+  void backfills_are_found_in_their_tenant_and_schedule_only() {
+    scheduled.every("s", 300);
+    scheduled.every("other", 300);
+    Backfill backfill = started("s", TEN_MINUTES);
+
+    assertThat(find(backfill)).isEqualTo(backfill);
+    assertThat(world.backfills.find(new TenantId(99), "s", backfill.id())).isEmpty();
+    assertThat(world.backfills.find(World.TENANT, "other", backfill.id())).isEmpty();
+    assertThat(world.backfills.schedule(new TenantId(99), "s")).isEmpty();
+    assertThat(world.backfills.list(stored("other"), 10, null).items()).isEmpty();
+  }
+
+  @Test
+  void a_list_goes_on_from_page_to_page_newest_first() {
+    scheduled.every("s", 300);
+    List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
+
+    var first = world.backfills.list(stored("s"), 1, null);
+    var second = world.backfills.list(stored("s"), 1, first.next());
+
+    assertThat(first.items()).containsExactly(all.get(1));
+    assertThat(second.items()).containsExactly(all.get(0));
+    assertThat(second.next()).isNull();
+  }
+
+  @Test
+  void what_ended_a_week_ago_is_forgotten_and_nothing_else() {
+    scheduled.every("s", 300);
+    Backfill old = run(started("s", TEN_MINUTES));
+    Backfill recent = run(started("s", TEN_MINUTES));
+    Backfill open = started("s", TEN_MINUTES);
+    world.sql(
+        "UPDATE carillon.backfill SET finished_at = now() - interval '8 days' WHERE id = '%s'"
+            .formatted(old.id()));
+    world.sql("UPDATE carillon.backfill SET created_at = now() - interval '30 days'");
+
+    assertThat(world.backfills.forgetOld(10)).isEqualTo(1);
+    assertThat(List.of(old, recent, open))
+        .extracting(each -> world.backfills.find(World.TENANT, "s", each.id()))
+        .extracting(Optional::isPresent)
+        .containsExactly(false, true, true);
+  }
+}

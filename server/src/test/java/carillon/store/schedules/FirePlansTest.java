@@ -1,0 +1,137 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.schedule.OverlapRule;
+import carillon.store.Explained;
+import carillon.store.tasks.TaskFilter;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * What backfills, lists and the janitor do with fires, beside a million of them and with statistics
+ * from when there was one: the plans, and the pages that they touch.
+ */
+@Tag("slow")
+class FirePlansTest {
+
+  private static final int FIRES = 1_000_000;
+
+  private static World world;
+  private static long schedule;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    Scheduled scheduled = new Scheduled(world);
+    schedule = scheduled.every("s", 1);
+    scheduled.skipped(schedule, "2025-01-01T00:00:00Z", "PAUSED");
+    world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
+    world.sql("ANALYZE carillon.schedule_fire, carillon.schedule, carillon.backfill");
+    // Of this schedule and of a thousand others, which do not exist any more; all recorded today.
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
+        SELECT CASE WHEN n %% 2 = 0 THEN %d ELSE 1000000 + n %% 2000 END, at, at AT TIME ZONE 'UTC', 'NONE',
+               'SCHEDULED', 'PAUSED'
+        FROM (SELECT n, '2024-01-01T00:00:00Z'::timestamptz + n * interval '1 s' AS at
+              FROM generate_series(1, %d) AS n) AS n
+        """
+            .formatted(schedule, FIRES));
+    world.countStatements();
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "BackfillSteps, TAKEN, schedule_fire_pkey, schedule =.*at =",
+    "BackfillSteps, SKIPPED, schedule_fire_pkey, schedule =.*at =",
+    "Withdrawals, LATE, schedule_fire_open, schedule =.*at <=",
+    "FiredTasks, FIRES, schedule_fire_pkey, schedule = .*ROW",
+    "FiredTasks, TASKS, task_, id =",
+    "OldFires, FORGET, schedule_fire_age, recorded_at <",
+    "OldFires, SCHEDULES, schedule_fire_, schedule >",
+    "OldFires, FORGET_OF, schedule_fire_, schedule =",
+    "BackfillSteps, OPEN, backfill_open, ",
+    "BackfillSteps, LOCK, backfill_pkey, id =",
+    "BackfillSteps, LOCK_SCHEDULE, schedule_pkey, id =",
+    "Backfills, LIST, backfill_schedule, schedule =",
+    "Backfills, FORGET, backfill_age, finished_at <"
+  })
+  void a_statement_goes_through_its_index(
+      String type, String statement, String index, String condition) throws Exception {
+    String plan = Explained.generic(world, text(type, statement));
+
+    assertThat(plan).doesNotContain("Seq Scan on");
+    assertThat(plan).containsPattern("(using|on) " + index);
+    if (condition != null) {
+      assertThat(plan).containsPattern("Index Cond: .*" + condition);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"FORGET", "FORGET_OF"})
+  void fires_are_forgotten_by_their_place(String statement) throws Exception {
+    assertThat(Explained.generic(world, text("OldFires", statement)))
+        .contains("Tid Scan on schedule_fire");
+  }
+
+  @Test
+  void a_step_a_page_and_a_pass_of_the_janitor_touch_some_pages_however_many_fires_there_are() {
+    Instant from = Instant.parse("2025-10-01T10:00:00Z");
+    var asked = new Backfills.Asked(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
+    new Scheduled(world).backfill("s", asked);
+    List<UUID> open = world.backfillSteps.open(1);
+    open.forEach(world.backfillSteps::take);
+    TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());
+    int listed =
+        world.schedules.tasks(World.TENANT, filter, 100, null, false).orElseThrow().items().size();
+    int forgotten = world.oldFires.forgetOld(Duration.ofDays(1), 5_000);
+    int deleted = world.oldFires.forgetDeleted(5_000);
+
+    assertThat(open).hasSize(1);
+    assertThat(listed).isEqualTo(100);
+    assertThat(forgotten).isZero();
+    assertThat(deleted).isEqualTo(5_000);
+    assertThat(pages("n.at\nFROM unnest")).as("looking for tasks that exist").isLessThan(10_000);
+    assertThat(pages("AS f (schedule, at, local, shift")).as("recording").isLessThan(20_000);
+    assertThat(pages("SELECT at, local, task, slot")).as("a page of fires").isLessThan(2_000);
+    assertThat(pages("WITH ORDINALITY")).as("their tasks").isLessThan(5_000);
+    assertThat(pages("SELECT f.ctid\n")).as("old ones").isLessThan(50);
+    assertThat(pages("WITH RECURSIVE known")).as("deleted schedules").isLessThan(20_000);
+    assertThat(pages("f.place")).as("their fires").isLessThan(40_000);
+  }
+
+  private static double pages(String statement) {
+    return Double.parseDouble(
+        world.value(
+            """
+            SELECT sum(shared_blks_hit + shared_blks_read)
+            FROM pg_stat_statements s
+            JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = current_database()
+              AND strpos(regexp_replace(s.query, '\\n +', E'\\n', 'g'), E'%s') > 0
+              AND strpos(s.query, 'pg_stat_statements') = 0
+            """
+                .formatted(statement.replace("\n", "\\n"))));
+  }
+
+  private static String text(String type, String statement) throws Exception {
+    return Explained.text(Explained.type(type).getDeclaredField(statement));
+  }
+}

@@ -1,0 +1,157 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import carillon.model.TenantId;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskState;
+import carillon.store.db.Page;
+import carillon.store.tasks.TaskFilter;
+import carillon.store.tasks.TaskView;
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class FiredTasksTest {
+
+  private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
+
+  private World world;
+  private Scheduled scheduled;
+  private long schedule;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    scheduled = new Scheduled(world);
+    schedule = scheduled.every("s", 1);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void backfill(int times) {
+    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    scheduled.backfill("s", asked);
+    for (List<UUID> open = world.backfillSteps.open(1);
+        !open.isEmpty();
+        open = world.backfillSteps.open(1)) {
+      world.backfillSteps.take(open.getFirst());
+    }
+  }
+
+  private static TaskFilter filter(@Nullable String type, @Nullable TaskState state) {
+    return new TaskFilter(type, state, null, "s", null, null, null, Map.of());
+  }
+
+  private Page<TaskView, RecordedFire.Moment> page(
+      TaskFilter filter, int limit, RecordedFire.@Nullable Moment before) {
+    return world.schedules.tasks(World.TENANT, filter, limit, before, false).orElseThrow();
+  }
+
+  private List<Instant> all(TaskFilter filter, int limit) {
+    List<Instant> all = new ArrayList<>();
+    RecordedFire.Moment position = null;
+    do {
+      Page<TaskView, RecordedFire.Moment> page = page(filter, limit, position);
+      assertThat(page.items()).hasSizeLessThanOrEqualTo(limit);
+      page.items().forEach(task -> all.add(Objects.requireNonNull(task.fireAt())));
+      position = page.next();
+    } while (position != null);
+    return all;
+  }
+
+  @Test
+  void pages_have_all_tasks_of_the_schedule_once_latest_nominal_time_first() {
+    world.discard();
+    for (int second = 0; second < 1_200; second++) {
+      scheduled.skipped(schedule, TEN.minusSeconds(1 + second).toString(), "PAUSED");
+    }
+    backfill(25);
+
+    List<Instant> all = all(filter(null, null), 10);
+
+    assertThat(all).hasSize(25).isSortedAccordingTo((a, b) -> b.compareTo(a)).endsWith(TEN);
+    assertThat(all(filter(null, null), 25)).isEqualTo(all);
+    assertThat(all(filter(null, null), 1_000)).isEqualTo(all);
+  }
+
+  @Test
+  void status_and_type_are_looked_at_too() {
+    backfill(20);
+    world.node("node");
+    List<ClaimedTask> claimed = new ArrayList<>();
+    while (claimed.size() < 3) {
+      claimed.addAll(world.claim("node", 3 - claimed.size()));
+    }
+    world.endings.finish(
+        claimed.stream()
+            .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
+            .toList(),
+        Set.of(),
+        "node");
+
+    assertThat(all(filter("report", TaskState.COMPLETED), 2))
+        .containsExactly(TEN.plusSeconds(2), TEN.plusSeconds(1), TEN);
+    assertThat(all(filter(null, TaskState.PENDING), 2)).hasSize(17);
+    assertThat(all(filter("other", null), 2)).isEmpty();
+  }
+
+  @Test
+  void what_a_claim_takes_says_which_schedule_made_it_and_for_when() {
+    backfill(1);
+    world.discard();
+    world.node("node");
+    List<ClaimedTask> claimed = new ArrayList<>();
+    while (claimed.size() < 2) {
+      claimed.addAll(world.claim("node", 2));
+    }
+
+    assertThat(claimed)
+        .extracting(ClaimedTask::scheduleName, ClaimedTask::fireAt)
+        .containsExactlyInAnyOrder(tuple("s", TEN), tuple(null, null));
+  }
+
+  @Test
+  void a_page_ends_after_so_many_fires_however_few_have_tasks() {
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
+        SELECT %d, at, at AT TIME ZONE 'UTC', 'NONE', 'SCHEDULED', 'PAUSED'
+        FROM (SELECT '2025-11-01T00:00:00Z'::timestamptz + n * interval '1 s' AS at
+              FROM generate_series(1, 15000) AS n) AS n
+        """
+            .formatted(schedule));
+    backfill(1);
+
+    Page<TaskView, RecordedFire.Moment> first = page(filter(null, null), 10, null);
+
+    assertThat(first.items()).isEmpty();
+    assertThat(first.next()).isNotNull();
+    assertThat(all(filter(null, null), 10)).containsExactly(TEN);
+  }
+
+  @Test
+  void there_is_no_page_of_a_schedule_that_the_tenant_does_not_have() {
+    assertThat(world.schedules.tasks(new TenantId(99), filter(null, null), 1, null, false))
+        .isEmpty();
+    world.sql("DELETE FROM carillon.schedule");
+    assertThat(world.schedules.tasks(World.TENANT, filter(null, null), 1, null, false)).isEmpty();
+  }
+}

@@ -1,0 +1,113 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.testkit.Scheduled;
+import carillon.testkit.World;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class OldFiresTest {
+
+  private static final Duration RETENTION = Duration.ofDays(30);
+
+  private World world;
+  private Scheduled scheduled;
+  private long schedule;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    scheduled = new Scheduled(world);
+    schedule = scheduled.every("s", 60);
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private void recorded(String ago, String where) {
+    world.sql(
+        "UPDATE carillon.schedule_fire SET recorded_at = now() - interval '%s' WHERE %s"
+            .formatted(ago, where));
+  }
+
+  private String left() {
+    return world.value("SELECT count(*) FROM carillon.schedule_fire");
+  }
+
+  @Test
+  void fires_are_forgotten_by_when_they_were_recorded_but_for_those_whose_end_is_not_known() {
+    scheduled.skipped(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
+    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded lately
+    scheduled.made(schedule, "2025-10-01T10:02:00Z", "UTC");
+    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // open
+    world.sql(
+        "UPDATE carillon.schedule_fire SET outcome = 'COMPLETED' WHERE at ="
+            + " '2025-10-01T10:02:00Z'");
+    recorded("31 days", "at <> '2025-10-01T10:01:00Z'");
+    recorded("29 days", "at = '2025-10-01T10:01:00Z'");
+
+    assertThat(world.oldFires.forgetOld(RETENTION, 100)).isEqualTo(2);
+    assertThat(world.oldFires.forgetDeleted(100)).isZero();
+    assertThat(scheduled.fires(schedule))
+        .isEqualTo("10:01:00 SCHEDULED PAUSED, 10:03:00 SCHEDULED task");
+  }
+
+  @Test
+  void old_fires_of_a_deleted_schedule_are_forgotten_open_or_not() {
+    scheduled.made(schedule, "2025-10-01T10:00:00Z", "UTC");
+    recorded("31 days", "true");
+    world.sql("DELETE FROM carillon.schedule");
+
+    assertThat(world.oldFires.forgetOld(RETENTION, 100)).isEqualTo(1);
+  }
+
+  @Test
+  void fires_of_deleted_schedules_are_forgotten_whatever_their_age_and_those_of_others_stay() {
+    long other = scheduled.every("other", 60);
+    long third = scheduled.every("third", 60);
+    for (long each : new long[] {schedule, other, third}) {
+      for (int minute = 10; minute < 15; minute++) {
+        scheduled.made(each, "2025-10-01T10:%d:00Z".formatted(minute), "UTC");
+      }
+    }
+    world.sql("DELETE FROM carillon.schedule WHERE name <> 'other'");
+
+    assertThat(world.oldFires.forgetDeleted(7)).isEqualTo(7);
+    assertThat(world.oldFires.forgetDeleted(7)).isEqualTo(3);
+    assertThat(world.oldFires.forgetDeleted(7)).isZero();
+    assertThat(left()).isEqualTo("5");
+    assertThat(world.value("SELECT DISTINCT schedule FROM carillon.schedule_fire"))
+        .isEqualTo(String.valueOf(other));
+  }
+
+  @Test
+  void one_pass_looks_at_some_schedules_and_the_next_goes_on() {
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
+        SELECT n, '2025-10-01T10:00:00Z', '2025-10-01T10:00:00', 'NONE', 'SCHEDULED', 'PAUSED'
+        FROM generate_series(1001, 3500) AS n
+        """);
+
+    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(500);
+    assertThat(left()).isEqualTo("0");
+  }
+
+  @Test
+  void forgetting_is_bounded() {
+    for (int minute = 10; minute < 15; minute++) {
+      scheduled.skipped(schedule, "2025-10-01T10:%d:00Z".formatted(minute), "OVERLAP");
+    }
+    recorded("31 days", "true");
+
+    assertThat(world.oldFires.forgetOld(RETENTION, 3)).isEqualTo(3);
+    assertThat(left()).isEqualTo("2");
+  }
+}

@@ -1,0 +1,225 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.cron.NominalTime;
+import carillon.model.cron.Timetable;
+import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.Settlement;
+import carillon.model.task.Lane;
+import carillon.model.task.Route;
+import carillon.store.db.Tx;
+import carillon.store.queue.WorkQueue;
+import carillon.testkit.Overlapping;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Everything that can happen to a planned fire, in pairs of which the second begins while the first
+ * is uncommitted; then the planner goes on. No nominal time is lost, none has two tasks. Planners
+ * do not prove that they lead: that is only to save work.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Tag("slow")
+class PlannerInterleavingTest {
+
+  enum Step {
+    PLAN,
+    /** With the time of a node that stood still for a while. */
+    PLAN_LATE,
+    WITHDRAW,
+    PAUSE,
+    CLAIM,
+    CANCEL
+  }
+
+  private World world;
+  private Fires fires;
+  private Overlapping overlapping;
+  private Instant start;
+  private long id;
+
+  @BeforeAll
+  void open() {
+    world = World.create();
+    fires = new Fires(world.db, world.tasks);
+    overlapping = new Overlapping(world);
+    start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
+  }
+
+  @AfterAll
+  void close() {
+    overlapping.close();
+    world.close();
+  }
+
+  /** Every ten seconds from the start on. */
+  private final Timetable tens =
+      after -> {
+        long passed = Duration.between(start, after).dividedBy(Duration.ofSeconds(10));
+        Instant at = start.plusSeconds(10 * (passed + 1));
+        return List.of(
+            new NominalTime(
+                at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE));
+      };
+
+  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
+    return due.stream()
+        .map(
+            each -> {
+              StoredSchedule stored = each.schedule();
+              Settlement settlement =
+                  Settlement.of(each.open(), stored.counters().failuresInARow(), stored.schedule());
+              var state =
+                  new FirePlan.State(
+                      stored.id(),
+                      stored.generation(),
+                      stored.schedule(),
+                      tens,
+                      stored.cursor(),
+                      stored.counters().runs(),
+                      stored.isPaused(),
+                      settlement.live());
+              return new Fires.Planned(each, settlement, FirePlan.of(state, now, 1_000));
+            })
+        .toList();
+  }
+
+  private Fires.Step plan(Tx tx, Instant now) {
+    return fires.plan(tx, now, 10, due -> decide(due, now));
+  }
+
+  private void planAt(long seconds) {
+    Instant now = start.plusSeconds(seconds);
+    for (int looked = 1; looked > 0; ) {
+      looked = world.db.inTransaction(tx -> plan(tx, now)).looked();
+    }
+  }
+
+  /** Three tasks are planned, for seconds 10, 20 and 30, and the next look is due at 10. */
+  private void subject() {
+    world.sql(
+        "TRUNCATE carillon.task, carillon.transition, carillon.schedule_fire, carillon.schedule");
+    world.sql("DELETE FROM carillon.claim");
+    id =
+        TestSchedule.every("s", Duration.ofSeconds(10))
+            .with("target", "{\"pull\": {}}")
+            .insert(world, start);
+    planAt(0);
+    assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("3");
+  }
+
+  private void run(Tx tx, Step step) {
+    switch (step) {
+      case PLAN -> plan(tx, start.plusSeconds(10));
+      case PLAN_LATE -> plan(tx, start.plusSeconds(3));
+      case WITHDRAW -> withdraw(tx, false);
+      case PAUSE -> withdraw(tx, true);
+      case CLAIM -> claim(tx);
+      case CANCEL -> world.tasks.cancel(tx, World.TENANT, first(), "test", null);
+    }
+  }
+
+  private void withdraw(Tx tx, boolean pauses) {
+    tx.query("SELECT id FROM carillon.schedule WHERE id = ? FOR UPDATE", row -> true, id);
+    tx.update("UPDATE carillon.schedule SET paused = ? WHERE id = ?", pauses, id);
+    Withdrawals.withdraw(tx, id, World.TENANT, start.plusSeconds(5), "test", "changed");
+  }
+
+  private void claim(Tx tx) {
+    Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
+    world.queue.claimForWorker(tx, Slot.of(start), quota, "worker");
+  }
+
+  /** The task of second 10. */
+  private TaskId first() {
+    return TaskId.parse(world.value("SELECT min(id::text) FROM carillon.task")).orElseThrow();
+  }
+
+  record Pair(Step first, Step second, boolean commits) {}
+
+  static Stream<Pair> pairs() {
+    return Stream.of(Step.values())
+        .flatMap(
+            first ->
+                Stream.of(Step.values())
+                    .flatMap(
+                        second ->
+                            Stream.of(true, false)
+                                .map(commits -> new Pair(first, second, commits))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("pairs")
+  void no_fire_is_lost_and_none_is_doubled(Pair pair)
+      throws InterruptedException, ExecutionException {
+    subject();
+
+    overlapping.run(tx -> run(tx, pair.first()), pair.commits(), tx -> run(tx, pair.second()));
+    planAt(12);
+    planAt(65);
+
+    assertThat(
+            world.value(
+                "SELECT string_agg(extract(epoch FROM at - '"
+                    + start
+                    + "')::int::text, ' ' ORDER BY at) FROM carillon.schedule_fire WHERE at <= '"
+                    + start.plusSeconds(60)
+                    + "'"))
+        .as("nominal times with a fire")
+        .isEqualTo("10 20 30 40 50 60");
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM carillon.schedule_fire f
+                WHERE f.task IS NOT NULL
+                  AND NOT EXISTS (SELECT FROM carillon.task t WHERE t.id = f.task AND t.fire_at = f.at)
+                """))
+        .as("fires without their task")
+        .isEqualTo("0");
+    assertThat(
+            world.value(
+                """
+                SELECT count(*)
+                FROM carillon.task t
+                WHERE NOT EXISTS (SELECT FROM carillon.schedule_fire f WHERE f.task = t.id)
+                  AND NOT EXISTS (SELECT FROM carillon.transition w WHERE w.task = t.id AND w.reason = 'changed')
+                """))
+        .as("tasks that were not withdrawn and have no fire")
+        .isEqualTo("0");
+    assertThat(
+            world.value(
+                """
+                SELECT s.runs = count(f.task) AND s.skipped_paused = count(f.skipped)
+                FROM carillon.schedule s
+                JOIN carillon.schedule_fire f ON f.schedule = s.id
+                GROUP BY s.id
+                """))
+        .as("counters")
+        .isEqualTo("t");
+    assertThat(
+            world.value(
+                "SELECT count(*) FROM carillon.task t JOIN carillon.transition w ON w.task = t.id"
+                    + " AND w.reason = 'changed' WHERE t.fence > 0"))
+        .as("withdrawn although they had started")
+        .isEqualTo("0");
+  }
+}

@@ -1,0 +1,203 @@
+package carillon.store.schedules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.cron.NominalTime;
+import carillon.model.schedule.FireHash;
+import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.Settlement;
+import carillon.store.Explained;
+import carillon.store.catalog.Types;
+import carillon.store.db.Sql;
+import carillon.store.tasks.TaskCancels;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What the planner and the API ask, beside 100,000 schedules that are not due and a million old
+ * fires, with statistics from when there was one of each.
+ */
+@Tag("slow")
+class SchedulePlansTest {
+
+  private static final int IDLE = 100_000;
+  private static final int OLD = 1_000_000;
+
+  private static final List<Class<?>> STORE =
+      List.of(
+          Fires.class,
+          Decisions.class,
+          Withdrawals.class,
+          TaskCancels.class,
+          Schedules.class,
+          Definitions.class,
+          Triggers.class,
+          FireHistory.class);
+
+  /** Ends with the first entry. */
+  private static final Set<String> WHOLE_INDEX = Set.of("Fires.earliest");
+
+  private static World world;
+  private static Instant now;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    TestSchedule.every("first", Duration.ofHours(1)).insert(world, now.plusSeconds(7_200));
+    world.slots.ensure(Slot.of(now));
+    world.sql("ALTER TABLE carillon.schedule SET (autovacuum_enabled = false)");
+    world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
+    world.sql("ANALYZE carillon.schedule, carillon.schedule_fire");
+    world.sql(
+        """
+        INSERT INTO carillon.schedule (
+            tenant, name, every_ms, timezone, dst_gap, dst_overlap, overlap, catch_up, catch_up_limit,
+            catch_up_window_ms, jitter_ms, type, created_at, updated_at, anchor, cursor, plan_at)
+        SELECT 1, 'idle-' || n, 86400000, 'UTC', 'SHIFT', 'FIRST', 'SKIP', 'LAST', 100, 604800000, 0, 't', now(),
+               now(), now(), now(), timestamptz '%s' + interval '1 hour' + n * interval '1 ms'
+        FROM generate_series(1, %d) AS n
+        """
+            .formatted(now, IDLE));
+    world.sql(
+        """
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot, outcome)
+        SELECT 1 + n %% 1000, timestamptz '%1$s' - n * interval '1 s', timestamp '2027-01-01', 'NONE', 'SCHEDULED',
+               gen_random_uuid(), DATE '2027-01-01', 'COMPLETED'
+        FROM generate_series(1, %2$d) AS n
+        """
+            .formatted(now, OLD));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  static Stream<String> statements() {
+    return STORE.stream()
+        .flatMap(type -> Stream.of(type.getDeclaredFields()))
+        .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
+        .map(Explained::text)
+        .filter(sql -> sql.startsWith("/* "))
+        .filter(sql -> !sql.replace("{slot}", "").contains("{")); // made into others
+  }
+
+  @ParameterizedTest
+  @MethodSource("statements")
+  void every_statement_about_schedules_goes_through_an_index(String sql) {
+    String plan = Explained.generic(world, Sql.forSlot(sql, Slot.of(now)));
+
+    assertThat(plan).doesNotContain("Seq Scan on");
+    assertThat(plan).as("all compared with all").doesNotContain("Join Filter");
+    if (!WHOLE_INDEX.contains(Sql.name(sql))) { // or it reads an index from one end to the other
+      assertThat(count(plan, "Index Cond: ")).as(plan).isEqualTo(count(plan, "Index (Only )?Scan"));
+    }
+    if (Sql.name(sql).equals("Fires.due")) {
+      assertThat(plan).containsPattern("using schedule_plan .*\n +Index Cond: .*plan_at <=");
+    }
+  }
+
+  private static long count(String plan, String pattern) {
+    return Pattern.compile(pattern).matcher(plan).results().count();
+  }
+
+  @Test
+  void all_of_them_were_found() {
+    assertThat(statements().map(Sql::name))
+        .contains(
+            "Fires.earliest",
+            "Fires.due",
+            "Fires.lock",
+            "Fires.open",
+            "Decisions.settle",
+            "Decisions.record",
+            "Decisions.advance",
+            "Withdrawals.planned",
+            "Schedules.lock",
+            "FireHistory.list",
+            "FireHistory.lastRun",
+            "FireHistory.previousOutcome",
+            "FireHistory.newest",
+            "TaskCancels.cancelWaiting");
+  }
+
+  @Test
+  void the_schedules_of_a_type_are_found_by_an_index() throws NoSuchFieldException {
+    String plan =
+        Explained.generic(world, Explained.text(Types.class.getDeclaredField("NAMED_BY")));
+
+    assertThat(plan).containsPattern("schedule_type .*\\n +Index Cond: .*tenant = .*type = ");
+  }
+
+  @Test
+  void a_pass_with_nothing_due_reads_one_entry_of_one_index() {
+    String statement =
+        statements().filter(sql -> sql.contains("earliest")).findFirst().orElseThrow();
+
+    String plan = Explained.run(world, statement);
+
+    assertThat(plan).containsPattern("Index (Only )?Scan using schedule_plan .*rows=1[. ]");
+    assertThat(pages(plan)).isLessThan(10);
+  }
+
+  @Test
+  void what_one_schedule_costs_does_not_grow_with_those_that_are_idle_nor_with_old_fires() {
+    long id = TestSchedule.every("due", Duration.ofHours(1)).insert(world, now);
+    world.countStatements();
+    world.value("SELECT pg_stat_statements_reset()");
+
+    Fires.Step step = new Fires(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
+
+    assertThat(step.made()).isEqualTo(1);
+    double pages =
+        Double.parseDouble(
+            world.value(
+                """
+                SELECT sum(shared_blks_hit + shared_blks_read)
+                FROM pg_stat_statements s
+                JOIN pg_database d ON d.oid = s.dbid
+                WHERE d.datname = current_database()
+                  AND s.query LIKE '%carillon.schedule%'
+                """));
+    assertThat(pages).isLessThan(150);
+  }
+
+  private static List<Fires.Planned> plan(List<Fires.Due> due, long id) {
+    assertThat(due).extracting(each -> each.schedule().id()).containsExactly(id);
+    Instant at = now.plusSeconds(20);
+    var time =
+        new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
+    var made = new FirePlan.Fire.Made(time, FireHash.taskId(id, 1, at, at), at);
+    return List.of(
+        new Fires.Planned(
+            due.getFirst(),
+            Settlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
+            new FirePlan(List.of(made), List.of(), at, at.plusSeconds(7_200), 0)));
+  }
+
+  private static int pages(String plan) {
+    Matcher found = Pattern.compile("Buffers: shared hit=(\\d+)( read=(\\d+))?").matcher(plan);
+    assertThat(found.find()).isTrue();
+    String read = found.group(3);
+    return Integer.parseInt(found.group(1)) + (read == null ? 0 : Integer.parseInt(read));
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.schedules;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,276 @@
+package carillon.store.stats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.TenantId;
+import carillon.model.target.Target;
+import carillon.store.Explained;
+import carillon.store.catalog.Tenants;
+import carillon.store.stats.StatsReader.Due;
+import carillon.store.stats.StatsReader.PerType;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The numbers are those that counting all rows gives, and are had without doing so. */
+class StatsReaderTest {
+
+  private static final int TYPES = 6;
+  private static World world;
+  private static StatsReader reader;
+  private static TenantId other;
+  private static Set<TenantId> both;
+  private static Slot today;
+  private static Slot lastWeek;
+
+  @BeforeAll
+  static void fill() throws Exception {
+    world = World.create();
+    world.node("node");
+    other = world.tenants.put("other", Tenants.Settings.DEFAULT, "test").id();
+    both = Set.of(World.TENANT, other);
+    for (int type = 0; type < TYPES; type++) {
+      for (TenantId tenant : both) {
+        world.tasks.create(tenant, World.task("t" + type, new Target.Pull()));
+        world.tasks.create(tenant, World.task("t" + type, new Target.Discard()));
+      }
+    }
+    world.sql("UPDATE carillon.task SET state = 'CANCELLED', ready_at = NULL");
+    today = Slot.of(world.clock.instant());
+    lastWeek = Slot.of(world.clock.instant().minus(Duration.ofDays(7)));
+    world.slots.ensure(lastWeek);
+    Slot nextWeek = Slot.of(world.clock.instant().plus(Duration.ofDays(7)));
+    world.slots.ensure(nextWeek);
+    world.sql("SELECT setseed(0.5)");
+    for (Slot slot : new Slot[] {today, lastWeek, nextWeek}) {
+      randomTasks(slot);
+    }
+    world.sql("UPDATE carillon.slot SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
+    // As claims are: of two tenants in one, and with tasks that have ended since.
+    world.sql(
+        """
+        INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+        SELECT claim, 'node', slot, array_agg(tenant), array_agg(id)
+        FROM (SELECT tenant, id, slot, coalesce(claim, gen_random_uuid()) AS claim
+              FROM carillon.task WHERE state IN ('RUNNING', 'COMPLETED')) t
+        GROUP BY claim, slot
+        """);
+    world.sql(
+        """
+        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
+        SELECT t.tenant, t.id, t.slot, l.type, now(), 'kind ' || chr(65 + (random() * 5)::int)
+        FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
+        WHERE t.state = 'DEAD'
+        """);
+    world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // groups that are empty now
+    reader = new StatsReader(world.db, world.catalog, world.slots, world.clock);
+    world.catalog.refresh();
+    WaitingCounts counts = new WaitingCounts(world.db);
+    counts.changes().keySet().forEach(slot -> counts.keep(slot, counts.count(slot)));
+  }
+
+  private static void randomTasks(Slot slot) {
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
+        SELECT l.tenant, gen_random_uuid(), DATE '%s', l.id, s.state,
+               CASE WHEN s.state = 'PENDING'
+                    THEN now() + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * (60 + random() * 3600) * interval '1 s' END,
+               CASE WHEN s.state = 'RUNNING' THEN '00000000-0000-0000-0000-00000000000a'::uuid END, now(), now()
+        FROM carillon.lane l
+        CROSS JOIN generate_series(1, 50) AS n
+        CROSS JOIN LATERAL (
+            SELECT (ARRAY['PENDING', 'PENDING', 'RUNNING', 'COMPLETED', 'DEAD', 'EXPIRED']::carillon.task_state[])
+                   [1 + floor(random() * 6 + n * 0 + l.id * 0)::int] AS state
+        ) s
+        WHERE l.type <> 't5'
+        """
+            .formatted(slot.day()));
+    world.sql(
+        """
+        UPDATE carillon.task
+        SET claim = ('00000000-0000-0000-0000-%s' || '000' || (lane %% 3)::text)::uuid
+        WHERE state = 'RUNNING' AND slot = DATE '%s'
+        """
+            .formatted(slot.suffix(), slot.day()));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  /** By counting all rows, as {@code type=number} in order. */
+  private static String counted(TenantId tenant, String what, String where) {
+    return world.value(
+        """
+        SELECT coalesce(string_agg(type || '=' || n, ', ' ORDER BY type), '')
+        FROM (SELECT l.type, %s AS n
+              FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
+              WHERE t.tenant = %d AND %s
+              GROUP BY l.type) c
+        """
+            .formatted(what, tenant.value(), where));
+  }
+
+  private static <T> String said(
+      Map<TenantId, PerType<T>> all, TenantId tenant, Function<T, Object> what) {
+    StringBuilder said = new StringBuilder();
+    new TreeMap<>(Objects.requireNonNull(all.get(tenant)).types())
+        .forEach(
+            (type, n) ->
+                said.append(said.isEmpty() ? "" : ", ")
+                    .append(type)
+                    .append('=')
+                    .append(what.apply(n)));
+    return said.toString();
+  }
+
+  @Test
+  void what_waits_and_what_runs_is_what_the_rows_say() {
+    for (TenantId tenant : both) {
+      assertThat(said(reader.waiting(both), tenant, n -> n))
+          .isEqualTo(counted(tenant, "count(*)", "t.ready_at IS NOT NULL"))
+          .contains("t0=");
+      assertThat(said(reader.running(both), tenant, n -> n))
+          .isEqualTo(counted(tenant, "count(*)", "t.state = 'RUNNING'"))
+          .contains("t0=");
+      assertThat(said(reader.dead(both), tenant, n -> n))
+          .isEqualTo(counted(tenant, "count(*)", "t.state = 'DEAD' AND l.type <> 't3'"))
+          .contains("t0=");
+    }
+    assertThat(reader.running(Set.of(other)).keySet()).containsExactly(other);
+  }
+
+  @Test
+  void what_is_due_is_what_the_rows_say_in_old_slots_and_early_ones_too() {
+    Map<TenantId, PerType<Due>> due = reader.due(both);
+
+    for (TenantId tenant : both) {
+      assertThat(said(due, tenant, Due::tasks))
+          .isEqualTo(counted(tenant, "count(*)", "t.ready_at <= now()"));
+      assertThat(said(due, tenant, one -> Objects.requireNonNull(one.oldest()).toEpochMilli()))
+          .isEqualTo(
+              counted(
+                  tenant,
+                  "floor(extract(epoch FROM min(t.ready_at)) * 1000)::bigint",
+                  "t.ready_at <= now()"));
+    }
+    assertThat(Objects.requireNonNull(due.get(other)).atLeast()).isFalse();
+  }
+
+  @Test
+  void a_long_line_is_counted_up_to_a_limit() {
+    try (World long_ = World.create()) {
+      long_.discard();
+      Slot slot = Slot.of(long_.clock.instant());
+      long_.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          SELECT 1, gen_random_uuid(), DATE '%s', 1, now() - n * interval '1 ms', now(), now()
+          FROM generate_series(1, %d) AS n
+          """
+              .formatted(slot.day(), StatsReader.MOST_OF_A_LANE + 5));
+      var ours = new StatsReader(long_.db, long_.catalog, long_.slots, long_.clock);
+
+      Due due =
+          Objects.requireNonNull(
+              Objects.requireNonNull(ours.due(Set.of(World.TENANT)).get(World.TENANT))
+                  .types()
+                  .get("t"));
+
+      assertThat(due.tasks()).isEqualTo(StatsReader.MOST_OF_A_LANE);
+      assertThat(due.atLeast()).isTrue();
+      assertThat(due.oldest()).isBefore(long_.clock.instant().minusSeconds(9));
+    }
+  }
+
+  @Test
+  void what_runs_is_counted_up_to_a_limit_for_each_tenant() {
+    try (World busy = World.create()) {
+      busy.node("node");
+      TenantId small = busy.tenants.put("small", Tenants.Settings.DEFAULT, "test").id();
+      // Of tasks that have ended since, none of which will be found.
+      busy.sql(
+          """
+          INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+          SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
+          FROM generate_series(1, %d)
+          """
+              .formatted(Slot.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
+      busy.tasks.create(small, World.task("t", new Target.Discard()));
+      busy.claimOne("node");
+      var ours = new StatsReader(busy.db, busy.catalog, busy.slots, busy.clock);
+
+      Map<TenantId, PerType<Long>> running = ours.running(Set.of(World.TENANT, small));
+
+      assertThat(running.get(small)).isEqualTo(new PerType<>(Map.of("t", 1L), false));
+      assertThat(running.get(World.TENANT)).isEqualTo(new PerType<>(Map.of(), true));
+    }
+  }
+
+  @Test
+  void dues_are_put_together_with_the_oldest_of_them() {
+    Instant early = Instant.parse("2027-01-31T00:00:00Z");
+    Due one = new Due(1, false, early);
+    Due two = new Due(2, true, early.plusSeconds(1));
+
+    assertThat(one.and(two)).isEqualTo(new Due(3, true, early));
+    assertThat(two.and(one)).isEqualTo(new Due(3, true, early));
+    assertThat(Due.NONE.and(two)).isEqualTo(two);
+    assertThat(two.and(Due.NONE)).isEqualTo(two);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "StatsReader, WAITING, waiting",
+    "DueSlots, WAITING, waiting",
+    "StatsReader, COUNT_DEAD, dead_letter_group",
+    "ActivityReader, ADD_UP, activity",
+    "ActivityReader, SERIES, activity",
+    "WaitingCounts, EMPTIED, waiting"
+  })
+  void what_is_read_is_read_through_an_index(String type, String field, String table)
+      throws Exception {
+    String sql = Explained.text(Explained.type(type).getDeclaredField(field));
+
+    assertThat(Explained.generic(world, sql))
+        .doesNotContain("Seq Scan on " + table)
+        .doesNotContain("Join Filter")
+        .contains("Index");
+  }
+
+  @Test
+  void lanes_that_have_emptied_are_compared_with_none_of_the_others() throws Exception {
+    String sql = Explained.text(WaitingCounts.class.getDeclaredField("EMPTIED"));
+
+    assertThat(Explained.generic(world, sql))
+        .contains("Index Scan using waiting_pkey on waiting ")
+        .containsPattern("Index Cond: .*lane = ANY .*slot = ")
+        .doesNotContainPattern("Filter: .*(ANY|ALL)");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ADD_UP, span = n.span.*tenant = n.tenant.*type = n.type.*at >= n.since.*at < n.until",
+    "SERIES, 'span = .*tenant = .*type = ANY .*at >= '"
+  })
+  void the_range_of_a_sum_is_one_of_the_primary_key(String field, String range) throws Exception {
+    String sql = Explained.text(ActivityReader.class.getDeclaredField(field));
+
+    assertThat(Explained.generic(world, sql))
+        .contains("using activity_pkey")
+        .containsPattern("Index Cond: .*" + range);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.stats;
+
+import org.jspecify.annotations.NullMarked;

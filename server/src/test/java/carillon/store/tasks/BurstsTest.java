@@ -1,0 +1,77 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class BurstsTest {
+
+  private static final Instant NOON = Instant.parse("2027-03-28T12:00:00Z");
+
+  private final Bursts bursts = new Bursts();
+
+  private List<Integer> next(Instant dueAt, int tasks) {
+    return IntStream.range(0, tasks).mapToObj(_ -> bursts.next(dueAt)).toList();
+  }
+
+  @Test
+  void a_burst_is_divided_and_some_in_a_row_stay_together() {
+    List<Integer> burst = next(NOON, 3 * Bursts.TOGETHER);
+
+    Map<Integer, Long> perPlace =
+        burst.stream().collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+    long together = Bursts.TOGETHER;
+    assertThat(burst).isSorted();
+    assertThat(perPlace).isEqualTo(Map.of(0, together, 1, together, 2, together));
+  }
+
+  @Test
+  void who_is_alone_waits_for_nobody_however_many_there_were() {
+    next(NOON, 10 * Bursts.TOGETHER);
+
+    for (int i = 1; i <= 1_000; i++) {
+      assertThat(bursts.next(NOON.plusMillis(i))).isZero();
+    }
+  }
+
+  @Test
+  void two_bursts_that_are_handed_in_by_turns_are_both_divided() {
+    Instant one = NOON.plusSeconds(1);
+    int first = 0;
+    int second = 0;
+    for (int i = 0; i <= 2 * Bursts.TOGETHER; i++) {
+      first = bursts.next(NOON);
+      second = bursts.next(one);
+    }
+
+    assertThat(List.of(first, second)).containsExactly(2, 2);
+  }
+
+  @Test
+  void a_burst_is_divided_although_others_come_between_each_two_of_it() {
+    int place = 0;
+    for (int i = 1; i <= 3 * Bursts.TOGETHER; i++) {
+      place = bursts.next(NOON);
+      for (int other = 0; other < 20; other++) {
+        assertThat(bursts.next(NOON.minusSeconds(60).plusNanos(1_000L * (20 * i + other))))
+            .isZero();
+      }
+    }
+
+    assertThat(place).isEqualTo(2);
+  }
+
+  @Test
+  void no_place_is_a_millisecond_after_the_first() {
+    List<Integer> many = next(NOON, Bursts.TOGETHER * (Bursts.PLACES + 1));
+
+    assertThat(many).allMatch(place -> place >= 0 && place < Bursts.PLACES);
+    assertThat(many.getLast()).isZero();
+  }
+}

@@ -1,0 +1,154 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
+import carillon.model.task.NewTask;
+import carillon.model.task.Outcome;
+import carillon.store.queue.Agenda;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ChangingTest {
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private TaskView patch(TaskId id, TaskPatch patch) {
+    ChangeResult result =
+        world.db.inTransaction(tx -> world.tasks.patch(tx, World.TENANT, id, patch, "test", null));
+    return ((ChangeResult.Changed) result).task();
+  }
+
+  @Test
+  void what_is_put_off_past_its_expiry_takes_the_expiry_along() {
+    NewTask task =
+        new NewTask(
+            "t",
+            null,
+            null,
+            Duration.ofSeconds(60),
+            null,
+            null,
+            new Target.Pull(),
+            null,
+            null,
+            Duration.ofSeconds(10),
+            null,
+            null,
+            Map.of());
+    TaskId id = world.create(task);
+    Instant later = world.clock.instant().plusSeconds(5 * 86_400).truncatedTo(ChronoUnit.MICROS);
+
+    TaskView patched = patch(id, new TaskPatch(later, null, null, null, null, null));
+
+    assertThat(patched.dueAt()).isEqualTo(later);
+    assertThat(patched.expiresAt()).isEqualTo(later.plusSeconds(10));
+  }
+
+  @Test
+  void a_dead_task_that_was_put_off_is_redriven_for_then_without_its_old_expiry() {
+    NewTask task =
+        new NewTask(
+            "t",
+            null,
+            null,
+            null,
+            null,
+            null,
+            new Target.Discard(),
+            null,
+            null,
+            Duration.ofHours(1),
+            null,
+            null,
+            Map.of());
+    TaskId id = world.create(task);
+    ClaimedTask claimed = world.claimOne("node");
+    Failure failure = Failure.of(FailureKind.STATUS, "404");
+    world.endings.finish(
+        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
+        Set.of(claimed.lease().claim()),
+        "node");
+    Instant tomorrow = world.clock.instant().plusSeconds(86_400).truncatedTo(ChronoUnit.MICROS);
+    patch(id, new TaskPatch(tomorrow, null, null, null, null, null));
+
+    ChangeResult redriven =
+        world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
+
+    assertThat(redriven)
+        .isInstanceOfSatisfying(
+            ChangeResult.Changed.class,
+            changed -> {
+              assertThat(changed.task().readyAt()).isEqualTo(tomorrow);
+              assertThat(changed.task().expiresAt()).isNull();
+              assertThat(changed.task().attempt()).isZero();
+            });
+  }
+
+  @Test
+  void a_task_of_a_far_day_that_is_made_due_now_is_found_by_a_sweep() {
+    Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
+    TaskId id = world.create(World.task("t", new Target.Discard(), nextMonth));
+    world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
+
+    try (World other = world.beside()) { // another process, which nobody woke
+      other.queue.sweep(other.clock.instant());
+
+      assertThat(other.agenda.takeDue(other.clock.instant(), _ -> true))
+          .extracting(Agenda.Entry::slot)
+          .containsExactly(id.slot());
+    }
+  }
+
+  @Test
+  void a_far_day_that_was_opened_is_swept_when_it_is_new_and_then_seldom() {
+    Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
+    try (World other = world.beside()) {
+      other.queue.sweep(other.clock.instant()); // the first is a full one
+      TaskId first = world.create(World.task("t", new Target.Discard(), nextMonth));
+      TaskId second = world.create(World.task("t", new Target.Discard(), nextMonth));
+      world.create(World.task("waits", new Target.Discard(), nextMonth));
+      world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, first, "test", null));
+
+      assertThat(sweptSlots(other)).as("new").containsExactly(first.slot());
+      world.cancel(first);
+      world.sql("UPDATE carillon.task SET ready_at = now() WHERE id = '%s'".formatted(second));
+      for (int sweep = 2; sweep < 10; sweep++) {
+        assertThat(sweptSlots(other)).as("sweep %d, told nothing", sweep).isEmpty();
+      }
+      assertThat(sweptSlots(other)).as("all are looked at").containsExactly(first.slot());
+    }
+  }
+
+  private static List<Slot> sweptSlots(World world) {
+    world.queue.sweep(world.clock.instant());
+    return world.agenda.takeDue(world.clock.instant(), _ -> true).stream()
+        .map(Agenda.Entry::slot)
+        .toList();
+  }
+}

@@ -1,0 +1,373 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.TaskId;
+import carillon.model.target.StatusRules;
+import carillon.model.target.Target;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.Callbacks;
+import carillon.model.task.NewTask;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Replies;
+import carillon.store.catalog.Tenant;
+import carillon.store.catalog.Tenants;
+import carillon.store.catalog.Types;
+import carillon.store.db.StoreException;
+import carillon.testkit.TestSchedule;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class CreatingTest {
+
+  static World world;
+  static World other;
+
+  @BeforeAll
+  static void open() {
+    world = World.create();
+    other = world.beside();
+  }
+
+  @AfterAll
+  static void close() {
+    other.close();
+    world.close();
+  }
+
+  private static NewTask keyed(String type, String key, @Nullable Duration uniqueFor) {
+    return new NewTask(
+        type,
+        key,
+        null,
+        null,
+        null,
+        null,
+        new Target.Pull(),
+        null,
+        null,
+        null,
+        null,
+        uniqueFor,
+        Map.of());
+  }
+
+  /** Runs the calls at once, half of them in another process's store. */
+  private static <T> List<T> race(int callers, Callable<T> here, Callable<T> there)
+      throws InterruptedException, ExecutionException {
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<T>> futures = new ArrayList<>();
+      for (int i = 0; i < callers; i++) {
+        futures.add(threads.submit(i % 2 == 0 ? here : there));
+      }
+      List<T> results = new ArrayList<>();
+      for (Future<T> future : futures) {
+        results.add(future.get());
+      }
+      return results;
+    }
+  }
+
+  private static TaskId createUnique(World in, String type) {
+    CreateResult result =
+        in.db.inTransaction(
+            tx -> in.tasks.create(tx, World.TENANT, keyed(type, "k", Duration.ofHours(1))));
+    return switch (result) {
+      case CreateResult.Created(var task) -> task.id();
+      case CreateResult.Existing(var task) -> task.id();
+      case CreateResult.UnknownType(var unknown) -> throw new AssertionError(unknown);
+    };
+  }
+
+  @Test
+  void of_many_who_want_a_unique_task_at_once_all_get_the_same() throws Exception {
+    Set<TaskId> ids =
+        new HashSet<>(
+            race(60, () -> createUnique(world, "unique"), () -> createUnique(other, "unique")));
+
+    assertThat(ids).hasSize(1);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'k'")).isEqualTo("1");
+  }
+
+  @Test
+  void a_live_task_of_the_same_key_stands_in_the_way_also_if_it_was_not_unique_itself() {
+    TaskId first = world.create(keyed("plain", "p", null));
+
+    CreateResult second =
+        world.db.inTransaction(
+            tx -> world.tasks.create(tx, World.TENANT, keyed("plain", "p", Duration.ofMillis(1))));
+
+    assertThat(second)
+        .isInstanceOfSatisfying(
+            CreateResult.Existing.class, e -> assertThat(e.task().id()).isEqualTo(first));
+  }
+
+  @Test
+  void after_its_time_and_its_end_a_unique_task_makes_room_for_the_next() {
+    NewTask task = keyed("again", "a", Duration.ZERO);
+    TaskView first =
+        created(world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, task)));
+    world.cancel(first.id());
+
+    TaskView second =
+        created(world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, task)));
+
+    assertThat(second.id()).isNotEqualTo(first.id());
+  }
+
+  private static TaskView created(CreateResult result) {
+    return ((CreateResult.Created) result).task();
+  }
+
+  @Test
+  void under_one_idempotency_key_the_work_is_done_once_whoever_asks() throws Exception {
+    AtomicInteger done = new AtomicInteger();
+    Callable<Replies.Result> here = () -> once(world, "key-1", 1, done);
+    Callable<Replies.Result> there = () -> once(other, "key-1", 1, done);
+
+    List<Replies.Result> results = race(40, here, there);
+
+    assertThat(results).allMatch(result -> result instanceof Replies.Result.Answered);
+    assertThat(results.stream().filter(r -> !((Replies.Result.Answered) r).repeated())).hasSize(1);
+    assertThat(results.stream().map(r -> ((Replies.Result.Answered) r).reply().body()).distinct())
+        .hasSize(1);
+  }
+
+  private static Replies.Result once(World in, String key, int fingerprint, AtomicInteger done) {
+    return in.replies.once(
+        World.TENANT,
+        key,
+        new byte[] {(byte) fingerprint},
+        _ -> Optional.of(new Replies.Reply(202, "/here", "body " + done.incrementAndGet())));
+  }
+
+  @Test
+  void a_key_used_for_another_request_is_a_mismatch_and_does_nothing() {
+    AtomicInteger done = new AtomicInteger();
+    once(world, "key-2", 1, done);
+
+    assertThat(once(world, "key-2", 2, done)).isEqualTo(new Replies.Result.Mismatch());
+    assertThat(done).hasValue(1);
+  }
+
+  @Test
+  void an_answer_that_is_no_success_is_not_kept_and_its_work_is_rolled_back() {
+    Replies.Result refused =
+        world.replies.once(
+            World.TENANT,
+            "key-3",
+            new byte[] {1},
+            tx -> {
+              world.tasks.create(tx, World.TENANT, keyed("rolled-back", "r", null));
+              return Optional.of(new Replies.Reply(409, null, "no"));
+            });
+
+    assertThat(refused).isInstanceOf(Replies.Result.Answered.class);
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'r'")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.reply WHERE key = 'key-3'"))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void a_batch_is_all_or_nothing_and_its_ids_come_in_order() {
+    Instant due = world.clock.instant().plusSeconds(600);
+    List<NewTask> tasks =
+        IntStream.range(0, 5_000)
+            .mapToObj(i -> World.task("batch", new Target.Discard(), due.plusSeconds(i * 100L)))
+            .toList();
+
+    var result =
+        (Tasks.BatchResult.Created)
+            world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks));
+
+    assertThat(result.ids()).hasSize(5_000).doesNotHaveDuplicates();
+    assertThat(result.ids().stream().map(TaskId::toString)).isSorted();
+    assertThat(world.find(result.ids().get(4_321)).dueAt())
+        .isEqualTo(due.plusSeconds(432_100).truncatedTo(ChronoUnit.MICROS));
+  }
+
+  @Test
+  void what_a_batch_copies_reads_back_like_what_is_inserted_alone() {
+    Instant now = world.clock.instant().truncatedTo(ChronoUnit.MICROS);
+    NewTask full =
+        new NewTask(
+            "full",
+            "schlüssel",
+            now.plusSeconds(60),
+            null,
+            3,
+            "{\"price\": 1.0, \"for\": \"Ω 😀\"}",
+            new Target.Http(
+                "https://example.com/",
+                "PUT",
+                Map.of("X-Name", "ä"),
+                "body",
+                Duration.ofSeconds(7)),
+            new RetryPolicy(
+                4,
+                Duration.ofHours(1),
+                RetryPolicy.Backoff.LINEAR,
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(9),
+                RetryPolicy.Jitter.NONE),
+            now.plusSeconds(3_600),
+            null,
+            "one at a time",
+            null,
+            Map.of("team", "blå"));
+    NewTask bare = World.task("bare", null, now.plusSeconds(60));
+    List<NewTask> batch =
+        IntStream.range(0, 1_000).mapToObj(i -> i % 2 == 0 ? full : bare).toList();
+
+    var copied =
+        (Tasks.BatchResult.Created)
+            world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch));
+
+    for (int i = 0; i < 2; i++) {
+      assertThat(world.find(copied.ids().get(i)))
+          .usingRecursiveComparison()
+          .ignoringFields("id", "readyAt", "createdAt")
+          .isEqualTo(world.find(world.create(batch.get(i))));
+    }
+  }
+
+  @Test
+  void a_batch_that_cannot_be_copied_leaves_nothing_behind_and_the_connection_usable() {
+    List<NewTask> batch = new ArrayList<>(Collections.nCopies(999, keyed("bad", "good", null)));
+    batch.add(keyed("bad", "no such character: \0", null));
+
+    assertThatThrownBy(
+            () -> world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch)))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("Tasks.copy");
+
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'good'")).isEqualTo("0");
+    assertThat(world.create(keyed("bad", "better", null))).isNotNull();
+  }
+
+  @Test
+  void a_due_time_in_the_past_means_now() {
+    Instant before = world.clock.instant();
+
+    TaskId id =
+        world.create(
+            World.task("past", new Target.Discard(), Instant.parse("2001-01-01T00:00:00Z")));
+
+    assertThat(world.find(id).dueAt()).isBetween(before.minusMillis(1), world.clock.instant());
+  }
+
+  @Test
+  void a_strict_tenant_takes_only_types_that_it_knows() {
+    Tenant strict =
+        world.tenants.put(
+            "strict",
+            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
+
+    assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
+        .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
+    world.types.put(
+        strict.id(),
+        "known",
+        new Types.Settings(
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            false,
+            null,
+            Callbacks.NONE,
+            StatusRules.DEFAULT,
+            null),
+        "test",
+        null);
+    assertThat(world.tasks.create(strict.id(), World.task("known", null)))
+        .isInstanceOf(CreateResult.Created.class);
+  }
+
+  @Test
+  void a_task_of_one_tenant_does_not_exist_for_another() {
+    Tenant stranger =
+        world.tenants.put(
+            "stranger",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
+    TaskId id = world.create(World.task("mine", new Target.Pull()));
+
+    assertThat(world.tasks.find(stranger.id(), id)).isEmpty();
+    assertThat(
+            world.db.<ChangeResult>inTransaction(
+                tx -> world.tasks.cancel(tx, stranger.id(), id, "x", null)))
+        .isEqualTo(new ChangeResult.NotFound());
+    assertThat(world.tasks.list(stranger.id(), TaskFilter.ALL, 10, null, false).items()).isEmpty();
+    assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
+  }
+
+  @Test
+  void a_deleted_type_that_is_used_again_is_there_again() {
+    TaskId id = world.create(World.task("phoenix", new Target.Pull()));
+    world.cancel(id);
+    assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
+        .isEqualTo(new Types.Result.Deleted());
+
+    world.create(World.task("phoenix", new Target.Pull()));
+
+    assertThat(world.types.find(World.TENANT, "phoenix")).isPresent();
+    assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
+        .isEqualTo(new Types.Result.LiveTasks());
+  }
+
+  @Test
+  void a_type_that_a_schedule_names_is_not_deleted() {
+    world.cancel(world.create(World.task("named", new Target.Pull())));
+    TestSchedule.every("nightly", Duration.ofHours(1))
+        .with("type", "named")
+        .insert(world, world.clock.instant());
+
+    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+        .isEqualTo(new Types.Result.NamedBySchedule("nightly"));
+    world.sql("DELETE FROM carillon.schedule WHERE name = 'nightly'");
+    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+        .isEqualTo(new Types.Result.Deleted());
+  }
+
+  @Test
+  void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
+    world.catalog.refresh();
+    other.tenants.put(
+        "elsewhere",
+        new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+        "test");
+
+    TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
+
+    assertThat(world.catalog.lane(world.find(id).lane()).type()).isEqualTo("a-new-lane");
+    world.catalog.refresh();
+    assertThat(world.tenants.find("elsewhere")).isPresent();
+    assertThat(world.types.find(World.TENANT, "a-new-lane")).isPresent();
+  }
+}

@@ -1,0 +1,233 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.Attempted;
+import carillon.model.task.NewTask;
+import carillon.model.task.Outcome;
+import carillon.model.task.TaskState;
+import carillon.store.db.Page;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class ListingTest {
+
+  static World world;
+  static final List<TaskId> ALL = new ArrayList<>();
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    Instant start = world.clock.instant().plusSeconds(60);
+    for (int i = 0; i < 60; i++) {
+      NewTask task =
+          new NewTask(
+              i % 2 == 0 ? "even" : "odd",
+              i % 10 == 0 ? "ten" : null,
+              start.plus(Duration.ofHours(i)),
+              null,
+              null,
+              "{\"n\":" + i + "}",
+              new Target.Pull(),
+              null,
+              null,
+              null,
+              null,
+              null,
+              Map.of("n", "" + i % 3));
+      ALL.add(world.create(task));
+    }
+    ALL.sort(Comparator.comparing(TaskId::toString).reversed());
+    world.cancel(ALL.get(5));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  private static List<TaskId> walk(TaskFilter filter, int limit) {
+    List<TaskId> seen = new ArrayList<>();
+    TaskId before = null;
+    do {
+      Page<TaskView, TaskId> page = world.tasks.list(World.TENANT, filter, limit, before, false);
+      page.items().forEach(task -> seen.add(task.id()));
+      before = page.next();
+    } while (before != null);
+    return seen;
+  }
+
+  private static TaskFilter filter(
+      @Nullable String type, @Nullable TaskState state, @Nullable String key) {
+    return new TaskFilter(type, state, key, null, null, null, null, Map.of());
+  }
+
+  @Test
+  void pages_of_any_size_walk_over_all_slots_once_newest_first() {
+    for (int limit : List.of(1, 7, 59, 60, 1_000)) {
+      assertThat(walk(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
+    }
+  }
+
+  @Test
+  void filters_narrow_what_is_walked_over() {
+    assertThat(walk(filter("even", null, null), 4)).hasSize(30);
+    assertThat(walk(filter(null, TaskState.CANCELLED, null), 4)).containsExactly(ALL.get(5));
+    assertThat(walk(filter(null, null, "ten"), 4)).hasSize(6);
+    assertThat(walk(filter("odd", null, "ten"), 4)).isEmpty();
+    assertThat(walk(new TaskFilter(null, null, null, null, null, null, null, Map.of("n", "2")), 9))
+        .hasSize(20);
+  }
+
+  @Test
+  void payloads_are_left_out_unless_asked_for() {
+    assertThat(
+            world
+                .tasks
+                .list(World.TENANT, TaskFilter.ALL, 1, null, false)
+                .items()
+                .getFirst()
+                .payload())
+        .isNull();
+    assertThat(
+            world
+                .tasks
+                .list(World.TENANT, TaskFilter.ALL, 1, null, true)
+                .items()
+                .getFirst()
+                .payload())
+        .isEqualTo("{\"n\":59}");
+  }
+
+  @Test
+  void a_filter_that_matches_little_ends_its_page_early_and_says_where_to_go_on() {
+    try (World crowded = World.create()) {
+      crowded.create(World.task("t", new Target.Pull()));
+      crowded.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at, t.due_at, t.created_at
+          FROM carillon.task t, generate_series(1, 45000) AS n
+          """);
+
+      int pages = 0;
+      TaskId before = null;
+      do {
+        Page<TaskView, TaskId> page =
+            crowded.tasks.list(World.TENANT, filter(null, TaskState.DEAD, null), 10, before, false);
+        assertThat(page.items()).isEmpty();
+        before = page.next();
+        pages++;
+      } while (before != null);
+
+      assertThat(pages).isGreaterThanOrEqualTo(3); // a slow machine ends them earlier
+    }
+  }
+
+  @Test
+  void a_page_that_ends_on_a_match_goes_on_right_behind_it() {
+    try (World crowded = World.create()) {
+      crowded.create(World.task("t", new Target.Pull()));
+      crowded.sql(
+          """
+          INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane,
+                 CASE WHEN n % 10000 = 1 THEN 'DEAD' ELSE 'COMPLETED' END::carillon.task_state, NULL, t.due_at, t.created_at
+          FROM carillon.task t, generate_series(1, 60000) AS n
+          """);
+
+      int seen = 0;
+      TaskId before = null;
+      do {
+        Page<TaskView, TaskId> page =
+            crowded.tasks.list(World.TENANT, filter(null, TaskState.DEAD, null), 10, before, false);
+        seen += page.items().size();
+        before = page.next();
+      } while (before != null);
+
+      assertThat(seen).isEqualTo(6);
+    }
+  }
+
+  @Test
+  void running_tasks_are_found_through_their_claims_however_many_others_there_are() {
+    try (World busy = World.create()) {
+      busy.node("node");
+      List<TaskId> running = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        busy.create(World.task(i % 2 == 0 ? "even" : "odd", new Target.Discard()));
+        running.add(busy.claimOne("node").id());
+      }
+      running.sort(Comparator.comparing(TaskId::toString).reversed());
+      busy.create(World.task("even", new Target.Pull(), busy.clock.instant().plusSeconds(3600)));
+      // Of a claim that lists several, some may have ended, and some be held by another by now.
+      busy.sql(
+          """
+          UPDATE carillon.claim
+          SET tenants = (SELECT array_agg(tenant) FROM carillon.task),
+              tasks = (SELECT array_agg(id) FROM carillon.task)
+          WHERE id = (SELECT claim FROM carillon.task WHERE id = '%s')
+          """
+              .formatted(running.getFirst()));
+
+      for (int limit : List.of(1, 2, 5, 100)) {
+        List<TaskId> seen = new ArrayList<>();
+        TaskId before = null;
+        do {
+          Page<TaskView, TaskId> page =
+              busy.tasks.list(
+                  World.TENANT, filter(null, TaskState.RUNNING, null), limit, before, false);
+          page.items().forEach(task -> seen.add(task.id()));
+          before = page.next();
+        } while (before != null);
+        assertThat(seen).as("limit %d", limit).isEqualTo(running);
+      }
+      assertThat(
+              busy.tasks
+                  .list(World.TENANT, filter("odd", TaskState.RUNNING, null), 10, null, true)
+                  .items())
+          .hasSize(2)
+          .allMatch(task -> task.payload() != null);
+    }
+  }
+
+  @Test
+  void what_was_run_before_its_day_is_among_the_completed_ones() {
+    try (World early = World.create()) {
+      early.node("node");
+      Instant nextWeek = early.clock.instant().plus(Duration.ofDays(7));
+      TaskId waiting = early.create(World.task("t", new Target.Discard(), nextWeek));
+      assertThat(completed(early)).isEmpty();
+
+      early.db.inTransaction(tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
+      early.endings.finish(
+          List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
+          Set.of(),
+          "node");
+
+      assertThat(completed(early)).containsExactly(waiting);
+    }
+  }
+
+  private static List<TaskId> completed(World world) {
+    return world
+        .tasks
+        .list(World.TENANT, filter(null, TaskState.COMPLETED, null), 10, null, false)
+        .items()
+        .stream()
+        .map(TaskView::id)
+        .toList();
+  }
+}

@@ -1,0 +1,262 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.TaskId;
+import carillon.model.TenantId;
+import carillon.model.target.Target;
+import carillon.model.task.AlertSetting;
+import carillon.model.task.NewTask;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Tenant;
+import carillon.store.catalog.Tenants;
+import carillon.store.db.Tx;
+import carillon.store.queue.Agenda;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class RunMatchingTest {
+
+  private World world;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.node("node");
+  }
+
+  @AfterEach
+  void close() {
+    world.close();
+  }
+
+  private TaskId create(String type, @Nullable String key, Duration ahead, String colour) {
+    return world.create(
+        new NewTask(
+            type,
+            key,
+            world.clock.instant().plus(ahead),
+            null,
+            null,
+            null,
+            new Target.Discard(),
+            null,
+            null,
+            null,
+            null,
+            null,
+            Map.of("colour", colour)));
+  }
+
+  private static TaskFilter filter(
+      @Nullable String type, @Nullable String key, Map<String, String> metadata) {
+    return new TaskFilter(type, null, key, null, null, null, null, metadata);
+  }
+
+  private int run(TenantId tenant, TaskFilter filter) {
+    return world
+        .db
+        .inTransaction(tx -> world.tasks.runMatching(tx, tenant, filter, null, "test"))
+        .tasks();
+  }
+
+  private int run(TaskFilter filter) {
+    return run(World.TENANT, filter);
+  }
+
+  private Tasks.Count runnable(TaskFilter filter) {
+    return world.db.inTransaction(tx -> world.tasks.countRunnable(tx, World.TENANT, filter));
+  }
+
+  private Tasks.Count cancellable(TaskFilter filter) {
+    return world.db.inTransaction(tx -> world.tasks.countCancellable(tx, World.TENANT, filter));
+  }
+
+  @Test
+  void what_waits_for_another_day_is_claimed_now_and_nothing_else_is() {
+    TaskId near = create("a", "k", Duration.ofHours(1), "red");
+    TaskId far = create("a", "k", Duration.ofDays(7), "red");
+    TaskId otherKey = create("a", "other", Duration.ofDays(7), "red");
+    TaskId otherType = create("b", "k", Duration.ofDays(7), "red");
+
+    assertThat(runnable(filter("a", "k", Map.of()))).isEqualTo(new Tasks.Count(2, false));
+    assertThat(run(filter("a", "k", Map.of()))).isEqualTo(2);
+
+    assertThat(world.claim("node", 10))
+        .extracting(task -> task.id())
+        .containsExactlyInAnyOrder(near, far);
+    assertThat(world.state(otherKey)).isEqualTo(TaskState.PENDING);
+    assertThat(world.state(otherType)).isEqualTo(TaskState.PENDING);
+    assertThat(world.find(far).version()).isGreaterThan(1);
+    assertThat(world.find(far).dueAt()).isBefore(world.clock.instant().plusSeconds(1));
+  }
+
+  @Test
+  void those_of_a_type_and_those_with_metadata() {
+    TaskId red = create("a", null, Duration.ofHours(1), "red");
+    TaskId blue = create("a", null, Duration.ofDays(2), "blue");
+    TaskId other = create("b", null, Duration.ofDays(2), "blue");
+
+    assertThat(run(filter("a", null, Map.of("colour", "blue")))).isEqualTo(1);
+    assertThat(world.claim("node", 10)).extracting(task -> task.id()).containsExactly(blue);
+
+    assertThat(run(filter(null, null, Map.of("colour", "blue")))).isEqualTo(1);
+    assertThat(world.claim("node", 10)).extracting(task -> task.id()).containsExactly(other);
+    assertThat(world.state(red)).isEqualTo(TaskState.PENDING);
+  }
+
+  @Test
+  void who_claims_is_told_of_them_at_once() {
+    TaskId far = create("a", null, Duration.ofDays(7), "red");
+
+    run(filter("a", null, Map.of()));
+
+    assertThat(world.agenda.takeDue(world.clock.instant().plusSeconds(1), _ -> true))
+        .extracting(Agenda.Entry::slot)
+        .contains(far.slot());
+  }
+
+  @Test
+  void what_is_due_runs_or_has_ended_is_left_as_it_is() {
+    TaskId due = create("a", null, Duration.ZERO, "red");
+    TaskId cancelled = create("a", null, Duration.ofHours(1), "red");
+    world.cancel(cancelled);
+    Instant readyAt = world.find(due).readyAt();
+
+    assertThat(runnable(filter("a", null, Map.of())).matched()).isZero();
+    assertThat(run(filter("a", null, Map.of()))).isZero();
+
+    assertThat(world.find(due).readyAt()).isEqualTo(readyAt);
+    assertThat(world.state(cancelled)).isEqualTo(TaskState.CANCELLED);
+  }
+
+  @Test
+  void never_across_tenants() {
+    TaskId mine = create("a", "k", Duration.ofHours(1), "red");
+    Tenant other =
+        world.tenants.put(
+            "other",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
+
+    assertThat(run(other.id(), filter("a", null, Map.of()))).isZero();
+    assertThat(run(other.id(), filter("a", "k", Map.of()))).isZero();
+
+    assertThat(world.find(mine).version()).isEqualTo(1);
+  }
+
+  @Test
+  void a_cancel_counts_what_waits_and_what_runs_and_changes_nothing() {
+    TaskId running = create("a", "k", Duration.ZERO, "red");
+    world.claimOne("node");
+    TaskId waiting = create("a", "k", Duration.ofDays(3), "red");
+    create("a", "other", Duration.ofDays(3), "blue");
+
+    assertThat(cancellable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(3, false));
+    assertThat(cancellable(filter("a", "k", Map.of())).matched()).isEqualTo(2);
+    assertThat(cancellable(filter(null, null, Map.of("colour", "blue"))).matched()).isEqualTo(1);
+    for (TaskState state : new TaskState[] {TaskState.PENDING, TaskState.RUNNING}) {
+      TaskFilter some = new TaskFilter("a", state, "k", null, null, null, null, Map.of());
+      assertThat(cancellable(some).matched()).as("%s", state).isEqualTo(1);
+    }
+
+    assertThat(world.find(running).cancelRequested()).isFalse();
+    assertThat(world.find(waiting).version()).isEqualTo(1);
+    world.cancel(running);
+    assertThat(cancellable(filter("a", null, Map.of())).matched()).isEqualTo(2);
+  }
+
+  static Stream<WaitingWalk.Bounds> bounds() {
+    return Stream.of(
+        new WaitingWalk.Bounds(5, 10, Duration.ofMinutes(1)),
+        new WaitingWalk.Bounds(5, 1_000, Duration.ZERO),
+        new WaitingWalk.Bounds(1_000, 1, Duration.ofMinutes(1)),
+        WaitingWalk.Bounds.USUAL);
+  }
+
+  @ParameterizedTest
+  @MethodSource("bounds")
+  void few_among_many_are_found_by_going_on_where_the_call_before_ended(WaitingWalk.Bounds bounds) {
+    List<TaskId> blue = new ArrayList<>();
+    List<TaskId> red = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      for (String type : List.of("a", "b")) {
+        Duration ahead = Duration.ofDays(1 + i % 3).plusMinutes(i);
+        (i % 10 == 9 ? blue : red).add(create(type, null, ahead, i % 10 == 9 ? "blue" : "red"));
+      }
+    }
+    TaskId atOneInstant = red.getFirst();
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
+               t.due_at, t.created_at
+        FROM carillon.task t, generate_series(1, 40) AS n
+        WHERE t.id = '%s'
+        """
+            .formatted(atOneInstant));
+    MatchingTasks matching = new MatchingTasks(world.clock, world.agenda, bounds);
+    TaskFilter wanted = filter(null, null, Map.of("colour", "blue"));
+
+    int run = walk((tx, from) -> matching.run(tx, World.TENANT, wanted, from, "test"));
+    assertThat(run).isEqualTo(blue.size());
+    assertThat(world.claim("node", 100))
+        .extracting(task -> task.id())
+        .containsExactlyInAnyOrderElementsOf(blue);
+
+    TaskFilter others = filter(null, null, Map.of("colour", "red"));
+    int cancelled = walk((tx, from) -> matching.cancel(tx, World.TENANT, others, from, "test"));
+    assertThat(cancelled).isEqualTo(red.size());
+    assertThat(red).allMatch(id -> world.state(id) == TaskState.CANCELLED);
+  }
+
+  private interface Bulk {
+    BulkResult change(Tx tx, BulkResult.@Nullable Place from);
+  }
+
+  private int walk(Bulk bulk) {
+    int all = 0;
+    BulkResult.Place from = null;
+    BulkResult result;
+    int calls = 0;
+    do {
+      BulkResult.Place place = from;
+      result = world.db.inTransaction(tx -> bulk.change(tx, place));
+      all += result.tasks();
+      from = result.next();
+      assertThat(calls++).as("calls, the last from %s", from).isLessThan(200);
+    } while (result.isMore());
+    return all;
+  }
+
+  @Test
+  void a_count_that_would_take_long_says_that_there_are_more() {
+    create("a", null, Duration.ofHours(1), "red");
+    world.sql("UPDATE carillon.task SET error = 'boom'");
+    world.sql(
+        """
+        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at, error)
+        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
+               t.due_at, t.created_at, t.error
+        FROM carillon.task t, generate_series(1, 100000) AS n
+        """);
+
+    assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(100_000, true));
+    assertThat(runnable(filter(null, null, Map.of("colour", "red"))).isAtLeast()).isTrue();
+    TaskFilter text = new TaskFilter("a", null, null, null, null, null, "boom", Map.of());
+    assertThat(runnable(text)).as("which looks at fewer").isEqualTo(new Tasks.Count(20_000, true));
+    assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MOST_AT_ONCE);
+    assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(50_001, false));
+  }
+}

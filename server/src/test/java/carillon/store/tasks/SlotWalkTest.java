@@ -1,0 +1,178 @@
+package carillon.store.tasks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import carillon.model.Slot;
+import carillon.model.TaskId;
+import carillon.model.target.Target;
+import carillon.model.task.TaskState;
+import carillon.store.db.Page;
+import carillon.testkit.World;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Lists beside thirty past days with 1,000 tasks each, and 30,000 that wait for next week. */
+@Tag("slow")
+class SlotWalkTest {
+
+  private static final int DAYS = 30;
+  private static final int EACH_DAY = 1_000;
+  private static final int NEXT_WEEK = 30_000;
+
+  private static World world;
+
+  @BeforeAll
+  static void fill() {
+    world = World.create();
+    world.create(World.task("t", new Target.Pull()));
+    for (int day = 1; day <= DAYS; day++) {
+      fill(Slot.of(world.clock.instant().minus(Duration.ofDays(day))), EACH_DAY, "COMPLETED");
+    }
+    fill(Slot.of(nextWeek()), NEXT_WEEK, "PENDING");
+  }
+
+  private static Instant nextWeek() {
+    return world.clock.instant().plus(Duration.ofDays(7));
+  }
+
+  /** Every hundredth has an error. */
+  private static void fill(Slot slot, int tasks, String state) {
+    world.slots.ensure(slot);
+    world.sql(
+        """
+        INSERT INTO carillon.task_%1$s (tenant, id, slot, lane, state, ready_at, due_at, created_at, error)
+        SELECT 1,
+               (lpad(to_hex((extract(epoch FROM due_at) * 1000)::bigint), 12, '0') || '70008000'
+                   || lpad(n::text, 12, '0'))::uuid,
+               DATE '%2$s', (SELECT min(id) FROM carillon.lane), '%3$s'::carillon.task_state,
+               CASE '%3$s' WHEN 'PENDING' THEN due_at END, due_at, due_at, CASE WHEN n %% 100 = 0 THEN 'a rare one' END
+        FROM (
+            SELECT n, '%2$s 01:00:00+00'::timestamptz + n * interval '1 s' AS due_at
+            FROM generate_series(1, %4$d) AS n
+        ) n
+        """
+            .formatted(slot.suffix(), slot.day(), state, tasks));
+  }
+
+  @AfterAll
+  static void close() {
+    world.close();
+  }
+
+  private record Walked(List<TaskId> tasks, int pages) {}
+
+  private static Walked walk(TaskFilter filter, int limit) {
+    List<TaskId> seen = new ArrayList<>();
+    TaskId before = null;
+    int pages = 0;
+    do {
+      Page<TaskView, TaskId> page = world.tasks.list(World.TENANT, filter, limit, before, false);
+      page.items().forEach(task -> seen.add(task.id()));
+      before = page.next();
+      pages++;
+    } while (before != null);
+    return new Walked(seen, pages);
+  }
+
+  private static TaskFilter filter(
+      @Nullable TaskState state, @Nullable Instant dueBefore, @Nullable String error) {
+    return new TaskFilter(null, state, null, null, null, dueBefore, error, Map.of());
+  }
+
+  @Test
+  void what_was_looked_at_in_all_slots_together_ends_a_page() {
+    Walked walked = walk(filter(null, null, "none of them"), 10);
+
+    assertThat(walked.tasks()).isEmpty();
+    assertThat(walked.pages()).isGreaterThanOrEqualTo(3); // of 20,000, 20,000 and the rest
+  }
+
+  @Test
+  void every_match_comes_once_however_the_pages_end() {
+    int matches = (DAYS * EACH_DAY + NEXT_WEEK) / 100;
+    for (int limit : List.of(9, 10, 1_000)) {
+      assertThat(walk(filter(null, null, "a rare one"), limit).tasks())
+          .as("limit %d", limit)
+          .hasSize(matches)
+          .isSortedAccordingTo((a, b) -> b.toString().compareTo(a.toString()))
+          .doesNotHaveDuplicates();
+    }
+  }
+
+  @Test
+  void every_page_goes_on_however_long_each_look_takes() {
+    TaskReader reader = new TaskReader(world.db, world.catalog);
+    TaskFilter rare = filter(null, null, "a rare one");
+    AtomicLong now = new AtomicLong();
+    List<TaskId> seen = new ArrayList<>();
+    Set<TaskId> cursors = new HashSet<>();
+    TaskId before = null;
+    do {
+      TaskId from = before;
+      Page<TaskView, TaskId> page =
+          world.db.inTransaction(
+              tx ->
+                  new SlotWalk(
+                          tx,
+                          reader,
+                          World.TENANT,
+                          rare,
+                          false,
+                          () -> now.addAndGet(Duration.ofSeconds(1).toNanos()))
+                      .page(100, from));
+      page.items().forEach(task -> seen.add(task.id()));
+      before = page.next();
+    } while (before != null && cursors.add(before));
+
+    assertThat(before).as("a cursor that came before").isNull();
+    assertThat(seen).hasSize((DAYS * EACH_DAY + NEXT_WEEK) / 100).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void what_has_run_is_not_looked_for_where_nothing_could_run_yet() {
+    var page =
+        world.tasks.list(World.TENANT, filter(TaskState.COMPLETED, null, null), 10, null, false);
+
+    assertThat(page.items()).hasSize(10).allMatch(task -> task.state() == TaskState.COMPLETED);
+  }
+
+  @Test
+  void what_was_due_before_a_day_is_not_looked_for_behind_it() {
+    Instant now = world.clock.instant();
+
+    var page = world.tasks.list(World.TENANT, filter(null, now, "rare"), 10, null, false);
+
+    assertThat(page.items()).hasSize(10).allMatch(task -> task.dueAt().isBefore(now));
+  }
+
+  @Test
+  void a_task_that_was_run_before_its_day_is_found_there() {
+    TaskId id =
+        world.create(World.task("early", new Target.Pull(), nextWeek().plus(Duration.ofDays(1))));
+    world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
+    Instant now = world.clock.instant().plusSeconds(1);
+
+    assertThat(world.tasks.list(World.TENANT, filter(null, now, null), 1, null, false).items())
+        .extracting(TaskView::id)
+        .containsExactly(id);
+
+    world.sql(
+        "UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL WHERE id = '" + id + "'");
+    var completed = filter(TaskState.COMPLETED, null, null);
+    assertThat(world.tasks.list(World.TENANT, completed, 1, null, false).items())
+        .extracting(TaskView::id)
+        .containsExactly(id);
+    world.sql("DELETE FROM carillon.task WHERE id = '" + id + "'");
+  }
+}

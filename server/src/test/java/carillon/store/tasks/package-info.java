@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.store.tasks;
+
+import org.jspecify.annotations.NullMarked;
