@@ -57,6 +57,14 @@ public enum Rule {
     return this == R20;
   }
 
+  /**
+   * Whether no seed tries the rule: nodes that die of a task are killed on purpose in trials, and
+   * each of those trials requires enough such deaths.
+   */
+  public boolean isForTrialsOnly() {
+    return this == R23;
+  }
+
   public List<Violation> check(Facts facts) {
     return check.apply(facts);
   }
