@@ -20,10 +20,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a worker and a producer make of a server or a network that fails them. */
+@Tag("slow")
 class WorkerFaultsTest {
 
   @RegisterExtension static final Servers servers = new Servers();

@@ -34,11 +34,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What users' transactions that stay open, fail or race must not do to others. */
 @Timeout(60)
+@Tag("slow")
 class SqlTransactionsTest {
 
   private World world;

@@ -16,9 +16,11 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A server with few places and little patience, and clients that want more of both. */
+@Tag("slow")
 class ManyConnectionsTest {
 
   private static final String LIVE = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";

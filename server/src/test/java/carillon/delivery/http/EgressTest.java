@@ -26,11 +26,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One loopback address plays the public internet; the one next to it, a private network. */
+@Tag("slow")
 class EgressTest {
 
   static final String PUBLIC = "127.0.0.1";

@@ -10,10 +10,12 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a pool does when its server goes away, comes back, or is no primary any more. */
+@Tag("slow")
 class ReconnectTest {
 
   private static final String WRITE =

@@ -25,12 +25,14 @@ import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever happens at the same time or dies in between, a nominal time has exactly one task. */
+@Tag("slow")
 class BackfillRaceTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
