@@ -1,6 +1,7 @@
 package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import carillon.api.admin.OperateRoutes;
 import carillon.api.deadletters.RestoreRoutes;
@@ -17,6 +18,7 @@ import carillon.testkit.Servers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -175,18 +177,7 @@ class LargestBodiesTest {
             ",{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(260_000) + "\"}",
             length / 260_100,
             "]}"));
-    String pairs = pairs("m", Limits.METADATA_PAIRS);
-    String headers = pairs("h", 44);
-    shapes.put(
-        "lines with all the metadata and headers there can be",
-        new Body(
-            RequestBody.NDJSON,
-            "",
-            ("{\"type\":\"b\",\"delay\":\"24h\",\"metadata\":{%s},"
-                    + "\"target\":{\"http\":{\"url\":\"https://a.example\",\"headers\":{%s}}}}\n")
-                .formatted(pairs, headers),
-            20_000,
-            ""));
+    shapes.put("lines with all the metadata and headers there can be", manyFields(20_000));
     shapes.put(
         "the most tasks",
         new Body(
@@ -199,6 +190,14 @@ class LargestBodiesTest {
         "one task of empty objects",
         Body.of(length, "{\"tasks\":[{\"type\":\"b\",\"a\":[", "{},", "0]}]}"));
     return shapes;
+  }
+
+  private static Body manyFields(int lines) {
+    String line =
+        ("{\"type\":\"b\",\"delay\":\"24h\",\"metadata\":{%s},"
+                + "\"target\":{\"http\":{\"url\":\"https://a.example\",\"headers\":{%s}}}}\n")
+            .formatted(pairs("m", Limits.METADATA_PAIRS), pairs("h", 44));
+    return new Body(RequestBody.NDJSON, "", line, lines, "");
   }
 
   private static String pairs(String prefix, int count) {
@@ -299,6 +298,14 @@ class LargestBodiesTest {
     assertThat(alive()).isEqualTo(200);
   }
 
+  /** As objects, all of these at once would take more than the heap. */
+  @Test
+  void the_tasks_of_a_batch_are_not_kept_as_they_were_parsed() throws IOException {
+    Sent batch = new Sent("POST", BatchRoutes.PATH, "many fields", manyFields(60_000));
+
+    assertThat(send(batch)).isEqualTo(202);
+  }
+
   @Test
   void names_that_are_long_are_not_kept() throws IOException {
     for (int i = 0; i < 400; i++) {
@@ -333,6 +340,42 @@ class LargestBodiesTest {
         Json.MAPPER.readTree(client.send(request, HttpResponse.BodyHandlers.ofString()).body());
     assertThat(page.get("items").size()).isBetween(1, 50);
     assertThat(page.get("nextCursor").isNull()).isFalse();
+  }
+
+  @Test
+  void the_tasks_of_a_batch_are_in_memory_up_to_its_part_and_then_in_a_file() throws Exception {
+    String task = "{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(1_000) + "\"}\n";
+    URI url = server.url();
+    try (Socket socket = new Socket(url.getHost(), url.getPort())) {
+      String head =
+          String.join(
+              "\r\n",
+              "POST /v1/tasks/batch HTTP/1.1",
+              "Host: x",
+              "Authorization: Bearer " + server.adminKey(),
+              "Content-Type: application/x-ndjson",
+              "Content-Length: 60000000",
+              "",
+              "");
+      socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+      socket.getOutputStream().write(task.repeat(10_000).getBytes(StandardCharsets.US_ASCII));
+
+      await().until(() -> metric("carillon_body_spilled_bytes") > 5_000_000);
+
+      assertThat(metric("carillon_body_memory_bytes")).isBetween(1e6, 5e6);
+    }
+    await().until(() -> metric("carillon_body_spilled_bytes") == 0);
+    await().until(() -> metric("carillon_body_memory_bytes") == 0);
+  }
+
+  private static double metric(String name) throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(server.url().resolve("/metrics")).build();
+    String all = client.send(request, HttpResponse.BodyHandlers.ofString()).body();
+    return all.lines()
+        .filter(line -> line.startsWith(name + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length())))
+        .findFirst()
+        .orElseThrow();
   }
 
   private static int alive() {

@@ -112,6 +112,24 @@ class SecretTargetsTest {
   }
 
   @Test
+  void nobody_is_shown_the_secrets_of_a_dead_letter() {
+    String id = dead("died", HTTP);
+    for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
+      String key = api.key("default", role);
+      String listed =
+          api.request("GET", "/v1/dead-letters?type=died&view=full").as(key).send().body();
+      assertThat(listed).contains(id, SHOWN).doesNotContain(SECRET);
+      for (String path : List.of("/v1/dead-letters?type=died", "/v1/dead-letters/groups")) {
+        assertThat(api.request("GET", path).as(key).send().expect(200).body())
+            .doesNotContain(SECRET);
+      }
+    }
+    String purge = "{\"type\": \"died\"}";
+    assertThat(api.post("/v1/dead-letters/purge").json(purge).send().expect(200).body())
+        .doesNotContain(SECRET);
+  }
+
+  @Test
   void what_is_read_can_be_edited_and_put_back() {
     put("/v1/types/back", "{\"target\": %s, \"onDead\": %s}".formatted(HTTP, HTTP)).expect(201);
     TestApi.Reply read = api.get("/v1/types/back").send();

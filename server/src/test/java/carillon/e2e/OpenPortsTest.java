@@ -10,6 +10,7 @@ import carillon.testkit.Postgres;
 import carillon.testkit.ServerProcess;
 import carillon.testkit.Servers;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -93,6 +94,50 @@ class OpenPortsTest {
     assertThat(get(server.url() + "/v1/tasks", METRICS_KEY).statusCode()).isEqualTo(401);
     assertThat(get(metricsUrl + "/v1/tasks", server.adminKey()).statusCode()).isEqualTo(404);
     assertThat(get(metricsUrl + "/", null).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void metrics_with_a_port_and_no_key_are_open_there_and_not_at_the_api() throws Exception {
+    ServerProcess other =
+        servers.start(
+            servers.newDataDir(), "--database-url", Servers.url(database), "--metrics-port", "0");
+    Matcher found = METRICS.matcher(other.output());
+    assertThat(found.find()).as(other.output()).isTrue();
+
+    assertThat(get(found.group(1) + "/metrics", null).statusCode()).isEqualTo(200);
+    assertThat(get(other.url() + "/metrics", null).statusCode()).isEqualTo(401);
+    assertThat(get(other.url() + "/metrics", other.adminKey()).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void an_address_has_as_many_connections_as_the_operator_allows() throws Exception {
+    ServerProcess other =
+        servers.start(
+            servers.newDataDir(),
+            "--database-url",
+            Servers.url(database),
+            "--max-connections-per-address",
+            "2");
+    HttpRequest watch =
+        HttpRequest.newBuilder(other.url().resolve("/v1/events"))
+            .header("Authorization", "Bearer " + other.adminKey())
+            .build();
+    try (InputStream first = stream(watch);
+        InputStream second = stream(watch)) {
+      assertThat(List.of(first, second)).doesNotContainNull();
+
+      HttpResponse<String> third = get(other.url() + "/v1/me", other.adminKey());
+
+      assertThat(third.statusCode()).as(third.body()).isEqualTo(503);
+      assertThat(third.body()).contains("too many connections");
+    }
+  }
+
+  private static InputStream stream(HttpRequest request) throws Exception {
+    HttpResponse<InputStream> answer =
+        http.send(request, HttpResponse.BodyHandlers.ofInputStream());
+    assertThat(answer.statusCode()).isEqualTo(200);
+    return answer.body();
   }
 
   @ParameterizedTest

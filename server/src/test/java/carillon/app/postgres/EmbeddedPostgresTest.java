@@ -114,6 +114,13 @@ class EmbeddedPostgresTest {
   }
 
   @Test
+  void its_lock_table_has_room_for_all_partitions() throws IOException, SQLException {
+    try (EmbeddedPostgres postgres = start()) {
+      assertThat(ask(postgres, "SHOW max_locks_per_transaction")).isEqualTo("256");
+    }
+  }
+
+  @Test
   void the_password_is_needed_and_is_its_owners() throws IOException {
     try (EmbeddedPostgres postgres = start()) {
       assertThatThrownBy(() -> ask(postgres.jdbcUrl(), "wrong", "SELECT 1"))

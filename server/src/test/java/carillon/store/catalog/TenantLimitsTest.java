@@ -5,17 +5,24 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Slot;
 import carillon.model.TenantLimit;
+import carillon.model.cron.DstRule;
+import carillon.model.schedule.CatchUp;
+import carillon.model.schedule.OverlapRule;
+import carillon.model.schedule.Schedule;
 import carillon.model.target.StatusRules;
 import carillon.model.task.Callbacks;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BiPredicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -183,24 +190,37 @@ class TenantLimitsTest {
   }
 
   @Test
-  void schedules_and_keys_that_are_created_at_once_are_exactly_as_many_as_there_may_be()
-      throws Exception {
+  void keys_that_are_created_at_once_are_exactly_as_many_as_there_may_be() throws Exception {
     limit(10, 10);
+
+    assertThat(createdAtOnce(TenantLimitsTest::isKey)).isEqualTo(5);
+    assertThat(world.value("SELECT count(*) FROM carillon.api_key")).isEqualTo("5");
+  }
+
+  @Test
+  void schedules_that_are_created_at_once_are_exactly_as_many_as_there_may_be() throws Exception {
+    limit(10, 10);
+
+    assertThat(createdAtOnce(TenantLimitsTest::isSchedule)).isEqualTo(5);
+    assertThat(world.value("SELECT count(*) FROM carillon.schedule")).isEqualTo("5");
+  }
+
+  /** How many of twelve that two nodes create at the same time are accepted. */
+  private int createdAtOnce(BiPredicate<World, String> isCreated) throws Exception {
     int made = 0;
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
       for (int i = 0; i < 12; i++) {
         World node = i % 2 == 0 ? world : other;
-        String id = "key" + i;
-        creates.add(() -> isKey(node, id));
+        String name = "name" + i;
+        creates.add(() -> isCreated.test(node, name));
       }
       for (Future<Boolean> created : threads.invokeAll(creates)) {
         made += created.get() ? 1 : 0;
       }
     }
-    assertThat(made).isEqualTo(5);
-    assertThat(world.value("SELECT count(*) FROM carillon.api_key")).isEqualTo("5");
+    return made;
   }
 
   private static boolean isKey(World node, String id) {
@@ -209,6 +229,37 @@ class TenantLimitsTest {
           tx ->
               node.keys.create(
                   tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
+      return true;
+    } catch (LimitReached e) {
+      return false;
+    }
+  }
+
+  private static boolean isSchedule(World node, String name) {
+    Schedule schedule =
+        new Schedule(
+            name,
+            null,
+            Duration.ofHours(1),
+            ZoneOffset.UTC,
+            DstRule.DEFAULT,
+            OverlapRule.SKIP,
+            CatchUp.DEFAULT,
+            Duration.ZERO,
+            null,
+            null,
+            null,
+            null,
+            new Schedule.Made("t", null, null, "{}", null, null));
+    try {
+      node.db.inTransaction(
+          tx ->
+              node.schedules.put(
+                  tx,
+                  World.TENANT,
+                  new Schedules.Wanted(schedule, null),
+                  "test",
+                  Schedules.Expected.ANY));
       return true;
     } catch (LimitReached e) {
       return false;

@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.model.target;
+
+import org.jspecify.annotations.NullMarked;
