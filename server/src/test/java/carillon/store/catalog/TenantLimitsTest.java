@@ -11,6 +11,7 @@ import carillon.model.schedule.OverlapRule;
 import carillon.model.schedule.Schedule;
 import carillon.model.target.StatusRules;
 import carillon.model.task.Callbacks;
+import carillon.store.schedules.Schedules;
 import carillon.testkit.SqlUser;
 import carillon.testkit.World;
 import java.sql.SQLException;
