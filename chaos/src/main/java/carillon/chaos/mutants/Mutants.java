@@ -96,7 +96,7 @@ public final class Mutants {
               "who has led once believes that it leads for ever",
               List.of(
                   text(
-                      "cluster.Leadership",
+                      "db.Db",
                       "SELECT carillon.leads(?, ?) AS leads",
                       "SELECT ?::bigint > 0 AND ?::text IS NOT NULL AS leads",
                       1),
