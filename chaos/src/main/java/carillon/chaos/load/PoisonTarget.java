@@ -26,6 +26,13 @@ public final class PoisonTarget implements AutoCloseable {
 
   private static final String POISON = "/poison";
   private static final long TASK_MILLIS = 200;
+
+  /**
+   * How long a poison waits before it kills. Tasks that start together arrive within this time, and
+   * none of them is answered any more: the kill must hit all that the node ran with the poison.
+   */
+  private static final long KILL_DELAY_MILLIS = 500;
+
   private static final byte[] ANSWER =
       "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
           .getBytes(StandardCharsets.US_ASCII);
@@ -36,6 +43,7 @@ public final class PoisonTarget implements AutoCloseable {
   private final Set<String> seen = ConcurrentHashMap.newKeySet();
   private final CountDownLatch firstKill = new CountDownLatch(1);
   private final CountDownLatch answers;
+  private volatile int doomed = -1; // the life of the node that a poison is about to end
   private int kills; // guarded by this
 
   private PoisonTarget(Cluster cluster, boolean isHolding) throws IOException {
@@ -107,10 +115,17 @@ public final class PoisonTarget implements AutoCloseable {
               Fields.of("task", task).and("fence", request.number("carillon-fence")));
       firstKill.await();
       if (request.path().equals(POISON) && request.number("carillon-attempt") > 1) {
+        doomed = life;
+        Thread.sleep(KILL_DELAY_MILLIS);
         kill(task, life);
+        doomed = -1; // also if it was spared because there were enough kills
       }
       answers.await();
       Thread.sleep(TASK_MILLIS);
+      if (doomed == life) {
+        Thread.sleep(2 * KILL_DELAY_MILLIS); // the node is dead by then
+        return;
+      }
       socket.getOutputStream().write(ANSWER);
     } catch (IOException _) {
       // the other side is done, or dead
