@@ -24,7 +24,7 @@ import carillon.engine.Loop;
 import carillon.engine.Tally;
 import carillon.engine.upkeep.Upkeep;
 import carillon.model.KeyText;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Hint;
 import carillon.model.cluster.Vitals;
@@ -39,7 +39,7 @@ import carillon.store.catalog.ApiKeys;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Replies;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.catalog.TenantLimits;
 import carillon.store.catalog.Tenants;
 import carillon.store.catalog.Types;
@@ -173,15 +173,15 @@ final class Wiring {
     setLimits(catalogDb, config.limits());
     Catalog catalog = new Catalog(catalogDb);
     catalog.refresh();
-    Slots slots = new Slots(catalogDb);
+    Partitions partitions = new Partitions(catalogDb);
     Agenda agenda = new Agenda();
-    WorkQueue queue = new WorkQueue(engineDb, catalog, slots, agenda);
-    Tasks tasks = new Tasks(apiDb, catalog, slots, clock, agenda);
+    WorkQueue queue = new WorkQueue(engineDb, catalog, partitions, agenda);
+    Tasks tasks = new Tasks(apiDb, catalog, partitions, clock, agenda);
     Alerts alerts = new Alerts(catalog, tasks, alertRule(config.alert()));
     Endings endings = new Endings(engineDb, catalog, agenda, tasks, alerts);
     Claims claims = new Claims(engineDb, catalog, endings);
-    // What ends may make tasks that are due at once, and has no time to make their slot.
-    slots.ensure(Slot.of(clock.instant()));
+    // What ends may make tasks that are due at once, and has no time to make their partition.
+    partitions.ensure(Partition.of(clock.instant()));
     Replies replies = new Replies(apiDb);
     OwnPorts ownPorts = new OwnPorts();
     databasePorts(address).forEach(ownPorts::add);
@@ -191,7 +191,7 @@ final class Wiring {
     Loop refreshing =
         new Loop("catalog", () -> refresh(pools, catalogDb, catalog), whenFailed).start();
     shutdown.add(refreshing);
-    watch(pools.timeline(), catalog, slots, refreshing);
+    watch(pools.timeline(), catalog, partitions, refreshing);
     Tally tally = new Tally(new Activity(engineDb), catalog);
     pools.transitions().listen(tally);
     shutdown.add(tally); // stops after whatever it counts
@@ -237,13 +237,13 @@ final class Wiring {
     // What the leader does for all; whatever it writes proves that it leads.
     Db leaderDb = engineDb.onlyWhile(cluster.election()::term);
     metrics.staleTerms(leaderDb);
-    Slots leaderSlots = slots.through(leaderDb);
+    Partitions leaderPartitions = partitions.through(leaderDb);
     var upkeepStore =
         new Upkeep.Store(
-            new WorkQueue(leaderDb, catalog, leaderSlots, agenda),
+            new WorkQueue(leaderDb, catalog, leaderPartitions, agenda),
             new Claims(leaderDb, catalog, endings),
             new Nodes(leaderDb),
-            leaderSlots,
+            leaderPartitions,
             new Replies(leaderDb),
             new UniqueTasks(leaderDb),
             clock,
@@ -289,7 +289,7 @@ final class Wiring {
     metrics.count("created.tasks", "tasks created by this node", tasks::created);
     metrics.gauge(
         "clock.offset.seconds", "the database's clock minus ours", () -> seconds(clock.offset()));
-    new BacklogGauge(new Backlog(engineDb, catalog, slots), clock).register(metrics);
+    new BacklogGauge(new Backlog(engineDb, catalog, partitions), clock).register(metrics);
 
     Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
     schedules.whenChanged(upkeep::planNow);
@@ -306,12 +306,12 @@ final class Wiring {
             new PullQueue(catalog, queue, endings, claims, agenda, clock),
             new Redrives(apiDb, agenda),
             new Audit(apiDb),
-            new Restores(catalog, slots),
+            new Restores(catalog, partitions),
             schedules,
             new Backfills(apiDb, StoredSchedule::timetable, config.engine().retention()),
             new ClusterReader(apiDb),
             new StorageReader(apiDb),
-            new StatsReader(apiDb, catalog, slots, clock),
+            new StatsReader(apiDb, catalog, partitions, clock),
             new ActivityReader(apiDb),
             new Events(apiDb));
     HttpApi api =
@@ -452,9 +452,9 @@ final class Wiring {
   }
 
   /** Another history of the database is another database, as far as memory is concerned. */
-  private static void watch(Timeline timeline, Catalog catalog, Slots slots, Loop refreshing) {
+  private static void watch(Timeline timeline, Catalog catalog, Partitions partitions, Loop refreshing) {
     timeline.whenChanged(catalog::forget);
-    timeline.whenChanged(slots::forget);
+    timeline.whenChanged(partitions::forget);
     timeline.whenChanged(refreshing::wake);
   }
 

@@ -1,7 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Pass;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Hint;
 import carillon.store.catalog.Catalog;
@@ -27,14 +27,14 @@ public final class Announcer implements Agenda.Others {
   /** Between two times that something is told. */
   static final Duration GATHERING = Duration.ofMillis(20);
 
-  /** What is due later is found by a sweep in time, whichever slot it is in. */
+  /** What is due later is found by a sweep in time, whichever partition it is in. */
   private static final Duration SOON = Duration.ofMinutes(1);
 
   /** At a time: others can take in only so much, and find the rest by their next sweep. */
   private static final int MOST_HINTS = 10;
 
   /**
-   * Slots of an earlier time are not looked at by every sweep, an hour before that is so, nor those
+   * Partitions of an earlier time are not looked at by every sweep, an hour before that is so, nor those
    * of a day that is not to begin {@link #SOON}.
    */
   private static final Duration LOOKED_AT = Duration.ofHours(23);
@@ -56,7 +56,7 @@ public final class Announcer implements Agenda.Others {
   private final Map<Place, Instant> due = new HashMap<>();
   private final Set<Hint.News> news = EnumSet.noneOf(Hint.News.class);
 
-  private record Place(Slot slot, int lane) {}
+  private record Place(Partition partition, int lane) {}
 
   /**
    * @param self names this process, so that it can leave out what it hears from itself
@@ -99,10 +99,10 @@ public final class Announcer implements Agenda.Others {
 
   /** Who looks after nothing does not help either, and has nobody to keep it for. */
   @Override
-  public boolean mayMiss(Slot slot) {
+  public boolean mayMiss(Partition partition) {
     Instant now = clock.instant();
-    boolean isOld = slot.compareTo(Slot.of(now.minus(LOOKED_AT))) < 0;
-    boolean isAhead = slot.compareTo(Slot.of(now.plus(SOON))) > 0;
+    boolean isOld = partition.compareTo(Partition.of(now.minus(LOOKED_AT))) < 0;
+    boolean isAhead = partition.compareTo(Partition.of(now.plus(SOON))) > 0;
     return view.get().count() > 0 && (isOld || isAhead);
   }
 
@@ -112,12 +112,12 @@ public final class Announcer implements Agenda.Others {
   }
 
   @Override
-  public void hear(Slot slot, int lane, Instant readyAt) {
+  public void hear(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isAfter(clock.instant().plus(SOON))) {
       return;
     }
     synchronized (this) {
-      due.merge(new Place(slot, lane), readyAt, (a, b) -> a.isBefore(b) ? a : b);
+      due.merge(new Place(partition, lane), readyAt, (a, b) -> a.isBefore(b) ? a : b);
     }
     whenAdded.run();
   }
@@ -143,7 +143,7 @@ public final class Announcer implements Agenda.Others {
         due.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
             .limit(MOST_HINTS * Hint.MOST_DUE)
-            .map(each -> new Hint.Due(each.getKey().slot(), each.getKey().lane(), each.getValue()))
+            .map(each -> new Hint.Due(each.getKey().partition(), each.getKey().lane(), each.getValue()))
             .toList();
     List<Hint> hints = new ArrayList<>();
     for (int from = 0; from < listed.size() || !news.isEmpty(); from += Hint.MOST_DUE) {

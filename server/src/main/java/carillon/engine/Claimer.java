@@ -1,7 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Pass;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lane;
@@ -189,7 +189,7 @@ final class Claimer {
   private List<Quotas.Line> takeDue(Instant dueBy, IntPredicate which) {
     List<Quotas.Line> due = new ArrayList<>();
     for (Agenda.Entry entry : store.agenda().takeDue(dueBy, which)) {
-      due.add(new Quotas.Line(entry.slot(), store.catalog().lane(entry.lane()), entry.from()));
+      due.add(new Quotas.Line(entry.partition(), store.catalog().lane(entry.lane()), entry.from()));
     }
     return due;
   }
@@ -198,17 +198,17 @@ final class Claimer {
 
   /** What one claim statement covers: lanes of one partition, held on the same terms. */
   private record Batch(Terms terms, List<Quota> quotas) {
-    Slot slot() {
-      return terms.slot();
+    Partition partition() {
+      return terms.partition();
     }
   }
 
   /**
    * @param forConsumer held by a broker's consumer, which reports the outcome, not by this node
    */
-  private record Terms(Slot slot, boolean forConsumer) {
+  private record Terms(Partition partition, boolean forConsumer) {
     static final Comparator<Terms> OLDEST_FIRST =
-        Comparator.comparing(Terms::slot).thenComparing(Terms::forConsumer);
+        Comparator.comparing(Terms::partition).thenComparing(Terms::forConsumer);
   }
 
   /** Shares the free seats among the due lanes. Lanes without a share wait for the next pass. */
@@ -222,10 +222,10 @@ final class Claimer {
       if (tasks > 0) {
         Duration lease = starter.consumerLease(lane);
         quotas
-            .computeIfAbsent(new Terms(line.slot(), lease != null), _ -> new ArrayList<>())
+            .computeIfAbsent(new Terms(line.partition(), lease != null), _ -> new ArrayList<>())
             .add(new Quota(lane, tasks, line.from(), lease));
       } else {
-        store.agenda().putBack(line.slot(), lane.id(), line.from());
+        store.agenda().putBack(line.partition(), lane.id(), line.from());
       }
     }
     List<Batch> batches = new ArrayList<>();
@@ -281,7 +281,7 @@ final class Claimer {
           store
               .queue()
               .claimDue(
-                  batch.slot(),
+                  batch.partition(),
                   batch.quotas(),
                   starter.claimant(id, nodeId, batch.terms().forConsumer()),
                   locked -> {
@@ -309,7 +309,7 @@ final class Claimer {
    * @param turn to be passed on; null if this pass claims more
    */
   private void beforeCommit(Claim claim, Batch batch, ClaimPipeline.@Nullable Turn turn) {
-    claim.next().forEach((lane, at) -> store.agenda().putBack(batch.slot(), lane, at));
+    claim.next().forEach((lane, at) -> store.agenda().putBack(batch.partition(), lane, at));
     updateHelpBackoff(batch, claim);
     if (turn != null) {
       turn.passOnIfSafe(claim, batch.quotas());
@@ -352,14 +352,14 @@ final class Claimer {
   /** Wakes nobody: the loop waits after a failed pass, or has just looked. */
   private void putBack(Batch batch) {
     for (Quota quota : batch.quotas()) {
-      store.agenda().putBack(batch.slot(), quota.lane().id(), quota.from());
+      store.agenda().putBack(batch.partition(), quota.lane().id(), quota.from());
     }
   }
 
   /** Wakes the claimer: other partitions work, so it must not wait out the delay of a failure. */
   private void putBackAndWake(Batch batch) {
     for (Quota quota : batch.quotas()) {
-      store.agenda().found(batch.slot(), quota.lane().id(), quota.from());
+      store.agenda().found(batch.partition(), quota.lane().id(), quota.from());
     }
   }
 

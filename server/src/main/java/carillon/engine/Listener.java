@@ -82,9 +82,9 @@ public final class Listener {
   }
 
   private void heard(Hint.Due due) {
-    // A slot that is not there would fail every claim from then on.
-    if (queue.isOpen(due.slot()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
-      agenda.found(due.slot(), due.lane(), due.readyAt());
+    // A partition that is not there would fail every claim from then on.
+    if (queue.isOpen(due.partition()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
+      agenda.found(due.partition(), due.lane(), due.readyAt());
     }
   }
 

@@ -1,7 +1,7 @@
 package carillon.engine;
 
 import carillon.model.Signal;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
@@ -80,8 +80,8 @@ final class Suspects {
   /** One that runs: without its payload, because it may run for long. */
   private record Begun(int crashes, String node) {}
 
-  /** A lane of a slot. */
-  private record Place(Slot slot, int lane) {}
+  /** A lane of a partition. */
+  private record Place(Partition partition, int lane) {}
 
   /**
    * The suspects of this node.
@@ -126,7 +126,7 @@ final class Suspects {
       if (!closed) {
         waiting.add(suspect);
         places.merge(
-            new Place(suspect.id().slot(), suspect.task().lane()),
+            new Place(suspect.id().partition(), suspect.task().lane()),
             suspect.task().readyAt(),
             (known, readyAt) -> readyAt.isBefore(known) ? readyAt : known);
       }
@@ -247,25 +247,25 @@ final class Suspects {
       }
       known = Map.copyOf(places);
     }
-    known.forEach((place, from) -> agenda.found(place.slot(), place.lane(), from));
+    known.forEach((place, from) -> agenda.found(place.partition(), place.lane(), from));
   }
 
   /** Once a second while there may be some. */
   private void countLeft() {
-    Map<Slot, List<Agenda.Entry>> bySlot = new HashMap<>();
+    Map<Partition, List<Agenda.Entry>> byPartition = new HashMap<>();
     synchronized (this) {
       places.forEach(
           (place, since) ->
-              bySlot
-                  .computeIfAbsent(place.slot(), _ -> new ArrayList<>())
-                  .add(new Agenda.Entry(place.slot(), place.lane(), since)));
+              byPartition
+                  .computeIfAbsent(place.partition(), _ -> new ArrayList<>())
+                  .add(new Agenda.Entry(place.partition(), place.lane(), since)));
     }
-    if (bySlot.isEmpty() || System.nanoTime() - countedAt < TRIAL.toNanos()) {
+    if (byPartition.isEmpty() || System.nanoTime() - countedAt < TRIAL.toNanos()) {
       return;
     }
     countedAt = System.nanoTime();
     int counted = 0;
-    for (Map.Entry<Slot, List<Agenda.Entry>> each : bySlot.entrySet()) {
+    for (Map.Entry<Partition, List<Agenda.Entry>> each : byPartition.entrySet()) {
       Map<Integer, Integer> counts = counts(each.getKey(), each.getValue());
       if (counts == null) {
         return; // nothing is known, so nothing is forgotten
@@ -274,7 +274,7 @@ final class Suspects {
         int suspects = counts.getOrDefault(entry.lane(), 0);
         counted += isOurs.test(entry.lane()) ? suspects : 0;
         if (suspects == 0) {
-          forgetPlace(new Place(entry.slot(), entry.lane()), entry.from());
+          forgetPlace(new Place(entry.partition(), entry.lane()), entry.from());
         }
       }
     }
@@ -284,11 +284,11 @@ final class Suspects {
   }
 
   /** Null if the database does not answer: no start must fail for a figure. */
-  private @Nullable Map<Integer, Integer> counts(Slot slot, List<Agenda.Entry> lanes) {
+  private @Nullable Map<Integer, Integer> counts(Partition partition, List<Agenda.Entry> lanes) {
     try {
-      return queue.suspects(slot, lanes, MAX_COUNTED);
+      return queue.suspects(partition, lanes, MAX_COUNTED);
     } catch (StoreException e) {
-      log.debug("cannot count suspects slot={}", slot, e);
+      log.debug("cannot count suspects partition={}", partition, e);
       return e.isGone() ? Map.of() : null; // gone: the day was dropped meanwhile
     }
   }

@@ -9,7 +9,7 @@ final class Sweeper {
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** How far ahead slots are opened, so that what is due at midnight is known before midnight. */
+  /** How far ahead partitions are opened, so that what is due at midnight is known before midnight. */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
   /**

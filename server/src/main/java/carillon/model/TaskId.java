@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * Names a task. A UUID of version 7 whose time is the task's due time at creation, or stands for it
- * in a slot that several days share ({@link carillon.model.task.DayRange#idTime}), so that the id
- * alone says in which slot the row lies.
+ * in a partition that several days share ({@link carillon.model.task.DayRange#idTime}), so that the id
+ * alone says in which partition the row lies.
  */
 public record TaskId(UUID value) {
 
@@ -50,8 +50,8 @@ public record TaskId(UUID value) {
         : Optional.empty();
   }
 
-  public Slot slot() {
-    return Slot.of(Instant.ofEpochMilli(millis()));
+  public Partition partition() {
+    return Partition.of(Instant.ofEpochMilli(millis()));
   }
 
   private long millis() {

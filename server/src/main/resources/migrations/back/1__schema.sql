@@ -6,11 +6,11 @@ SET LOCAL lock_timeout = '2s';
 DROP TABLE carillon.event, carillon.watch, carillon.census, carillon.waiting, carillon.activity, carillon.backfill,
     carillon.schedule_fire, carillon.schedule, carillon.redriven, carillon.redrive, carillon.dead_letter_group,
     carillon.dead_letter, carillon.running_key, carillon.claim, carillon.lane, carillon.shard, carillon.leadership,
-    carillon.node, carillon.unique_task, carillon.reply, carillon.slot, carillon.catalog_change, carillon.catalog,
+    carillon.node, carillon.unique_task, carillon.reply, carillon.partition, carillon.catalog_change, carillon.catalog,
     carillon.audit, carillon.api_key, carillon.task_type, carillon.tenant_limits, carillon.tenant;
 DROP VIEW carillon.every_transition;
 DROP TABLE carillon.transition, carillon.attempt, carillon.task;
-DROP FUNCTION carillon.make_slot;
+DROP FUNCTION carillon.create_partition;
 DROP TABLE carillon.partition_settings;
 DROP FUNCTION carillon.leads, carillon.tenant_usage, carillon.making, carillon.catalog_changed,
     carillon.dead_letters_added, carillon.dead_letters_removed, carillon.fingerprint;

@@ -225,7 +225,7 @@ CREATE TYPE carillon.task_state AS ENUM ('PENDING', 'RUNNING', 'COMPLETED', 'DEA
 CREATE TABLE carillon.task (
     tenant           int NOT NULL,
     id               uuid NOT NULL,
-    slot             date NOT NULL,
+    partition             date NOT NULL,
     lane             int NOT NULL,
     state            carillon.task_state NOT NULL DEFAULT 'PENDING',
     ready_at         timestamptz, -- the queue: the task may be claimed from then on; NULL unless it waits
@@ -258,10 +258,10 @@ CREATE TABLE carillon.task (
     on_complete      jsonb,
     on_dead          jsonb,
     fire_at          timestamptz, -- the nominal time, if a schedule created it
-    PRIMARY KEY (tenant, id, slot),
+    PRIMARY KEY (tenant, id, partition),
     CONSTRAINT waits_exactly_while_pending CHECK ((state = 'PENDING') = (ready_at IS NOT NULL)),
     CONSTRAINT claimed_exactly_while_running CHECK ((state = 'RUNNING') = (claim IS NOT NULL))
-) PARTITION BY RANGE (slot);
+) PARTITION BY RANGE (partition);
 
 -- Only waiting tasks are in it, so finished tasks cost a poll nothing. State is in no index and in no predicate:
 -- finishing a task is a HOT update.
@@ -274,7 +274,7 @@ CREATE INDEX task_expiry ON carillon.task (expires_at)
 CREATE TABLE carillon.attempt (
     tenant     int NOT NULL,
     task       uuid NOT NULL,
-    slot       date NOT NULL,
+    partition       date NOT NULL,
     attempt    int NOT NULL,
     fence      int NOT NULL,
     leased_by  text,
@@ -286,7 +286,7 @@ CREATE TABLE carillon.attempt (
     error      text,
     output     text,
     request    text
-) PARTITION BY RANGE (slot);
+) PARTITION BY RANGE (partition);
 
 -- With the fence, which rises with time: a page of a long history is one index range scan.
 CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
@@ -295,47 +295,47 @@ CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
 CREATE TABLE carillon.transition (
     tenant     int NOT NULL,
     task       uuid NOT NULL,
-    slot       date NOT NULL,
+    partition       date NOT NULL,
     at         timestamptz NOT NULL,
     from_state carillon.task_state NOT NULL,
     to_state   carillon.task_state NOT NULL,
     fence      int NOT NULL,
     who        text NOT NULL,
     reason     text
-) PARTITION BY RANGE (slot);
+) PARTITION BY RANGE (partition);
 
 CREATE INDEX transition_task ON carillon.transition (tenant, task, fence, at);
 
 -- Every change of state. The claim of a RUNNING or COMPLETED task and its completion by the holder are only on the row
 -- of the task: see docs/decisions/0016.
 CREATE VIEW carillon.every_transition AS
-SELECT tenant, task, slot, at, from_state, to_state, fence, who, reason
+SELECT tenant, task, partition, at, from_state, to_state, fence, who, reason
 FROM carillon.transition
 UNION ALL
-SELECT t.tenant, t.id, t.slot, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
+SELECT t.tenant, t.id, t.partition, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
 FROM carillon.task t
 WHERE t.state IN ('RUNNING', 'COMPLETED')
 UNION ALL
-SELECT t.tenant, t.id, t.slot, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
+SELECT t.tenant, t.id, t.partition, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
 FROM carillon.task t
 WHERE t.state = 'COMPLETED'
   AND NOT EXISTS ( -- completed by somebody other than the holder: a row in transition has the name
       SELECT FROM carillon.transition w
       WHERE w.tenant = t.tenant
         AND w.task = t.id
-        AND w.slot = t.slot
+        AND w.partition = t.partition
         AND w.fence = t.fence
         AND w.to_state = 'COMPLETED');
 
 -- One row per day that has partitions. Days far ahead share those of the first of them: see docs/decisions/0034.
-CREATE TABLE carillon.slot (
+CREATE TABLE carillon.partition (
     day      date PRIMARY KEY,
     opens_at timestamptz NOT NULL, -- nothing in it can be claimed before: polls skip it until then
     last_day date, -- of the days that share it; NULL: it is for one day
     restored boolean NOT NULL DEFAULT false -- created for tasks of an archive: the number of these days is limited
 );
 
--- One row: the storage settings of new partitions of task. A change of them is an UPDATE, not a new make_slot; existing
+-- One row: the storage settings of new partitions of task. A change of them is an UPDATE, not a new create_partition; existing
 -- partitions keep theirs. The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
 CREATE TABLE carillon.partition_settings (
     only_row             boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -354,14 +354,14 @@ CREATE TABLE carillon.partition_settings (
 INSERT INTO carillon.partition_settings DEFAULT VALUES;
 
 -- Creates the partitions of a day once, however many sessions ask for it at the same time.
-CREATE FUNCTION carillon.make_slot(new_day date) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION carillon.create_partition(new_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     suffix   text := to_char(new_day, 'YYYYMMDD');
     parent   text;
     settings record;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('carillon.make_slot'));
-    IF EXISTS (SELECT FROM carillon.slot WHERE day = new_day) THEN
+    PERFORM pg_advisory_xact_lock(hashtext('carillon.create_partition'));
+    IF EXISTS (SELECT FROM carillon.partition WHERE day = new_day) THEN
         RETURN;
     END IF;
     FOREACH parent IN ARRAY ARRAY['task', 'attempt', 'transition'] LOOP
@@ -377,7 +377,7 @@ BEGIN
                    settings.vacuum_threshold, settings.analyze_scale_factor);
     EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = %s)', 'task_' || suffix || '_pkey',
                    settings.key_fillfactor);
-    INSERT INTO carillon.slot (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
+    INSERT INTO carillon.partition (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
 END
 $$;
 
@@ -491,7 +491,7 @@ CREATE TABLE carillon.claim (
     -- The foreign key keeps the row of a node as long as it has claims: a claim always has a holder to be reaped.
     node        text REFERENCES carillon.node (id),
     lease_until timestamptz, -- of a worker's claim: the reaper checks it then
-    slot        date NOT NULL,
+    partition        date NOT NULL,
     tenants     int[] NOT NULL,
     tasks       uuid[] NOT NULL,
     CONSTRAINT held_by_node_or_until CHECK ((node IS NULL) <> (lease_until IS NULL))
@@ -530,7 +530,7 @@ CREATE FUNCTION carillon.fingerprint(type text, failure text, status smallint, e
 CREATE TABLE carillon.dead_letter (
     tenant      int NOT NULL,
     task        uuid NOT NULL,
-    slot        date NOT NULL,
+    partition        date NOT NULL,
     type        text NOT NULL,
     died_at     timestamptz NOT NULL,
     error       text,
@@ -650,7 +650,7 @@ CREATE TABLE carillon.redriven (
     n           bigint NOT NULL, -- counts from 1; the last ones are the most likely not to have started yet
     tenant      int NOT NULL,
     task        uuid NOT NULL,
-    slot        date NOT NULL,
+    partition        date NOT NULL,
     fence       int NOT NULL, -- at the redrive: a task that has run since has a higher one
     attempt     int NOT NULL,
     crashes     smallint,
@@ -730,11 +730,11 @@ CREATE TABLE carillon.schedule_fire (
     kind        text NOT NULL CHECK (kind IN ('SCHEDULED', 'TRIGGER', 'BACKFILL')),
     skipped     text, -- why it has no task
     task        uuid,
-    slot        date,
+    partition        date,
     outcome     text, -- how its task ended, once the planner has checked
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (schedule, at, local),
-    CONSTRAINT task_or_skipped CHECK ((task IS NULL) <> (skipped IS NULL) AND (task IS NULL) = (slot IS NULL))
+    CONSTRAINT task_or_skipped CHECK ((task IS NULL) <> (skipped IS NULL) AND (task IS NULL) = (partition IS NULL))
 );
 
 -- Fires whose task may not have ended. Those of backfills have an index of their own: there may be very many, and no
@@ -800,12 +800,12 @@ CREATE INDEX activity_hours ON carillon.activity (at) WHERE span = 60;
 -- One row per lane and day with waiting tasks: their number, whenever they are due. Only the leader writes it.
 CREATE TABLE carillon.waiting (
     lane  int NOT NULL,
-    slot  date NOT NULL,
+    partition  date NOT NULL,
     tasks bigint NOT NULL,
-    PRIMARY KEY (lane, slot)
+    PRIMARY KEY (lane, partition)
 );
 
-CREATE INDEX waiting_slot ON carillon.waiting (slot);
+CREATE INDEX waiting_partition ON carillon.waiting (partition);
 
 -- One row: every day that has changed was counted after begun_at.
 CREATE TABLE carillon.census (

@@ -19,7 +19,7 @@ CREATE TABLE carillon.cancel_request (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant int NOT NULL,
     task   uuid NOT NULL,
-    slot   date NOT NULL,
+    partition   date NOT NULL,
     who    text NOT NULL
 );
 
@@ -230,7 +230,7 @@ $$;
 -- The waiting and running tasks of a type and key, latest first. A query over the partitions of all days would keep a
 -- lock on each of them until the caller's transaction ends, so it runs in a subtransaction that is rolled back.
 CREATE FUNCTION carillon.live_tasks(of_tenant int, of_type text, of_key text, most int,
-                                    OUT ids uuid[], OUT slots date[], OUT states carillon.task_state[])
+                                    OUT ids uuid[], OUT partitions date[], OUT states carillon.task_state[])
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -241,15 +241,15 @@ DECLARE
 BEGIN
     BEGIN
         WITH live AS MATERIALIZED ( -- or the planner would scan all tasks in this order
-            SELECT t.id, t.slot, t.state
+            SELECT t.id, t.partition, t.state
             FROM carillon.task t
             WHERE t.tenant = of_tenant
               AND t.key = of_key
               AND t.lane = ANY (lanes)
               AND t.state IN ('PENDING', 'RUNNING')
         )
-        SELECT array_agg(f.id), array_agg(f.slot), array_agg(f.state)
-        INTO ids, slots, states
+        SELECT array_agg(f.id), array_agg(f.partition), array_agg(f.state)
+        INTO ids, partitions, states
         FROM (SELECT * FROM live ORDER BY live.id DESC LIMIT most) f;
         RAISE SQLSTATE 'CT002';
     EXCEPTION WHEN SQLSTATE 'CT002' THEN
@@ -271,7 +271,7 @@ DECLARE
 BEGIN
     BEGIN
         EXECUTE format('SELECT t.created_at > $1 FROM carillon.task t WHERE t.tenant = $2 AND t.id = $3'
-                       ' AND t.slot = DATE %L', (to_timestamp(millis / 1000.0) AT TIME ZONE 'UTC')::date)
+                       ' AND t.partition = DATE %L', (to_timestamp(millis / 1000.0) AT TIME ZONE 'UTC')::date)
         INTO younger
         USING than, of_tenant, task;
         RAISE SQLSTATE 'CT002';
@@ -408,12 +408,12 @@ BEGIN
     -- days serve as well, or else those of an earlier day.
     SELECT s.day, coalesce(s.last_day, s.day)
     INTO its_day, its_last
-    FROM carillon.slot s
+    FROM carillon.partition s
     WHERE s.day <= due_day
     ORDER BY coalesce(s.last_day, s.day) >= due_day DESC, s.day DESC
     LIMIT 1;
     IF its_last < (at AT TIME ZONE 'UTC')::date THEN -- so old that it may be dropped meanwhile
-        PERFORM FROM carillon.slot s WHERE s.day = its_day FOR KEY SHARE;
+        PERFORM FROM carillon.partition s WHERE s.day = its_day FOR KEY SHARE;
         its_day := CASE WHEN FOUND THEN its_day END;
     END IF;
     IF its_day IS NULL THEN
@@ -437,7 +437,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO carillon.task (
-        tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload, metadata)
+        tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload, metadata)
     VALUES (
         caller.tenant, id, its_day, lane, due + floor(random() * 1000) * interval '1 microsecond', due, at,
         enqueue.expires_at, enqueue.key, enqueue.concurrency_key, enqueue.payload::text,
@@ -452,14 +452,14 @@ $$;
 
 -- Cancels the tasks of one day that wait, in the caller's transaction. Returns how many, and those that run by now: the
 -- lock on them must not stay, or the node that runs them could not write their end.
-CREATE FUNCTION carillon.cancel_waiting(of_tenant int, of_slot date, tasks uuid[], by text,
+CREATE FUNCTION carillon.cancel_waiting(of_tenant int, of_partition date, tasks uuid[], by text,
                                         OUT cancelled int, OUT running uuid[])
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    suffix text := to_char(of_slot, 'YYYYMMDD');
+    suffix text := to_char(of_partition, 'YYYYMMDD');
     waits  uuid[] := tasks;
     still  uuid[];
     runs   uuid[];
@@ -483,9 +483,9 @@ BEGIN
                 '    UPDATE carillon.%1$I t'
                 '    SET state = ''CANCELLED'', ready_at = NULL, finished_at = clock_timestamp(), version = t.version + 1'
                 '    WHERE t.tenant = $1 AND t.id = ANY ($2)'
-                '    RETURNING t.tenant, t.id, t.slot, t.fence)'
-                ' INSERT INTO carillon.%2$I (tenant, task, slot, at, from_state, to_state, fence, who)'
-                ' SELECT tenant, id, slot, clock_timestamp(), ''PENDING'', ''CANCELLED'', fence, $3 FROM cancelled',
+                '    RETURNING t.tenant, t.id, t.partition, t.fence)'
+                ' INSERT INTO carillon.%2$I (tenant, task, partition, at, from_state, to_state, fence, who)'
+                ' SELECT tenant, id, partition, clock_timestamp(), ''PENDING'', ''CANCELLED'', fence, $3 FROM cancelled',
                 'task_' || suffix, 'transition_' || suffix)
             USING of_tenant, waits, by;
             cancelled := cardinality(waits);
@@ -517,25 +517,25 @@ BEGIN
     IF cancel.key IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'say which tasks: key is missing';
     END IF;
-    SELECT l.ids, l.slots, l.states INTO found FROM carillon.live_tasks(caller.tenant, cancel.type, cancel.key, 10000) l;
+    SELECT l.ids, l.partitions, l.states INTO found FROM carillon.live_tasks(caller.tenant, cancel.type, cancel.key, 10000) l;
     FOR one IN
-        SELECT f.slot,
+        SELECT f.partition,
                coalesce(array_agg(f.id) FILTER (WHERE f.state = 'PENDING'), '{}') AS waiting,
                coalesce(array_agg(f.id) FILTER (WHERE f.state = 'RUNNING'), '{}') AS running
-        FROM unnest(found.ids, found.slots, found.states) AS f (id, slot, state)
-        GROUP BY f.slot
-        ORDER BY f.slot
+        FROM unnest(found.ids, found.partitions, found.states) AS f (id, partition, state)
+        GROUP BY f.partition
+        ORDER BY f.partition
     LOOP
         running := one.running;
         IF one.waiting <> '{}' THEN
             SELECT w.cancelled, w.running
             INTO ended
-            FROM carillon.cancel_waiting(caller.tenant, one.slot, one.waiting, caller.who) w;
+            FROM carillon.cancel_waiting(caller.tenant, one.partition, one.waiting, caller.who) w;
             cancelled := cancelled + ended.cancelled;
             running := running || ended.running;
         END IF;
-        INSERT INTO carillon.cancel_request (tenant, task, slot, who)
-        SELECT caller.tenant, r.id, one.slot, caller.who
+        INSERT INTO carillon.cancel_request (tenant, task, partition, who)
+        SELECT caller.tenant, r.id, one.partition, caller.who
         FROM unnest(running) AS r (id);
     END LOOP;
     INSERT INTO carillon.audit (tenant, who, action, subject, detail)

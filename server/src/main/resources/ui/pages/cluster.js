@@ -87,7 +87,7 @@ class ClusterPage extends Page {
       ${
         cluster
           ? html`${this.#tiles()} ${this.#warnings()} ${this.#nodes()} ${this.#shards()} ${this.#brokers()}
-            ${this.#database()} ${this.#slots()} ${this.#tables()}`
+            ${this.#database()} ${this.#partitions()} ${this.#tables()}`
           : this.error
             ? nothing
             : loading()
@@ -297,18 +297,18 @@ class ClusterPage extends Page {
     </section>`;
   }
 
-  #slots() {
+  #partitions() {
     const { storage } = this;
     if (!storage) return nothing;
-    const most = Math.max(1, ...storage.slots.map((slot) => slot.bytes));
+    const most = Math.max(1, ...storage.partitions.map((partition) => partition.bytes));
     const today = storage.at.slice(0, 10);
     return html`<section>
-      <h2>Slots</h2>
+      <h2>Partitions</h2>
       <p class="muted">
         Tasks lie by the day (UTC) that they were first due on. A day is dropped as a whole when nothing in it is wanted
         any more.
       </p>
-      <div class="table slots">
+      <div class="table partitions">
         <table>
           <thead>
             <tr>
@@ -320,18 +320,18 @@ class ClusterPage extends Page {
             </tr>
           </thead>
           <tbody>
-            ${storage.slots.map(
-              (slot) =>
+            ${storage.partitions.map(
+              (partition) =>
                 html`<tr>
-                  <th scope="row">${slot.day} ${slot.day === today ? html`<small>today</small>` : nothing}</th>
+                  <th scope="row">${partition.day} ${partition.day === today ? html`<small>today</small>` : nothing}</th>
                   <td data-label="Size">
                     <div class="load">
-                      ${bytes(slot.bytes)} ${bar(slot.bytes, most, `${bytes(slot.bytes)} on ${slot.day}`)}
+                      ${bytes(partition.bytes)} ${bar(partition.bytes, most, `${bytes(partition.bytes)} on ${partition.day}`)}
                     </div>
                   </td>
-                  <td class="num" data-label="Rows">${compact(slot.rows)}</td>
-                  <td class="num" data-label="Dead rows">${compact(slot.deadRows)}</td>
-                  <td data-label="Last vacuum">${slot.lastVacuumAt ? ago(slot.lastVacuumAt) : '–'}</td>
+                  <td class="num" data-label="Rows">${compact(partition.rows)}</td>
+                  <td class="num" data-label="Dead rows">${compact(partition.deadRows)}</td>
+                  <td data-label="Last vacuum">${partition.lastVacuumAt ? ago(partition.lastVacuumAt) : '–'}</td>
                 </tr>`,
             )}
           </tbody>

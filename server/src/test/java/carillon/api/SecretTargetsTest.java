@@ -359,8 +359,8 @@ class SecretTargetsTest {
         UPDATE carillon.task
         SET state = 'DEAD', ready_at = NULL, finished_at = clock_timestamp()
         WHERE id = '%1$s';
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-        SELECT tenant, id, slot, '%2$s', clock_timestamp(), 'x', 'STATUS', 500, NULL
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
+        SELECT tenant, id, partition, '%2$s', clock_timestamp(), 'x', 'STATUS', 500, NULL
         FROM carillon.task
         WHERE id = '%1$s'
         """

@@ -154,7 +154,7 @@ public final class TestApi implements AutoCloseable {
         backfills,
         new ClusterReader(world.db),
         new StorageReader(world.db),
-        new StatsReader(world.db, world.catalog, world.slots, world.clock),
+        new StatsReader(world.db, world.catalog, world.partitions, world.clock),
         new ActivityReader(world.db),
         world.events);
   }

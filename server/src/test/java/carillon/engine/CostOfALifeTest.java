@@ -134,7 +134,7 @@ class CostOfALifeTest {
             null);
     world.types.put(World.TENANT, "t", settings, "test", null);
     world.create(
-        task); // makes the lane and the slot, and brings the statements into the plan cache
+        task); // makes the lane and the partition, and brings the statements into the plan cache
     world.value(
         """
         SELECT pg_stat_statements_reset(0, oid, 0)

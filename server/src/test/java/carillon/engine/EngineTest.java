@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import carillon.engine.upkeep.Expirer;
 import carillon.engine.upkeep.Janitor;
 import carillon.engine.upkeep.Reaper;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.StatusRules;
 import carillon.model.target.Target;
@@ -317,18 +317,18 @@ class EngineTest {
   }
 
   @Test
-  void the_janitor_makes_slots_ahead_and_drops_old_ones_without_live_tasks() {
+  void the_janitor_makes_partitions_ahead_and_drops_old_ones_without_live_tasks() {
     world.sql(
-        "SELECT carillon.make_slot(DATE '2020-01-01'), carillon.make_slot(DATE '2020-01-02')");
+        "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE '2020-01-02')");
     world.create(task(null, HTTP));
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
         VALUES (1, gen_random_uuid(), DATE '2020-01-02', 1, now(), now(), now())
         """);
     var janitor =
         new Janitor(
-            world.slots,
+            world.partitions,
             new Janitor.Litter(
                 world.replies,
                 new UniqueTasks(world.db),
@@ -345,15 +345,15 @@ class EngineTest {
 
     assertThat(
             world.value(
-                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.slot WHERE day <"
+                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.partition WHERE day <"
                     + " '2021-01-01'"))
         .isEqualTo("2020-01-02");
     assertThat(
             world.value(
-                "SELECT count(*) FROM carillon.slot WHERE day - (now() AT TIME ZONE 'UTC')::date"
+                "SELECT count(*) FROM carillon.partition WHERE day - (now() AT TIME ZONE 'UTC')::date"
                     + " BETWEEN 1 AND 7"))
         .isEqualTo("7");
-    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE last_day > day + 80"))
+    assertThat(world.value("SELECT count(*) FROM carillon.partition WHERE last_day > day + 80"))
         .isEqualTo(String.valueOf(DayRange.quarters(world.clock.instant()).size()));
   }
 
@@ -528,7 +528,7 @@ class EngineTest {
         world
             .queue
             .claimDue(
-                id.slot(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")), _ -> {})
+                id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")), _ -> {})
             .tasks();
     node.expect(claim, 2, seats);
 
@@ -542,13 +542,13 @@ class EngineTest {
   }
 
   /** A task that is due, of a day that is over. */
-  private Slot ofYesterday() {
+  private Partition ofYesterday() {
     Instant then = world.clock.instant().minus(Duration.ofDays(1));
-    Slot yesterday = Slot.of(then);
-    world.slots.ensure(yesterday);
+    Partition yesterday = Partition.of(then);
+    world.partitions.ensure(yesterday);
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, target, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, target, ready_at, due_at, created_at)
         VALUES (1, '%s', DATE '%s', 1, '{"discard": {}}', now() - interval '1 hour', now(), now())
         """
             .formatted(TaskId.at(then, new Random(1)), yesterday.day()));
@@ -556,9 +556,9 @@ class EngineTest {
   }
 
   @Test
-  void a_slot_that_cannot_be_claimed_from_neither_slows_the_others_nor_is_tried_without_end() {
+  void a_partition_that_cannot_be_claimed_from_neither_slows_the_others_nor_is_tried_without_end() {
     TaskId today = world.create(task(null, HTTP));
-    Slot yesterday = ofYesterday();
+    Partition yesterday = ofYesterday();
     world.sql(
         """
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''damaged''; END';
@@ -581,9 +581,9 @@ class EngineTest {
   }
 
   @Test
-  void a_pass_that_claims_from_several_slots_says_so_of_each() {
+  void a_pass_that_claims_from_several_partitions_says_so_of_each() {
     TaskId today = world.create(task(null, HTTP));
-    Slot _ = ofYesterday();
+    Partition _ = ofYesterday();
     sweeper.sweepOnce();
     Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
     await().until(() -> world.clock.instant().isAfter(dueBy));
@@ -626,13 +626,13 @@ class EngineTest {
   void a_new_day_does_not_wait_for_the_backlog_of_the_old_one() {
     Target discard = new Target.Discard();
     world.create(task(null, discard));
-    Slot yesterday = Slot.of(world.clock.instant().minus(Duration.ofDays(1)));
-    world.slots.ensure(yesterday);
+    Partition yesterday = Partition.of(world.clock.instant().minus(Duration.ofDays(1)));
+    world.partitions.ensure(yesterday);
     Instant then = world.clock.instant().minus(Duration.ofDays(1));
     for (int i = 0; i < 300; i++) {
       world.sql(
           """
-          INSERT INTO carillon.task (tenant, id, slot, lane, target, ready_at, due_at, created_at)
+          INSERT INTO carillon.task (tenant, id, partition, lane, target, ready_at, due_at, created_at)
           VALUES (1, '%s', DATE '%s', 1, '{"discard": {}}', now() - interval '1 hour', now(), now())
           """
               .formatted(TaskId.at(then, new Random(i)), yesterday.day()));
@@ -646,7 +646,7 @@ class EngineTest {
               completer.flushOnce();
               return world
                   .value(
-                      "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND slot ="
+                      "SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED' AND partition ="
                           + " (now() AT TIME ZONE 'UTC')::date")
                   .equals("1");
             });

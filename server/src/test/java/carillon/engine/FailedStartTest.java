@@ -151,7 +151,7 @@ class FailedStartTest {
         world.create(World.task("t", HTTP, world.clock.instant().plus(Duration.ofDays(1))));
     world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE due_at > now()");
     world.agenda.found(
-        tomorrow.slot(), world.catalog.lanes().iterator().next().id(), Instant.EPOCH);
+        tomorrow.partition(), world.catalog.lanes().iterator().next().id(), Instant.EPOCH);
     AtomicInteger starts = new AtomicInteger();
     Claimer claimer =
         node.claimer(

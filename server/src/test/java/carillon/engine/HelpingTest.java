@@ -3,7 +3,7 @@ package carillon.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Shards;
@@ -183,7 +183,7 @@ class HelpingTest {
 
   /** Its next sweep is 20 seconds away, unless it is woken. */
   private Node startWithASlowSweep(String name, ClusterView view) {
-    world.sql("BEGIN; LOCK TABLE carillon.slot");
+    world.sql("BEGIN; LOCK TABLE carillon.partition");
     Node node = new Node(name, view);
     await()
         .until(
@@ -191,18 +191,18 @@ class HelpingTest {
                 world
                     .value(
                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
-                            + " query LIKE '/* Slots.open */%%' AND clock_timestamp() - query_start"
+                            + " query LIKE '/* Partitions.open */%%' AND clock_timestamp() - query_start"
                             + " > interval '%d ms'".formatted(SLOW.toMillis()))
                     .equals("1"));
     world.sql("COMMIT");
-    await().until(() -> node.store.queue.isOpen(Slot.of(world.clock.instant())));
+    await().until(() -> node.store.queue.isOpen(Partition.of(world.clock.instant())));
     return node;
   }
 
   @Test
   void a_lane_in_which_nothing_can_be_taken_is_left_alone_for_a_while() {
     TaskId id = world.create(World.task("t", HTTP));
-    Slot slot = id.slot();
+    Partition partition = id.partition();
     int lane = lane(id);
     world.cancel(id);
     try (NodeByHand node = new NodeByHand(world, "helper", new FakeDeliverer(), _ -> {})) {
@@ -210,7 +210,7 @@ class HelpingTest {
           node.claimer(new Seats(SEATS), new Claimer.Lanes(_ -> false, _ -> true), (_, _) -> {});
 
       for (int sweep = 0; sweep < 3; sweep++) {
-        world.agenda.found(slot, lane, Instant.EPOCH);
+        world.agenda.found(partition, lane, Instant.EPOCH);
         assertThat(helper.claimOnce().delay()).isPositive();
       }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Hint;
@@ -62,8 +62,8 @@ class HintsTest {
         listener.when(news, () -> heard.add(news));
       }
       world.agenda.shareWith(announcer);
-      world.slots.ensure(Slot.of(world.clock.instant()));
-      world.queue.sweep(world.clock.instant()); // so that it knows which slots there are
+      world.partitions.ensure(Partition.of(world.clock.instant()));
+      world.queue.sweep(world.clock.instant()); // so that it knows which partitions there are
     }
 
     /** Waits until it has heard something, for a second at most. */
@@ -116,7 +116,7 @@ class HintsTest {
 
   @Test
   void what_is_due_much_later_is_not_told() {
-    Slot today = Slot.of(here.clock.instant());
+    Partition today = Partition.of(here.clock.instant());
     maker.announcer.hear(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
     maker.announcer.tell(Hint.News.SCHEDULES);
@@ -188,7 +188,7 @@ class HintsTest {
             "maker", world.catalog, () -> ClusterView.without(null), world.clock, told::add);
     Instant now = here.clock.instant();
     for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
-      announcer.hear(Slot.of(now), lane, now.plusMillis(lane));
+      announcer.hear(Partition.of(now), lane, now.plusMillis(lane));
     }
     announcer.tell(Hint.News.SHARDS);
 
@@ -203,13 +203,13 @@ class HintsTest {
   }
 
   @Test
-  void what_comes_back_to_an_old_slot_is_found_within_two_sweeps_though_nobody_tells() {
+  void what_comes_back_to_an_old_partition_is_found_within_two_sweeps_though_nobody_tells() {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
-    Slot old = Slot.of(then);
+    Partition old = Partition.of(then);
     int lane = oldTask(then);
     runner.world.queue.sweep(here.clock.instant()); // so that a full one is not the next anyway
     here.sql(
-        "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE slot = '%s'"
+        "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
     maker.world.agenda.note(old, lane, here.clock.instant());
@@ -220,11 +220,11 @@ class HintsTest {
 
     assertThat(maker.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what this node will help with")
-        .extracting(Agenda.Entry::slot)
+        .extracting(Agenda.Entry::partition)
         .containsExactly(old);
     assertThat(runner.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what its own node has found")
-        .extracting(Agenda.Entry::slot)
+        .extracting(Agenda.Entry::partition)
         .containsExactly(old);
   }
 
@@ -240,14 +240,14 @@ class HintsTest {
     runner.hear();
     assertThat(dueAt(runner)).as("not known to be open").isEmpty();
     runner.world.queue.sweep(here.clock.instant());
-    assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.slot());
-    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.slot());
+    assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.partition());
+    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.partition());
     here.cancel(first);
 
     runNow(second);
     runner.hear();
-    assertThat(dueAt(runner)).as("without a sweep").containsExactly(second.slot());
-    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(second.slot());
+    assertThat(dueAt(runner)).as("without a sweep").containsExactly(second.partition());
+    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(second.partition());
   }
 
   private void runNow(TaskId id) {
@@ -256,26 +256,26 @@ class HintsTest {
     maker.announcer.announceOnce();
   }
 
-  private static List<Slot> dueAt(Node node) {
+  private static List<Partition> dueAt(Node node) {
     return node.world.agenda.takeDue(node.world.clock.instant(), _ -> true).stream()
-        .map(Agenda.Entry::slot)
+        .map(Agenda.Entry::partition)
         .toList();
   }
 
-  /** A task in a slot of its own that waits for nothing; says in which lane. */
+  /** A task in a partition of its own that waits for nothing; says in which lane. */
   private int oldTask(Instant then) {
-    Slot slot = Slot.of(then);
-    here.slots.ensure(slot);
+    Partition partition = Partition.of(then);
+    here.partitions.ensure(partition);
     here.cancel(here.create(World.task("t", HTTP)));
     maker.world.catalog.refresh();
     runner.world.catalog.refresh();
     int lane = Integer.parseInt(here.value("SELECT id FROM carillon.lane"));
     here.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, due_at, created_at)
         VALUES (1, '%s', DATE '%s', %d, 'COMPLETED', now(), now())
         """
-            .formatted(TaskId.at(then, new Random(1)), slot.day(), lane));
+            .formatted(TaskId.at(then, new Random(1)), partition.day(), lane));
     return lane;
   }
 
@@ -314,8 +314,8 @@ class HintsTest {
   @Test
   void nonsense_from_whoever_may_write_to_the_database_does_no_harm() {
     here.sql("NOTIFY carillon, 'hello'");
-    here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a slot that is not there
-    String today = String.valueOf(Slot.of(here.clock.instant()).day().toEpochDay());
+    here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
+    String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());
     here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that is not there
     maker.announcer.tell(Hint.News.SHARDS);
     maker.announcer.announceOnce();

@@ -2,7 +2,7 @@ package carillon.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
@@ -32,34 +32,34 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every statement that names a slot's own table is a hot one, and goes through an index whatever
+ * Every statement that names a partition's own table is a hot one, and goes through an index whatever
  * the statistics say.
  */
 @Tag("slow")
 class HotPlansTest {
 
   static World world;
-  static Slot slot;
+  static Partition partition;
 
   @BeforeAll
   static void fill() {
     world = World.create();
-    slot = Slot.of(world.clock.instant());
+    partition = Partition.of(world.clock.instant());
     world.discard();
     // A million waiting, a million finished, and statistics from when there was one task.
     world.sql(
-        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(slot.suffix()));
+        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(partition.suffix()));
     TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // begins with the time
-    world.sql("ANALYZE carillon.task_" + slot.suffix());
+    world.sql("ANALYZE carillon.task_" + partition.suffix());
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
         SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', 1,
                CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'COMPLETED' END::carillon.task_state,
                CASE WHEN n %% 2 = 0 THEN now() - interval '1 day' + n * interval '1 us' END, now(), now()
         FROM generate_series(1, 2 * 1000000) AS n
         """
-            .formatted(now.toString().substring(0, 13), slot.day()));
+            .formatted(now.toString().substring(0, 13), partition.day()));
     world.countStatements();
   }
 
@@ -76,7 +76,7 @@ class HotPlansTest {
         .filter(
             sql ->
                 sql.startsWith("/* ")
-                    && sql.contains("{slot}")
+                    && sql.contains("{partition}")
                     && !sql.contains(" TABLE ")
                     && !sql.contains("COPY") // reads nothing
                     && !sql.contains("{key}"));
@@ -85,10 +85,10 @@ class HotPlansTest {
   @ParameterizedTest
   @MethodSource("hotStatements")
   void a_hot_statement_reads_tasks_through_an_index(String sql) {
-    String plan = Explained.generic(world, Sql.forSlot(sql, slot));
+    String plan = Explained.generic(world, Sql.forPartition(sql, partition));
 
     assertThat(plan)
-        .doesNotContain("Seq Scan on task_" + slot.suffix())
+        .doesNotContain("Seq Scan on task_" + partition.suffix())
         // A time that the index cannot use is compared with every entry of the lane.
         .doesNotContainPattern("Filter: .*ready_at [<>]");
   }
@@ -98,10 +98,10 @@ class HotPlansTest {
     String claim =
         hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
 
-    String plan = Explained.generic(world, Sql.forSlot(claim, slot));
+    String plan = Explained.generic(world, Sql.forPartition(claim, partition));
 
     assertThat(plan)
-        .contains("Index Scan using task_" + slot.suffix() + "_lane_ready_at_idx")
+        .contains("Index Scan using task_" + partition.suffix() + "_lane_ready_at_idx")
         .contains("Tid Scan");
   }
 
@@ -165,11 +165,11 @@ class HotPlansTest {
 
   @Test
   void what_expires_is_found_by_its_index_though_nothing_waited_when_it_was_analyzed() {
-    Slot earlier = Slot.of(world.clock.instant().minus(Duration.ofDays(2)));
-    world.slots.ensure(earlier);
+    Partition earlier = Partition.of(world.clock.instant().minus(Duration.ofDays(2)));
+    world.partitions.ensure(earlier);
     String fill =
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
         SELECT 1, gen_random_uuid(), DATE '%s', 1, '%s', %s, now(), now()
         FROM generate_series(1, 20000)
         """;
@@ -200,7 +200,7 @@ class HotPlansTest {
     String tasks = Explained.generic(world, RunningTasks.TASKS);
 
     assertThat(tasks)
-        .contains("using task_" + slot.suffix() + "_pkey")
+        .contains("using task_" + partition.suffix() + "_pkey")
         .doesNotContain("Seq Scan on task");
     assertThat(Explained.generic(world, RunningTasks.HELD))
         .contains(" on claim c")

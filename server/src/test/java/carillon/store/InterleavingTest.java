@@ -165,7 +165,7 @@ class InterleavingTest {
 
   private List<ClaimedTask> claim(Tx tx, TaskId id, Lane lane) {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    return world.queue.claimForWorker(tx, id.slot(), quota, "worker").tasks();
+    return world.queue.claimForWorker(tx, id.partition(), quota, "worker").tasks();
   }
 
   private void run(Tx tx, Step step, Subject subject) {

@@ -100,7 +100,7 @@ class LockOrderTest {
     if (!holder.isNode()) {
       lapse(task.lease().claim());
     }
-    var silent = new Claims.Silent(task.lease().claim(), null, task.id().slot());
+    var silent = new Claims.Silent(task.lease().claim(), null, task.id().partition());
 
     overlap(tx -> act(tx, holder, task), tx -> reap(tx, silent, retry()));
 
@@ -116,7 +116,7 @@ class LockOrderTest {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
     lapse(tomorrow.lease().claim());
-    var silent = new Claims.Silent(tomorrow.lease().claim(), null, tomorrow.id().slot());
+    var silent = new Claims.Silent(tomorrow.lease().claim(), null, tomorrow.id().partition());
 
     overlap(
         tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
@@ -154,7 +154,7 @@ class LockOrderTest {
                     .equals("2"));
     Lease lease = world.claim("node", 2).getFirst().lease();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
-    var silent = new Claims.Silent(lease.claim(), "node", first.slot());
+    var silent = new Claims.Silent(lease.claim(), "node", first.partition());
     world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
 
     world.db.tryTransaction(tx -> reap(tx, silent, retry()));
@@ -255,7 +255,7 @@ class LockOrderTest {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
     return world
         .db
-        .inTransaction(tx -> world.queue.claimForWorker(tx, id.slot(), quota, "worker"))
+        .inTransaction(tx -> world.queue.claimForWorker(tx, id.partition(), quota, "worker"))
         .tasks()
         .getFirst();
   }

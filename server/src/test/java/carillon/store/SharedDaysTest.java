@@ -3,7 +3,7 @@ package carillon.store;
 import static java.util.Comparator.comparing;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.target.Target;
@@ -102,8 +102,8 @@ class SharedDaysTest {
     return Integer.parseInt(world.value("SELECT count(*) FROM " + table));
   }
 
-  private int slots() {
-    return count("carillon.slot");
+  private int partitions() {
+    return count("carillon.partition");
   }
 
   private static TaskFilter due(@Nullable Instant after, @Nullable Instant before) {
@@ -125,7 +125,7 @@ class SharedDaysTest {
   void a_task_on_every_day_of_five_years_makes_a_bounded_number_of_partitions() {
     List<TaskId> ids = createAll(everyDay(FIVE_YEARS, null));
 
-    assertThat(slots()).isLessThanOrEqualTo(54);
+    assertThat(partitions()).isLessThanOrEqualTo(54);
     assertThat(count("pg_class WHERE relnamespace = 'carillon'::regnamespace"))
         .isLessThan(54 * 9 + 200);
     assertThat(count("carillon.task")).isEqualTo(FIVE_YEARS);
@@ -134,17 +134,17 @@ class SharedDaysTest {
 
   @Test
   void however_tasks_are_created_no_day_far_ahead_gets_a_partition() throws Exception {
-    world.slots.ensure(Slot.of(world.clock.instant()));
-    DayRange.quarters(world.clock.instant()).forEach(world.slots::ensure); // as the janitor does
-    int before = slots();
+    world.partitions.ensure(Partition.of(world.clock.instant()));
+    DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure); // as the janitor does
+    int before = partitions();
     for (int day = 300; day < 310; day++) {
       world.create(due(inDays(day)));
       NewTask task = due(inDays(day));
       world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, task));
     }
-    assertThat(slots()).isLessThanOrEqualTo(before + 2);
+    assertThat(partitions()).isLessThanOrEqualTo(before + 2);
 
-    int withMonths = slots();
+    int withMonths = partitions();
     try (SqlUser user = SqlUser.owner(world.address)) {
       for (int day = 1; day < 730; day += 7) {
         user.enqueue("'sql', delay => interval '%d days'".formatted(day));
@@ -161,13 +161,13 @@ class SharedDaysTest {
     }
     assertThat(steps).isLessThan(100);
     assertThat(count("carillon.task WHERE schedule = 's'")).isGreaterThan(600);
-    assertThat(slots()).isLessThanOrEqualTo(withMonths + 1); // tomorrow, at midnight
+    assertThat(partitions()).isLessThanOrEqualTo(withMonths + 1); // tomorrow, at midnight
   }
 
   @Test
-  void what_is_enqueued_in_sql_lies_in_the_slot_that_its_day_shares() throws SQLException {
-    world.slots.ensure(Slot.of(world.clock.instant()));
-    DayRange.quarters(world.clock.instant()).forEach(world.slots::ensure);
+  void what_is_enqueued_in_sql_lies_in_the_partition_that_its_day_shares() throws SQLException {
+    world.partitions.ensure(Partition.of(world.clock.instant()));
+    DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure);
     try (SqlUser user = SqlUser.owner(world.address)) {
       Instant last = Instant.EPOCH;
       for (int day = 93; day < 730; day += 10) {
@@ -175,10 +175,10 @@ class SharedDaysTest {
             TaskId.parse(user.enqueue("'sql', delay => interval '%d days'".formatted(day)))
                 .orElseThrow();
         TaskView task = world.find(id);
-        LocalDate dueDay = Slot.of(task.dueAt()).day();
+        LocalDate dueDay = Partition.of(task.dueAt()).day();
         DayRange range =
             DayRange.quarters(world.clock.instant()).stream()
-                .filter(quarter -> quarter.slot().equals(id.slot()))
+                .filter(quarter -> quarter.partition().equals(id.partition()))
                 .findFirst()
                 .orElseThrow();
 
@@ -233,17 +233,17 @@ class SharedDaysTest {
   /** As if the task had been created more than a month ago. */
   private TaskId createdLongAgo(Instant dueAt) {
     DayRange days = DayRange.of(dueAt, dueAt.minus(Duration.ofDays(200)));
-    world.slots.ensure(days);
+    world.partitions.ensure(days);
     TaskId near = world.create(due(dueAt));
-    String own = near.slot().suffix();
+    String own = near.partition().suffix();
     String id = TaskId.at(days.idTime(dueAt), new Random()).toString();
     world.sql(
         """
         WITH moved AS (DELETE FROM carillon.task_%s WHERE id = '%s' RETURNING *)
-        INSERT INTO carillon.task_%s (tenant, id, slot, lane, ready_at, due_at, created_at, payload, target)
+        INSERT INTO carillon.task_%s (tenant, id, partition, lane, ready_at, due_at, created_at, payload, target)
         SELECT tenant, '%s', DATE '%s', lane, ready_at, due_at, created_at, payload, target FROM moved
         """
-            .formatted(own, near, days.slot().suffix(), id, days.first()));
+            .formatted(own, near, days.partition().suffix(), id, days.first()));
     return TaskId.parse(id).orElseThrow();
   }
 
@@ -252,8 +252,8 @@ class SharedDaysTest {
     world.catalog.refresh();
     world.queue.sweep(world.clock.instant()); // the first one looks everywhere
     Instant soon = world.clock.instant().plusSeconds(30);
-    world.slots.ensure(DayRange.of(soon, soon.minus(Duration.ofDays(200))));
-    world.queue.sweep(world.clock.instant()); // and so does the first after a slot was opened
+    world.partitions.ensure(DayRange.of(soon, soon.minus(Duration.ofDays(200))));
+    world.queue.sweep(world.clock.instant()); // and so does the first after a partition was opened
     TaskId id = createdLongAgo(soon);
     Instant dueAt = world.find(id).dueAt();
     world.agenda.takeDue(inDays(1), _ -> true);
@@ -262,8 +262,8 @@ class SharedDaysTest {
 
     assertThat(world.agenda.earliest(_ -> true)).isBetween(dueAt, dueAt.plusMillis(1));
     assertThat(world.agenda.takeDue(inDays(1), _ -> true))
-        .extracting(Agenda.Entry::slot)
-        .containsExactly(id.slot());
+        .extracting(Agenda.Entry::partition)
+        .containsExactly(id.partition());
   }
 
   @Test
@@ -281,26 +281,26 @@ class SharedDaysTest {
   }
 
   @Test
-  void a_shared_slot_is_kept_until_its_last_day_is_too_old() {
+  void a_shared_partition_is_kept_until_its_last_day_is_too_old() {
     LocalDate first = LocalDate.of(2020, 1, 1);
-    world.slots.ensure(new DayRange(first, first.plusMonths(1).minusDays(1)));
-    world.slots.ensure(new DayRange(first, first.plusMonths(3).minusDays(1)));
-    world.slots.ensure(new Slot(first));
+    world.partitions.ensure(new DayRange(first, first.plusMonths(1).minusDays(1)));
+    world.partitions.ensure(new DayRange(first, first.plusMonths(3).minusDays(1)));
+    world.partitions.ensure(new Partition(first));
 
-    assertThat(world.slots.dropBefore(new Slot(LocalDate.of(2020, 3, 31)))).isZero();
-    assertThat(world.slots.dropBefore(new Slot(LocalDate.of(2020, 4, 1)))).isEqualTo(1);
+    assertThat(world.partitions.dropBefore(new Partition(LocalDate.of(2020, 3, 31)))).isZero();
+    assertThat(world.partitions.dropBefore(new Partition(LocalDate.of(2020, 4, 1)))).isEqualTo(1);
   }
 
   @Test
   void a_task_far_ahead_is_never_dropped_before_it_has_run() {
     TaskId id = world.create(due(inDays(100)));
 
-    assertThat(world.slots.dropBefore(Slot.of(inDays(1_000)))).isZero();
+    assertThat(world.partitions.dropBefore(Partition.of(inDays(1_000)))).isZero();
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
 
   @Test
-  void nodes_that_create_into_a_shared_slot_at_the_same_time_create_it_once() throws Exception {
+  void nodes_that_create_into_a_shared_partition_at_the_same_time_create_it_once() throws Exception {
     Instant dueAt =
         LocalDate.ofInstant(inDays(400), ZoneOffset.UTC).atTime(12, 0).toInstant(ZoneOffset.UTC);
     List<World> nodes = List.of(world, world.beside(), world.beside(), world.beside());
@@ -318,9 +318,9 @@ class SharedDaysTest {
     }
 
     DayRange days = DayRange.of(dueAt, world.clock.instant());
-    assertThat(world.value("SELECT day || ' ' || last_day FROM carillon.slot"))
+    assertThat(world.value("SELECT day || ' ' || last_day FROM carillon.partition"))
         .isEqualTo(days.first() + " " + days.last());
-    assertThat(slots()).isEqualTo(1);
+    assertThat(partitions()).isEqualTo(1);
   }
 
   @Test
@@ -333,7 +333,7 @@ class SharedDaysTest {
       tasks.add(due(inDays(33).plus(Duration.ofMinutes(260L * task))));
     }
     createAll(tasks);
-    assertThat(slots()).isLessThanOrEqualTo(1 + 13 + 5 + 4);
+    assertThat(partitions()).isLessThanOrEqualTo(1 + 13 + 5 + 4);
 
     assertThat(pagesOfSweepsAndClaims()).isLessThan(before * 1.5 + 50);
   }

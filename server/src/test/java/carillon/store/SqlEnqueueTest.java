@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.task.AlertSetting;
 import carillon.model.task.NewTask;
@@ -35,7 +35,7 @@ class SqlEnqueueTest {
     world = World.create();
     world.node("node");
     for (int day = 0; day < 3; day++) {
-      world.slots.ensure(Slot.of(world.clock.instant().plus(Duration.ofDays(day))));
+      world.partitions.ensure(Partition.of(world.clock.instant().plus(Duration.ofDays(day))));
     }
     user = SqlUser.owner(world.address);
   }
@@ -130,7 +130,7 @@ class SqlEnqueueTest {
 
     assertThat(task.dueAt()).isEqualTo(due);
     assertThat(task.readyAt()).isBetween(due, due.plusMillis(1));
-    assertThat(task.id().slot()).isEqualTo(Slot.of(due));
+    assertThat(task.id().partition()).isEqualTo(Partition.of(due));
   }
 
   @Test
@@ -150,14 +150,14 @@ class SqlEnqueueTest {
     TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
 
     assertThat(task.dueAt()).isEqualTo(due);
-    assertThat(task.id().slot()).isEqualTo(Slot.of(world.clock.instant().plus(Duration.ofDays(2))));
-    assertThat(world.value("SELECT slot FROM carillon.task WHERE id = '" + task.id() + "'"))
-        .isEqualTo(task.id().slot().day().toString());
+    assertThat(task.id().partition()).isEqualTo(Partition.of(world.clock.instant().plus(Duration.ofDays(2))));
+    assertThat(world.value("SELECT partition FROM carillon.task WHERE id = '" + task.id() + "'"))
+        .isEqualTo(task.id().partition().day().toString());
   }
 
   @Test
   void without_any_day_it_says_what_to_do() {
-    world.sql("DELETE FROM carillon.slot");
+    world.sql("DELETE FROM carillon.partition");
     assertThatThrownBy(() -> user.enqueue("'mail'"))
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("there is no day yet")
@@ -167,14 +167,14 @@ class SqlEnqueueTest {
   private static final String DROP_LATEST_DAY =
       """
       /* SqlEnqueueTest.dropLatestDay */
-      DELETE FROM carillon.slot WHERE day = (SELECT max(day) FROM carillon.slot)
+      DELETE FROM carillon.partition WHERE day = (SELECT max(day) FROM carillon.partition)
       """;
 
   private void onlyThreeOldDays() {
     for (int day = 1; day <= 3; day++) {
-      world.slots.ensure(Slot.of(world.clock.instant().minus(Duration.ofDays(day))));
+      world.partitions.ensure(Partition.of(world.clock.instant().minus(Duration.ofDays(day))));
     }
-    world.sql("DELETE FROM carillon.slot WHERE day >= (now() AT TIME ZONE 'UTC')::date");
+    world.sql("DELETE FROM carillon.partition WHERE day >= (now() AT TIME ZONE 'UTC')::date");
   }
 
   @Test
@@ -184,16 +184,16 @@ class SqlEnqueueTest {
 
     TaskId id = id(user.enqueue("'mail'"));
 
-    assertThat(id.slot()).isEqualTo(Slot.of(world.clock.instant().minus(Duration.ofDays(1))));
+    assertThat(id.partition()).isEqualTo(Partition.of(world.clock.instant().minus(Duration.ofDays(1))));
     assertThat(
             world.value(
                 "SELECT string_agg(day::text, ' ' ORDER BY day)"
-                    + " FROM (SELECT day FROM carillon.slot FOR UPDATE SKIP LOCKED) free"))
+                    + " FROM (SELECT day FROM carillon.partition FOR UPDATE SKIP LOCKED) free"))
         .as("the others can")
         .isEqualTo(
             world.value(
-                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.slot WHERE day <> '"
-                    + id.slot().day()
+                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.partition WHERE day <> '"
+                    + id.partition().day()
                     + "'"));
     user.rollback();
   }

@@ -3,7 +3,7 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.task.AlertSetting;
 import carillon.store.catalog.Tenants;
 import carillon.store.db.Migrations;
@@ -26,7 +26,7 @@ class SqlGrantsTest {
   @BeforeEach
   void open() throws SQLException {
     world = World.create();
-    world.slots.ensure(Slot.of(world.clock.instant()));
+    world.partitions.ensure(Partition.of(world.clock.instant()));
     world.tenants.put(
         "shop",
         new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
@@ -83,12 +83,12 @@ class SqlGrantsTest {
           "SELECT * FROM carillon.every_transition",
           "SELECT * FROM carillon.sql_role",
           "SELECT secret FROM carillon.catalog",
-          "INSERT INTO carillon.cancel_request (tenant, task, slot, who)"
+          "INSERT INTO carillon.cancel_request (tenant, task, partition, who)"
               + " VALUES (1, gen_random_uuid(), now(), 'me')",
           "UPDATE carillon.tenant SET strict = true",
           "SELECT carillon.grant_enqueue(current_user, 'bank')",
           "SELECT carillon.revoke_enqueue(current_user)",
-          "SELECT carillon.make_slot('2030-01-01')",
+          "SELECT carillon.create_partition('2030-01-01')",
           "SELECT carillon.make_lane(1, 'x', 5)",
           "SELECT carillon.live_tasks(1, 'x', 'k', 1)",
           "SELECT carillon.cancel_waiting(1, '2030-01-01', '{}', 'me')",

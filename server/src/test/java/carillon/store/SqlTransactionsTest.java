@@ -3,7 +3,7 @@ package carillon.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Attempted;
@@ -50,8 +50,8 @@ class SqlTransactionsTest {
   void open() throws SQLException {
     world = World.create();
     world.node("node");
-    world.slots.ensure(Slot.of(world.clock.instant()));
-    world.slots.ensure(Slot.of(world.clock.instant().plus(Duration.ofDays(1))));
+    world.partitions.ensure(Partition.of(world.clock.instant()));
+    world.partitions.ensure(Partition.of(world.clock.instant().plus(Duration.ofDays(1))));
     user = SqlUser.owner(world.address).begin();
   }
 

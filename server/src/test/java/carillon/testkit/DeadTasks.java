@@ -23,7 +23,7 @@ public final class DeadTasks {
     world.sql(
         """
         INSERT INTO carillon.task (
-            tenant, id, slot, lane, state, due_at, created_at, attempt, fence, leased_by, started_at, finished_at,
+            tenant, id, partition, lane, state, due_at, created_at, attempt, fence, leased_by, started_at, finished_at,
             status, failure, key, metadata, payload, error, output, crashes, expires_at)
         SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s',
                (SELECT l.id FROM carillon.lane l WHERE l.type = 't' || n %% %d %% 4), 'DEAD', now() - interval '2 hours',
@@ -37,7 +37,7 @@ public final class DeadTasks {
         """
             .formatted(
                 now.toString().substring(0, 13),
-                now.slot().day(),
+                now.partition().day(),
                 kinds,
                 kinds,
                 kinds,
@@ -47,8 +47,8 @@ public final class DeadTasks {
                 letters));
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-        SELECT t.tenant, t.id, t.slot, l.type, t.finished_at, t.error, t.failure, t.status, t.key
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
+        SELECT t.tenant, t.id, t.partition, l.type, t.finished_at, t.error, t.failure, t.status, t.key
         FROM carillon.task t
         JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'

@@ -1,6 +1,6 @@
 package carillon.testkit;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import java.time.Instant;
 import java.util.List;
@@ -18,32 +18,32 @@ public final class Graves {
    */
   public static List<TaskId> dig(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
-    Slot slot = now.slot();
+    Partition partition = now.partition();
     String lane = lane(world);
     String start = now.toString().substring(0, 13); // its time
     world.sql(
         """
         WITH t AS (
-            INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at, started_at, finished_at,
+            INSERT INTO carillon.task (tenant, id, partition, lane, state, due_at, created_at, started_at, finished_at,
                                        version, attempt, fence, leased_by, failure, error, payload)
             SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', %s, 'DEAD', now(), now(), now(),
                    now(), 4, 2, 2, 'node', 'TIMEOUT', 'too slow ' || n, '{"n": ' || n || '}'
             FROM generate_series(1, %d) AS n
             RETURNING *
         ), letters AS (
-            INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from, error, failure)
-            SELECT tenant, id, slot, 't', now() - interval '2 hours', now() - interval '2 hours', error, failure
+            INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, kept_from, error, failure)
+            SELECT tenant, id, partition, 't', now() - interval '2 hours', now() - interval '2 hours', error, failure
             FROM t
         ), attempts AS (
-            INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, leased_by, ended_at, outcome)
-            SELECT tenant, id, slot, 1, 1, 'node', now(), 'RETRIED'
+            INSERT INTO carillon.attempt (tenant, task, partition, attempt, fence, leased_by, ended_at, outcome)
+            SELECT tenant, id, partition, 1, 1, 'node', now(), 'RETRIED'
             FROM t
         )
-        INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who)
-        SELECT tenant, id, slot, now() + n * interval '1 ms', a::carillon.task_state, b::carillon.task_state, 1, 'node'
+        INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who)
+        SELECT tenant, id, partition, now() + n * interval '1 ms', a::carillon.task_state, b::carillon.task_state, 1, 'node'
         FROM t, (VALUES (1, 'PENDING', 'RUNNING'), (2, 'RUNNING', 'PENDING'), (3, 'PENDING', 'RUNNING')) AS s (n, a, b)
         """
-            .formatted(start, slot.day(), lane, count));
+            .formatted(start, partition.day(), lane, count));
     return IntStream.rangeClosed(1, count)
         .mapToObj(n -> new TaskId(UUID.fromString("%s-7000-8000-%012d".formatted(start, n))))
         .toList();
@@ -55,16 +55,16 @@ public final class Graves {
     world.sql(
         """
         WITH t AS (
-            INSERT INTO carillon.task (tenant, id, slot, lane, state, due_at, created_at)
+            INSERT INTO carillon.task (tenant, id, partition, lane, state, due_at, created_at)
             SELECT 1, ('%s-7000-8000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', %s, 'DEAD', now(), now()
             FROM generate_series(1, %d) AS n
             RETURNING *
         )
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from)
-        SELECT tenant, id, slot, 't', now() - interval '2 hours', now() - interval '2 hours'
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, kept_from)
+        SELECT tenant, id, partition, 't', now() - interval '2 hours', now() - interval '2 hours'
         FROM t
         """
-            .formatted(now.toString().substring(0, 13), now.slot().day(), lane(world), count));
+            .formatted(now.toString().substring(0, 13), now.partition().day(), lane(world), count));
   }
 
   /** Makes all dead letters older. */

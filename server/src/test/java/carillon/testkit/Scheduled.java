@@ -64,10 +64,10 @@ public final class Scheduled {
     TaskId task = world.discard();
     world.sql(
         """
-        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition)
         VALUES (%d, '%s', timestamptz '%s' AT TIME ZONE '%s', 'NONE', 'SCHEDULED', '%s', '%s')
         """
-            .formatted(schedule, at, at, zone, task, task.slot().day()));
+            .formatted(schedule, at, at, zone, task, task.partition().day()));
     return task;
   }
 

@@ -1,6 +1,6 @@
 package carillon.testkit;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
@@ -13,7 +13,7 @@ import carillon.store.catalog.ApiKeys;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Replies;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.catalog.Tenants;
 import carillon.store.catalog.Types;
 import carillon.store.cluster.Nodes;
@@ -64,7 +64,7 @@ public final class World implements AutoCloseable {
   public final Db db;
   private final Db catalogDb; // apart, as in Wiring
   public final Catalog catalog;
-  public final Slots slots;
+  public final Partitions partitions;
   public final Agenda agenda = new Agenda();
   public final DbClock clock = new DbClock(InstantSource.system());
   public final Tasks tasks;
@@ -97,10 +97,10 @@ public final class World implements AutoCloseable {
     this.db = Db.open(address, "test", 24);
     this.catalogDb = Db.open(address, "catalog", 2);
     this.catalog = new Catalog(catalogDb);
-    this.slots = new Slots(catalogDb);
+    this.partitions = new Partitions(catalogDb);
     catalog.refresh();
     clock.measure(db);
-    this.tasks = new Tasks(db, catalog, slots, clock, agenda);
+    this.tasks = new Tasks(db, catalog, partitions, clock, agenda);
     this.deadLetters = new DeadLetters(db, catalog);
     this.redrives = new Redrives(db, agenda);
     this.audit = new Audit(db);
@@ -108,14 +108,14 @@ public final class World implements AutoCloseable {
     this.tenants = new Tenants(db, catalog);
     this.keys = new ApiKeys(db, catalog, clock);
     this.replies = new Replies(db);
-    this.queue = new WorkQueue(db, catalog, slots, agenda);
+    this.queue = new WorkQueue(db, catalog, partitions, agenda);
     this.alerts = new Alerts(catalog, tasks, usualAlert);
     this.endings = new Endings(db, catalog, agenda, tasks, alerts);
     this.claims = new Claims(db, catalog, endings);
     this.pullQueue = new PullQueue(catalog, queue, endings, claims, agenda, clock);
     this.nodes = new Nodes(db);
     this.archive = new DeadLetterArchive(db);
-    this.restores = new Restores(catalog, slots);
+    this.restores = new Restores(catalog, partitions);
     this.schedules = new Schedules(db, catalog, tasks, clock);
     this.backfills = new Backfills(db, StoredSchedule::timetable, Duration.ofDays(30));
     this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
@@ -196,14 +196,14 @@ public final class World implements AutoCloseable {
   /** From the lanes that this process knows already. */
   public List<ClaimedTask> claimKnown(String node, int max) {
     List<ClaimedTask> claimed = new ArrayList<>();
-    for (Slot slot : slots.open(clock.instant())) {
+    for (Partition partition : partitions.open(clock.instant())) {
       for (Lane lane : catalog.lanes()) {
         if (claimed.size() < max) {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
           claimed.addAll(
               queue
                   .claimDue(
-                      slot,
+                      partition,
                       List.of(quota),
                       WorkQueue.Claimant.node(UUID.randomUUID(), node, Integer.MAX_VALUE),
                       _ -> {})

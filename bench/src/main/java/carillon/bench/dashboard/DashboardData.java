@@ -68,7 +68,7 @@ final class DashboardData {
     data.makeSchedulesAndKeys();
     data.database.execute(LANES);
     stage.progress().step("loading %,d tasks".formatted(stage.sizes().dashboard()));
-    data.fillSlots();
+    data.fillPartitions();
     stage.progress().step("loading what else there is");
     data.database.execute(OTHERS);
     data.claimSome();
@@ -142,7 +142,7 @@ final class DashboardData {
 
   private record Day(LocalDate date, boolean isPast) {}
 
-  private void fillSlots() throws IOException, InterruptedException {
+  private void fillPartitions() throws IOException, InterruptedException {
     LocalDate today = LocalDate.now(ZoneOffset.UTC);
     // Today stays empty: what becomes due during the measurement would be measured with it.
     List<Day> days =
@@ -165,17 +165,17 @@ final class DashboardData {
   private void fill(Day day) throws SQLException {
     int tasks = stage.sizes().dashboard();
     int rows = (int) (tasks * (day.isPast() ? EACH_PAST_DAY : EACH_DAY_AHEAD));
-    String slot = day.date().format(DateTimeFormatter.BASIC_ISO_DATE);
-    database.execute("SELECT carillon.make_slot('" + day.date() + "')");
+    String partition = day.date().format(DateTimeFormatter.BASIC_ISO_DATE);
+    database.execute("SELECT carillon.create_partition('" + day.date() + "')");
     String sql = TASKS_OF_A_DAY + (day.isPast() ? DEATHS_OF_A_DAY : "");
     database.execute(
-        sql.replace("{slot}", slot)
+        sql.replace("{partition}", partition)
             .replace("{day}", day.date().toString())
             .replace("{rows}", String.valueOf(rows))
             .replace("{state}", day.isPast() ? STATE_OF_THE_PAST : "'PENDING'")
             .replace("{past}", String.valueOf(day.isPast()))
             .replace("{payload}", Tasks.payload()));
-    database.execute("VACUUM (ANALYZE) carillon.task_" + slot);
+    database.execute("VACUUM (ANALYZE) carillon.task_" + partition);
   }
 
   private static final String STATE_OF_THE_PAST =
@@ -193,8 +193,8 @@ final class DashboardData {
   // have most of the tasks. What is due waits for workers: the node would take all else.
   private static final String TASKS_OF_A_DAY =
       """
-      INSERT INTO carillon.task_{slot} (
-          tenant, id, slot, lane, state, ready_at, due_at, created_at, attempt, fence, leased_by, started_at,
+      INSERT INTO carillon.task_{partition} (
+          tenant, id, partition, lane, state, ready_at, due_at, created_at, attempt, fence, leased_by, started_at,
           finished_at, status, failure, key, schedule, fire_at, payload, metadata, output, error)
       SELECT l.tenant, uuidv7(extract(epoch FROM t.due_at - clock_timestamp()) * interval '1 second'), '{day}'::date, l.id,
              t.state::carillon.task_state, CASE WHEN t.state = 'PENDING' THEN t.due_at END, t.due_at,
@@ -235,30 +235,30 @@ final class DashboardData {
 
   private static final String DEATHS_OF_A_DAY =
       """
-      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key, kept_from)
-      SELECT t.tenant, t.id, t.slot, l.type, t.finished_at, t.error, t.failure, t.status, t.key, t.finished_at
-      FROM carillon.task_{slot} t
+      INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key, kept_from)
+      SELECT t.tenant, t.id, t.partition, l.type, t.finished_at, t.error, t.failure, t.status, t.key, t.finished_at
+      FROM carillon.task_{partition} t
       JOIN carillon.lane l ON l.id = t.lane
       WHERE t.state = 'DEAD';
 
-      INSERT INTO carillon.attempt_{slot} (
-          tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error)
-      SELECT t.tenant, t.id, t.slot, a, a, 'bench', t.started_at - a * interval '1 minute',
+      INSERT INTO carillon.attempt_{partition} (
+          tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error)
+      SELECT t.tenant, t.id, t.partition, a, a, 'bench', t.started_at - a * interval '1 minute',
              t.finished_at - a * interval '1 minute', 'RETRIED', t.failure, t.status, t.error
-      FROM carillon.task_{slot} t
+      FROM carillon.task_{partition} t
       CROSS JOIN generate_series(1, 2) a
       WHERE t.state = 'DEAD';
 
-      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-      SELECT t.tenant, t.id, t.slot, t.finished_at - (3 - a) * interval '1 minute', 'RUNNING'::carillon.task_state,
+      INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+      SELECT t.tenant, t.id, t.partition, t.finished_at - (3 - a) * interval '1 minute', 'RUNNING'::carillon.task_state,
              CASE a WHEN 3 THEN 'DEAD' ELSE 'PENDING' END::carillon.task_state, a, 'bench', t.error
-      FROM carillon.task_{slot} t
+      FROM carillon.task_{partition} t
       CROSS JOIN generate_series(1, 3) a
       WHERE t.state = 'DEAD';
 
-      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot, outcome, recorded_at)
-      SELECT s.id, t.fire_at, t.fire_at AT TIME ZONE 'UTC', 'NONE', 'SCHEDULED', t.id, t.slot, t.state::text, t.fire_at
-      FROM carillon.task_{slot} t
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition, outcome, recorded_at)
+      SELECT s.id, t.fire_at, t.fire_at AT TIME ZONE 'UTC', 'NONE', 'SCHEDULED', t.id, t.partition, t.state::text, t.fire_at
+      FROM carillon.task_{partition} t
       JOIN carillon.schedule s ON s.tenant = t.tenant AND s.name = t.schedule
       WHERE t.finished_at IS NOT NULL
       ON CONFLICT DO NOTHING;
@@ -312,7 +312,7 @@ final class DashboardData {
         FROM carillon.dead_letter
         WHERE tenant = 1
           AND key IS NOT NULL
-          AND slot = current_date - 3
+          AND partition = current_date - 3
         ORDER BY tenant, task
         LIMIT 1
         """;
@@ -323,7 +323,7 @@ final class DashboardData {
             SELECT id
             FROM carillon.task
             WHERE tenant = 1
-              AND slot = current_date - 2
+              AND partition = current_date - 2
               AND state = 'COMPLETED'
             LIMIT 1
             """),

@@ -13,8 +13,8 @@ public final class DashboardReport {
   private static final String NOTES =
       """
       One node with all roles beside the tasks that `sizes` calls dashboard: 70 of 100 completed, 10 dead, 3 cancelled or
-      expired, 1 due and waiting for a worker, 16 due in the next 20 days; in 40 slots, 1,000 lanes of 49 tenants, 95 of
-      100 tasks those of one tenant, with which the pages are asked for. Half of a slot's tasks lie in the table in the
+      expired, 1 due and waiting for a worker, 16 due in the next 20 days; in 40 partitions, 1,000 lanes of 49 tenants, 95 of
+      100 tasks those of one tenant, with which the pages are asked for. Half of a partition's tasks lie in the table in the
       order of their due times, half anywhere.
 
       - All requests are made one after the other, 20 times, two seconds apart. `first` is the first of them, when nothing

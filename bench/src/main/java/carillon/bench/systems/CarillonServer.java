@@ -138,21 +138,21 @@ public final class CarillonServer implements Scheduler {
   }
 
   /**
-   * One task a day goes through the API and makes lane and slot; the others are copies of it,
+   * One task a day goes through the API and makes lane and partition; the others are copies of it,
    * because millions over HTTP would take longer than all that is measured.
    */
   @Override
   public void loadFuture(int tasks) throws IOException, SQLException, InterruptedException {
     newType(Map.of("target", Map.of("discard", Map.of())));
     submit(null, FUTURE_DAYS, day -> Tasks.task(type, ",\"delay\":\"" + (day * 24 + 1) + "h\""));
-    String[] slots = database.one(SLOTS_OF, type).split(" ", -1);
+    String[] partitions = database.one(PARTITIONS_OF, type).split(" ", -1);
     AtomicInteger next = new AtomicInteger();
     Callers.together(
         COPIERS,
         () -> {
-          for (int i = next.getAndIncrement(); i < slots.length; i = next.getAndIncrement()) {
+          for (int i = next.getAndIncrement(); i < partitions.length; i = next.getAndIncrement()) {
             database.execute(
-                COPY.replace("{slot}", slots[i])
+                COPY.replace("{partition}", partitions[i])
                     .replace("{type}", type)
                     .replace("{copies}", "" + (tasks / FUTURE_DAYS - 1)));
           }
@@ -160,7 +160,7 @@ public final class CarillonServer implements Scheduler {
         });
   }
 
-  private static final String SLOTS_OF =
+  private static final String PARTITIONS_OF =
       """
       SELECT string_agg(DISTINCT t.tableoid::regclass::text, ' ')
       FROM carillon.task t
@@ -169,7 +169,7 @@ public final class CarillonServer implements Scheduler {
       """;
 
   // Copies each task so often, spread over the hour from when it is due. The time in an id is that
-  // of the task it was copied from, which is all that a slot needs; its end counts the copies.
+  // of the task it was copied from, which is all that a partition needs; its end counts the copies.
   private static final String COPY =
       """
       DO $$
@@ -183,12 +183,12 @@ public final class CarillonServer implements Scheduler {
                 AND attname NOT IN ('id', 'due_at', 'ready_at'));
       BEGIN
           EXECUTE format(
-              'INSERT INTO {slot} (id, due_at, ready_at, %1$s)
+              'INSERT INTO {partition} (id, due_at, ready_at, %1$s)
                SELECT (left(id::text, 24) || lpad(to_hex(n), 12, ''0''))::uuid,
                       due_at + n * interval ''1 hour'' / {copies},
                       ready_at + n * interval ''1 hour'' / {copies},
                       %1$s
-               FROM {slot}
+               FROM {partition}
                CROSS JOIN generate_series(1, {copies}) n
                WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
               same);
@@ -239,7 +239,7 @@ public final class CarillonServer implements Scheduler {
 
   private static final String EVER = "-infinity";
 
-  // What has completed was due, so that the slots of days to come need not be looked through.
+  // What has completed was due, so that the partitions of days to come need not be looked through.
   private static final String FROM_COMPLETED =
       """
       SELECT %s
@@ -247,7 +247,7 @@ public final class CarillonServer implements Scheduler {
       JOIN carillon.lane l ON l.id = t.lane
       WHERE starts_with(l.type, ?)
         AND t.created_at >= ?::timestamptz
-        AND t.slot <= current_date + 1
+        AND t.partition <= current_date + 1
         AND t.state = 'COMPLETED'
         AND t.attempt = 1
       """;

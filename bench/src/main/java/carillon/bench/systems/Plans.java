@@ -131,7 +131,7 @@ public final class Plans {
     return plans;
   }
 
-  /** Without the parts that were not run: of a table of many slots that is nearly all. */
+  /** Without the parts that were not run: of a table of many partitions that is nearly all. */
   private static String run(String plan) {
     StringBuilder text = new StringBuilder();
     int hidden = Integer.MAX_VALUE; // deeper lines belong to a part that was not run

@@ -51,7 +51,7 @@ public final class SqlLimit implements Worker {
               this_claim := gen_random_uuid();
               WITH due AS MATERIALIZED (
                   SELECT ctid AS row_id, ready_at
-                  FROM carillon.task_{slot}
+                  FROM carillon.task_{partition}
                   WHERE lane = this_lane
                     AND ready_at >= from_at
                     AND ready_at <= (SELECT clock_timestamp())
@@ -59,7 +59,7 @@ public final class SqlLimit implements Worker {
                   LIMIT batch
                   FOR UPDATE SKIP LOCKED
               ), taken AS (
-                  UPDATE carillon.task_{slot} t
+                  UPDATE carillon.task_{partition} t
                   SET state = 'RUNNING',
                       ready_at = NULL,
                       version = t.version + 1,
@@ -77,12 +77,12 @@ public final class SqlLimit implements Worker {
                   FROM due
                   WHERE t.ctid = due.row_id
                     AND t.state = 'PENDING'
-                  RETURNING t.tenant, t.id, t.slot, due.ready_at
+                  RETURNING t.tenant, t.id, t.partition, due.ready_at
               ), claimed AS (
-                  INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
-                  SELECT this_claim, 'sql', slot, array_agg(tenant), array_agg(id)
+                  INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
+                  SELECT this_claim, 'sql', partition, array_agg(tenant), array_agg(id)
                   FROM taken
-                  GROUP BY slot
+                  GROUP BY partition
               )
               SELECT array_agg(id), max(ready_at)
               INTO ids, from_at
@@ -90,7 +90,7 @@ public final class SqlLimit implements Worker {
               COMMIT;
               EXIT WHEN ids IS NULL;
 
-              UPDATE carillon.task_{slot}
+              UPDATE carillon.task_{partition}
               SET state = 'COMPLETED',
                   finished_at = clock_timestamp(),
                   version = version + 1,
@@ -128,14 +128,14 @@ public final class SqlLimit implements Worker {
    */
   static SqlLimit start(Database database) throws SQLException {
     SqlLimit limit = new SqlLimit(database, LocalDate.now(ZoneOffset.UTC));
-    database.execute("SELECT carillon.make_slot('" + limit.day + "')");
+    database.execute("SELECT carillon.create_partition('" + limit.day + "')");
     database.execute(NODE);
-    database.execute(limit.inSlot(DRAIN));
+    database.execute(limit.inPartition(DRAIN));
     return limit;
   }
 
-  private String inSlot(String sql) {
-    return sql.replace("{slot}", day.format(DateTimeFormatter.BASIC_ISO_DATE));
+  private String inPartition(String sql) {
+    return sql.replace("{partition}", day.format(DateTimeFormatter.BASIC_ISO_DATE));
   }
 
   @Override
@@ -170,9 +170,9 @@ public final class SqlLimit implements Worker {
   private void insert(String due, int tasks) throws SQLException {
     loads++;
     database.execute(
-        inSlot(
+        inPartition(
             """
-            INSERT INTO carillon.task_{slot} (tenant, id, slot, lane, ready_at, due_at, created_at, payload)
+            INSERT INTO carillon.task_{partition} (tenant, id, partition, lane, ready_at, due_at, created_at, payload)
             SELECT 1, uuidv7(n * interval '1 us'), '%1$s'::date, %2$d + n %% %3$d, due, due, clock_timestamp(),
                    '%5$s'
             FROM generate_series(1, %4$d) n
@@ -218,7 +218,7 @@ public final class SqlLimit implements Worker {
   @Override
   public double seconds(long tasks) throws SQLException {
     String completed =
-        inSlot(" FROM carillon.task_{slot} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND %d")
+        inPartition(" FROM carillon.task_{partition} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND %d")
             .formatted(lane(0), lane(CONNECTIONS - 1));
     long count = Long.parseLong(database.one("SELECT count(*)" + completed));
     if (count != tasks) {

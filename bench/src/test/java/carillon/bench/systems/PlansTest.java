@@ -11,12 +11,12 @@ import org.junit.jupiter.api.io.TempDir;
 
 class PlansTest {
 
-  private static final String SLOTS =
+  private static final String PARTITIONS =
       """
       carillon/engine> LOG:  duration: 0.020 ms  plan:
-      \tQuery Text: /* Slots.open */
+      \tQuery Text: /* Partitions.open */
       \tSELECT day
-      \tIndex Scan using slot_pkey on slot  (cost=0.14..8.16 rows=1 width=4)
+      \tIndex Scan using partition_pkey on partition  (cost=0.14..8.16 rows=1 width=4)
       """;
 
   private static final String PAGE =
@@ -51,17 +51,17 @@ class PlansTest {
 
   @Test
   void of_each_request_the_slowest_is_kept_and_what_runs_anyway_is_left_out() throws IOException {
-    Path log = Files.writeString(directory.resolve("postgres.log"), SLOTS);
+    Path log = Files.writeString(directory.resolve("postgres.log"), PARTITIONS);
     Plans plans = new Plans(log);
     plans.leaveOutWhatCame();
 
-    append(log, PAGE.formatted("1.000") + SLOTS + PAGE.formatted("3.000") + PAGE.formatted("2"));
+    append(log, PAGE.formatted("1.000") + PARTITIONS + PAGE.formatted("3.000") + PAGE.formatted("2"));
     plans.keep("GET /v1/tasks");
     plans.keep("GET /v1/limits");
 
     assertThat(plans.page())
         .contains("## GET /v1/tasks", "TaskReader.page, 3.00 ms", "answered from memory")
-        .doesNotContain("Slots.open", "1.00 ms");
+        .doesNotContain("Partitions.open", "1.00 ms");
   }
 
   private static void append(Path log, String text) throws IOException {

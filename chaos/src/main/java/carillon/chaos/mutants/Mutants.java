@@ -246,13 +246,13 @@ public final class Mutants {
                       "queue.Claims",
                       """
                       /* Claims.find */
-                      SELECT c.id, c.slot, c.tenants, c.tasks
+                      SELECT c.id, c.partition, c.tenants, c.tasks
                       FROM carillon.claim c
                       WHERE c.id = ?
                       """,
                       """
                       /* Claims.find */
-                      SELECT c.id, c.slot, c.tenants, c.tasks
+                      SELECT c.id, c.partition, c.tenants, c.tasks
                       FROM carillon.claim c
                       WHERE c.id = ?
                       FOR UPDATE

@@ -53,10 +53,10 @@ public final class StorageRoute {
             .put("oldestSnapshot", text(storage.oldestSnapshot()))
             .put("deadRows", sum(storage, Part::deadRows))
             .put("bytes", sum(storage, Part::bytes));
-    ArrayNode slots = answer.putArray("slots");
-    for (StorageReader.SlotPart slot : storage.slots()) {
-      json(slots.addObject().put("day", slot.day().toString()), slot.part())
-          .put("lastVacuumAt", Times.formatOrNull(slot.lastVacuumAt()));
+    ArrayNode partitions = answer.putArray("partitions");
+    for (StorageReader.PartitionPart partition : storage.partitions()) {
+      json(partitions.addObject().put("day", partition.day().toString()), partition.part())
+          .put("lastVacuumAt", Times.formatOrNull(partition.lastVacuumAt()));
     }
     ArrayNode tables = answer.putArray("tables");
     for (StorageReader.TablePart table : storage.tables()) {
@@ -93,7 +93,7 @@ public final class StorageRoute {
   }
 
   private static long sum(Storage storage, ToLongFunction<Part> number) {
-    return storage.slots().stream().mapToLong(slot -> number.applyAsLong(slot.part())).sum()
+    return storage.partitions().stream().mapToLong(partition -> number.applyAsLong(partition.part())).sum()
         + storage.tables().stream().mapToLong(table -> number.applyAsLong(table.part())).sum();
   }
 

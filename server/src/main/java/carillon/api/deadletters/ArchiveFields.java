@@ -10,7 +10,7 @@ import carillon.api.json.JsonValue;
 import carillon.api.targets.RetryFields;
 import carillon.api.targets.TargetFields;
 import carillon.model.Echo;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Callbacks;
@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ArchiveFields {
 
-  /** There were no tasks before; every slot is three tables. */
-  private static final Slot FIRST_SLOT = new Slot(LocalDate.of(2020, 1, 1));
+  /** There were no tasks before; every partition is three tables. */
+  private static final Partition FIRST_PARTITION = new Partition(LocalDate.of(2020, 1, 1));
 
   /** Far more than any task has, and far enough from where the next claim would overflow. */
   private static final int MOST = 1_000_000_000;
@@ -184,11 +184,11 @@ public final class ArchiveFields {
     if (text != null && id == null) {
       fields.wrong("id", ErrorCode.INVALID_ID, "is not a task id");
     } else if (id != null
-        && (id.slot().compareTo(FIRST_SLOT) < 0 || id.slot().compareTo(Slot.of(horizon)) > 0)) {
+        && (id.partition().compareTo(FIRST_PARTITION) < 0 || id.partition().compareTo(Partition.of(horizon)) > 0)) {
       fields.wrong(
           "id",
           ErrorCode.OUT_OF_RANGE,
-          "names a day before " + FIRST_SLOT.day() + " or more than two years ahead");
+          "names a day before " + FIRST_PARTITION.day() + " or more than two years ahead");
       return null;
     }
     return id;

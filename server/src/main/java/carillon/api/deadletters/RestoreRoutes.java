@@ -17,7 +17,7 @@ import carillon.api.http.RequestBody;
 import carillon.api.json.BodyMemory;
 import carillon.api.json.Fields;
 import carillon.api.json.JsonText;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.deadletters.ArchivedTask;
 import carillon.store.deadletters.Restores;
 import carillon.store.tasks.SpillBuffer;
@@ -90,7 +90,7 @@ public final class RestoreRoutes {
                     .put("restored", done.restored())
                     .put("present", done.present()));
           });
-    } catch (Slots.TooManyRestored e) {
+    } catch (Partitions.TooManyRestored e) {
       throw new ApiException(
           ErrorCode.TOO_MANY,
           e.getMessage()

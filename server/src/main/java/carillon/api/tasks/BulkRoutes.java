@@ -10,9 +10,9 @@ import carillon.api.http.Lists;
 import carillon.api.http.Once;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.task.TaskState;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Tx;
 import carillon.store.tasks.BulkResult;
 import carillon.store.tasks.TaskFilter;
@@ -71,9 +71,9 @@ public final class BulkRoutes {
                         tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
   }
 
-  /** All slots are walked over, and a transaction that has met a dropped one is lost. */
+  /** All partitions are walked over, and a transaction that has met a dropped one is lost. */
   private Answer walk(Call call, Function<Tx, Answer> work) {
-    return Slots.whileTheyChange(() -> once.run(call, work));
+    return Partitions.whileTheyChange(() -> once.run(call, work));
   }
 
   private static Answer counted(Tasks.Count count, String what) {
@@ -105,7 +105,7 @@ public final class BulkRoutes {
     }
     BulkResult.Place next = result.next();
     if (next != null) {
-      String place = next.slot().day() + " " + next.lane() + " " + next.readyAt();
+      String place = next.partition().day() + " " + next.lane() + " " + next.readyAt();
       node.put("nextCursor", lists.cursor(call, call.path(), place));
     }
     return Answer.json(200, node);
@@ -116,7 +116,7 @@ public final class BulkRoutes {
     String[] parts = text.split(" ", -1);
     return parts.length == 3
         ? new BulkResult.Place(
-            new Slot(LocalDate.parse(parts[0])),
+            new Partition(LocalDate.parse(parts[0])),
             Integer.parseInt(parts[1]),
             Instant.parse(parts[2]))
         : null;

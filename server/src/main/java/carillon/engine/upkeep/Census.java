@@ -1,6 +1,6 @@
 package carillon.engine.upkeep;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.store.db.StoreException;
 import carillon.store.stats.WaitingCounts;
 import java.time.Duration;
@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps how many tasks wait, slot by slot and at its leisure: only slots that have changed, and
+ * Keeps how many tasks wait, partition by partition and at its leisure: only partitions that have changed, and
  * after each a rest of a hundred times what it took, so that it never costs more than a hundredth
  * of a core.
  */
@@ -30,11 +30,11 @@ final class Census {
   private final InstantSource clock;
   private final LongSupplier nanoTime;
 
-  /** What each slot's number of changes was before it was last counted. */
-  private final Map<Slot, Long> counted = new HashMap<>();
+  /** What each partition's number of changes was before it was last counted. */
+  private final Map<Partition, Long> counted = new HashMap<>();
 
-  private final Deque<Slot> toCount = new ArrayDeque<>();
-  private Map<Slot, Long> changes = Map.of();
+  private final Deque<Partition> toCount = new ArrayDeque<>();
+  private Map<Partition, Long> changes = Map.of();
   private Instant begunAt;
   private boolean isComplete = true; // nothing of this round was left out
 
@@ -45,15 +45,15 @@ final class Census {
     this.begunAt = clock.instant();
   }
 
-  /** One pass: the next slot of the round under way, or the beginning of another round. */
+  /** One pass: the next partition of the round under way, or the beginning of another round. */
   Duration countOnce() {
     long start = nanoTime.getAsLong();
     if (toCount.isEmpty()) {
       begin();
     }
-    Slot slot = toCount.peek();
-    if (slot != null) {
-      count(slot);
+    Partition partition = toCount.peek();
+    if (partition != null) {
+      count(partition);
       toCount.remove();
     }
     if (toCount.isEmpty() && isComplete) {
@@ -75,24 +75,24 @@ final class Census {
       counts.forgetOthers(changes.keySet());
     }
     changes.forEach(
-        (slot, now) -> {
-          if (!now.equals(counted.get(slot))) {
-            toCount.add(slot);
+        (partition, now) -> {
+          if (!now.equals(counted.get(partition))) {
+            toCount.add(partition);
           }
         });
   }
 
-  private void count(Slot slot) {
+  private void count(Partition partition) {
     try {
-      counts.keep(slot, counts.count(slot));
-      counted.put(slot, changes.getOrDefault(slot, 0L));
+      counts.keep(partition, counts.count(partition));
+      counted.put(partition, changes.getOrDefault(partition, 0L));
     } catch (StoreException e) {
       if (e.isStaleTerm() || (e.isUnavailable() && !e.isTooMuch())) {
         throw e;
       }
       // Dropped meanwhile, or too much to count in time: what was known of it stays.
       isComplete = false;
-      log.debug("not counted slot={} error={}", slot.suffix(), e.toString());
+      log.debug("not counted partition={} error={}", partition.suffix(), e.toString());
     }
   }
 }

@@ -1,9 +1,9 @@
 package carillon.engine.upkeep;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.task.DayRange;
 import carillon.store.catalog.Replies;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.DbClock;
 import carillon.store.deadletters.DeadLetters;
 import carillon.store.deadletters.Redrives;
@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes slots ahead, drops those that nobody needs any more, and forgets what is too old. Harmless
+ * Makes partitions ahead, drops those that nobody needs any more, and forgets what is too old. Harmless
  * on several nodes.
  */
 public final class Janitor {
@@ -28,7 +28,7 @@ public final class Janitor {
   private static final int DAYS_AHEAD = 7;
   private static final int MAX_FORGOTTEN = 5_000;
 
-  private final Slots slots;
+  private final Partitions partitions;
   private final Litter litter;
   private final DbClock clock;
   private final Duration retention;
@@ -44,8 +44,8 @@ public final class Janitor {
       Activity activity,
       Events events) {}
 
-  public Janitor(Slots slots, Litter litter, DbClock clock, Duration retention) {
-    this.slots = slots;
+  public Janitor(Partitions partitions, Litter litter, DbClock clock, Duration retention) {
+    this.partitions = partitions;
     this.litter = litter;
     this.clock = clock;
     this.retention = retention;
@@ -54,16 +54,16 @@ public final class Janitor {
   /** One pass, in bounded batches. Returns zero if there is more to forget. */
   public Duration cleanOnce() {
     Instant now = clock.instant();
-    Slot slot = Slot.of(now);
+    Partition partition = Partition.of(now);
     for (int day = 0; day <= DAYS_AHEAD; day++) {
-      slots.ensure(slot);
-      slot = slot.next();
+      partitions.ensure(partition);
+      partition = partition.next();
     }
-    // For users' transactions, which cannot create slots: see carillon.enqueue.
-    DayRange.quarters(now).forEach(slots::ensure);
-    int dropped = slots.dropBefore(Slot.of(now.minus(retention)));
+    // For users' transactions, which cannot create partitions: see carillon.enqueue.
+    DayRange.quarters(now).forEach(partitions::ensure);
+    int dropped = partitions.dropBefore(Partition.of(now.minus(retention)));
     if (dropped > 0) {
-      log.info("dropped slots={} older than {}", dropped, retention);
+      log.info("dropped partitions={} older than {}", dropped, retention);
     }
     int mostForgotten = 0;
     mostForgotten = Math.max(mostForgotten, litter.replies().forgetOld(MAX_FORGOTTEN));

@@ -7,7 +7,7 @@ import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.store.catalog.Replies;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.DbClock;
 import carillon.store.db.StoreException;
@@ -60,7 +60,7 @@ public final class Upkeep implements AutoCloseable {
       WorkQueue queue,
       Claims claims,
       Nodes nodes,
-      Slots slots,
+      Partitions partitions,
       Replies replies,
       UniqueTasks uniqueTasks,
       DbClock clock,
@@ -100,7 +100,7 @@ public final class Upkeep implements AutoCloseable {
             store.claims(), store.nodes(), node, new Verdict(store.clock(), poisonCrashes), events);
     var janitor =
         new Janitor(
-            store.slots(),
+            store.partitions(),
             new Janitor.Litter(
                 store.replies(),
                 store.uniqueTasks(),

@@ -1,6 +1,6 @@
 package carillon.model.cluster;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -35,7 +35,7 @@ public record Hint(String from, Set<News> news, List<Due> due) {
   }
 
   /** Something in a lane that can be claimed from then on. */
-  public record Due(Slot slot, int lane, Instant readyAt) {}
+  public record Due(Partition partition, int lane, Instant readyAt) {}
 
   public Hint {
     news = Set.copyOf(news);
@@ -53,7 +53,7 @@ public record Hint(String from, Set<News> news, List<Due> due) {
 
   private static String text(Due due) {
     long micros = ChronoUnit.MICROS.between(Instant.EPOCH, due.readyAt());
-    return due.slot().day().toEpochDay() + "," + due.lane() + "," + micros;
+    return due.partition().day().toEpochDay() + "," + due.lane() + "," + micros;
   }
 
   /** Whoever may write to the database can say anything there: what makes no sense is left out. */
@@ -83,7 +83,7 @@ public record Hint(String from, Set<News> news, List<Due> due) {
     try {
       return Optional.of(
           new Due(
-              new Slot(LocalDate.ofEpochDay(Long.parseLong(numbers[0]))),
+              new Partition(LocalDate.ofEpochDay(Long.parseLong(numbers[0]))),
               Integer.parseInt(numbers[1]),
               Instant.EPOCH.plus(Long.parseLong(numbers[2]), ChronoUnit.MICROS)));
     } catch (NumberFormatException | DateTimeException | ArithmeticException e) {

@@ -1,6 +1,6 @@
 package carillon.model.task;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The UTC days whose tasks share one slot, the first day's: a single day while it is near, a month,
- * a quarter or a year when it is far ahead. So the number of slots depends on these bounds and not
+ * The UTC days whose tasks share one partition, the first day's: a single day while it is near, a month,
+ * a quarter or a year when it is far ahead. So the number of partitions depends on these bounds and not
  * on the due times that clients choose. The creator of a task chooses once, and the task's id keeps
  * the choice: the same due time belongs to a shorter range when it is nearer.
  */
@@ -56,11 +56,11 @@ public record DayRange(LocalDate first, LocalDate last) {
     return new DayRange(day.withDayOfYear(1), day.with(TemporalAdjusters.lastDayOfYear()));
   }
 
-  /** The slots that tasks due at this instant may lie in because they were created long before. */
-  public static Set<Slot> sharedAt(Instant dueAt) {
+  /** The partitions that tasks due at this instant may lie in because they were created long before. */
+  public static Set<Partition> sharedAt(Instant dueAt) {
     LocalDate day = day(dueAt);
     // Not Set.of, which refuses equal ones.
-    return Set.copyOf(List.of(month(day).slot(), quarter(day).slot(), year(day).slot()));
+    return Set.copyOf(List.of(month(day).partition(), quarter(day).partition(), year(day).partition()));
   }
 
   /** This quarter and the following ones in which tasks may be due. */
@@ -75,8 +75,8 @@ public record DayRange(LocalDate first, LocalDate last) {
     return quarters;
   }
 
-  public Slot slot() {
-    return new Slot(first);
+  public Partition partition() {
+    return new Partition(first);
   }
 
   public boolean isShared() {
@@ -84,7 +84,7 @@ public record DayRange(LocalDate first, LocalDate last) {
   }
 
   /**
-   * The time in a task's id. It lies in the first day; in a shared slot it is moved there in
+   * The time in a task's id. It lies in the first day; in a shared partition it is moved there in
    * proportion, so that lists by id are still in the order of due times.
    */
   public Instant idTime(Instant dueAt) {

@@ -1,6 +1,6 @@
 package carillon.model.task;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,8 +39,8 @@ public final class Quotas {
 
   private Quotas() {}
 
-  /** A lane of a slot with something due, and since when. */
-  public record Line(Slot slot, Lane lane, Instant from) {
+  /** A lane of a partition with something due, and since when. */
+  public record Line(Partition partition, Lane lane, Instant from) {
 
     private double urgency(Instant now) {
       Duration waited = Duration.between(from, now);

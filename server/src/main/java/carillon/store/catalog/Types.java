@@ -1,6 +1,6 @@
 package carillon.store.catalog;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.target.HiddenValues;
@@ -248,7 +248,7 @@ public final class Types {
   private static final String HAS_WAITING =
       """
       /* Types.hasWaiting */
-      SELECT FROM carillon.task_{slot}
+      SELECT FROM carillon.task_{partition}
       WHERE lane = ANY (?)
         AND ready_at IS NOT NULL
       LIMIT 1
@@ -260,8 +260,8 @@ public final class Types {
       SELECT FROM carillon.claim c
       CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
       JOIN carillon.task t ON t.tenant = held.tenant AND t.id = held.id
-      WHERE c.slot = DATE '{day}'
-        AND t.slot = DATE '{day}'
+      WHERE c.partition = DATE '{day}'
+        AND t.partition = DATE '{day}'
         AND held.tenant = ?
         AND t.lane = ANY (?)
         AND t.state = 'RUNNING'
@@ -280,27 +280,27 @@ public final class Types {
 
   public Result delete(TenantId tenant, String name, String who, @Nullable Integer ifVersion) {
     Result result =
-        Slots.whileTheyChange(
+        Partitions.whileTheyChange(
             () -> db.inTransaction(tx -> delete(tx, tenant, name, who, ifVersion)));
     catalog.refresh();
     return result;
   }
 
   private static boolean hasWaiting(Tx tx, Column lanes) {
-    return Slots.inGroups(tx).stream()
-        .anyMatch(slots -> tx.readUnlocking(() -> hasWaiting(tx, lanes, slots)));
+    return Partitions.inGroups(tx).stream()
+        .anyMatch(partitions -> tx.readUnlocking(() -> hasWaiting(tx, lanes, partitions)));
   }
 
-  private static boolean hasWaiting(Tx tx, Column lanes, List<Slot> slots) {
-    return slots.stream()
-        .anyMatch(slot -> !tx.query(Sql.forSlot(HAS_WAITING, slot), row -> true, lanes).isEmpty());
+  private static boolean hasWaiting(Tx tx, Column lanes, List<Partition> partitions) {
+    return partitions.stream()
+        .anyMatch(partition -> !tx.query(Sql.forPartition(HAS_WAITING, partition), row -> true, lanes).isEmpty());
   }
 
   private static boolean hasRunning(Tx tx, TenantId tenant, Column lanes) {
-    return Slots.claimed(tx).stream()
+    return Partitions.claimed(tx).stream()
         .anyMatch(
-            slot ->
-                !tx.query(Sql.forSlot(HAS_RUNNING, slot), row -> true, tenant, lanes).isEmpty());
+            partition ->
+                !tx.query(Sql.forPartition(HAS_RUNNING, partition), row -> true, tenant, lanes).isEmpty());
   }
 
   private Result delete(

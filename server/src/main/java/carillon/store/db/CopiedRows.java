@@ -1,6 +1,6 @@
 package carillon.store.db;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
@@ -47,8 +47,8 @@ public final class CopiedRows {
     return this;
   }
 
-  public CopiedRows add(Slot slot) {
-    return add(Binary.days(slot.day()));
+  public CopiedRows add(Partition partition) {
+    return add(Binary.days(partition.day()));
   }
 
   public CopiedRows add(@Nullable Instant time) {

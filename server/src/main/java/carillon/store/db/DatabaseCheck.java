@@ -43,7 +43,7 @@ public final class DatabaseCheck {
   /** Relations of a day that a statement over all days locks: the tasks and their indexes. */
   private static final int LOCKS_A_DAY = 5;
 
-  /** Days ahead that have slots: 33 single ones, 12 months, 5 quarters, and some to spare. */
+  /** Days ahead that have partitions: 33 single ones, 12 months, 5 quarters, and some to spare. */
   private static final int DAYS_AHEAD = 60;
 
   /** Such statements that may run at once. */
@@ -52,7 +52,7 @@ public final class DatabaseCheck {
   /**
    * What the operator should change though Carillon can start, in one line; empty if nothing.
    *
-   * @param retention each of its days has slots, and statements over all days lock all of them
+   * @param retention each of its days has partitions, and statements over all days lock all of them
    */
   public static Optional<String> advice(Db.Address address, Duration retention) {
     try (Connection connection = ConnectionSource.of(address, PATIENCE).getConnection();

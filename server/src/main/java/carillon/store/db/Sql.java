@@ -1,6 +1,6 @@
 package carillon.store.db;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Grants;
@@ -26,36 +26,36 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How our values cross into JDBC and back, and how a statement is aimed at one slot's own tables.
+ * How our values cross into JDBC and back, and how a statement is aimed at one partition's own tables.
  */
 public final class Sql {
 
-  private static final Map<SlotStatement, String> FOR_SLOT = new ConcurrentHashMap<>();
+  private static final Map<PartitionStatement, String> FOR_PARTITION = new ConcurrentHashMap<>();
 
-  private record SlotStatement(String template, Slot slot) {}
+  private record PartitionStatement(String template, Partition partition) {}
 
   private Sql() {}
 
   /**
-   * The statement with {@code {slot}} replaced by the slot's suffix and {@code {day}} by its date.
+   * The statement with {@code {partition}} replaced by the partition's suffix and {@code {day}} by its date.
    * Hot statements name the partition: through the parent they pay for all the others, and lock
-   * them. Statements that must also work without the partition compare the parent's slot with the
+   * them. Statements that must also work without the partition compare the parent's partition with the
    * date: as a constant it lets the planner leave out the others before they are locked. Both are
    * made from a date, never text from outside.
    */
-  public static String forSlot(String template, Slot slot) {
-    return FOR_SLOT.computeIfAbsent(
-        new SlotStatement(template, slot),
+  public static String forPartition(String template, Partition partition) {
+    return FOR_PARTITION.computeIfAbsent(
+        new PartitionStatement(template, partition),
         s ->
             s.template()
-                .replace("{slot}", s.slot().suffix())
-                .replace("{day}", s.slot().day().toString()));
+                .replace("{partition}", s.partition().suffix())
+                .replace("{day}", s.partition().day().toString()));
   }
 
   private static final String EXISTS =
       """
       /* Sql.isThere */
-      SELECT FROM carillon.slot
+      SELECT FROM carillon.partition
       WHERE day = ?
       """;
 
@@ -64,14 +64,14 @@ public final class Sql {
    * existed no statement is to be kept, here or in the connection. Asks the database only the first
    * time; a query about a day that was dropped since finds nothing in it.
    */
-  public static boolean isThere(Tx tx, String template, Slot slot) {
-    return FOR_SLOT.containsKey(new SlotStatement(template, slot))
-        || !tx.query(EXISTS, row -> true, slot).isEmpty();
+  public static boolean isThere(Tx tx, String template, Partition partition) {
+    return FOR_PARTITION.containsKey(new PartitionStatement(template, partition))
+        || !tx.query(EXISTS, row -> true, partition).isEmpty();
   }
 
-  /** Called when a slot is dropped: its statements are never run again. */
-  public static void forgetSlot(Slot slot) {
-    FOR_SLOT.keySet().removeIf(statement -> statement.slot().equals(slot));
+  /** Called when a partition is dropped: its statements are never run again. */
+  public static void forgetPartition(Partition partition) {
+    FOR_PARTITION.keySet().removeIf(statement -> statement.partition().equals(partition));
   }
 
   /** The name that every statement starts with. */
@@ -88,7 +88,7 @@ public final class Sql {
       case Duration duration -> statement.setLong(index, duration.toMillis());
       case TenantId tenant -> statement.setInt(index, tenant.value());
       case TaskId id -> statement.setObject(index, id.value());
-      case Slot slot -> statement.setObject(index, slot.day());
+      case Partition partition -> statement.setObject(index, partition.day());
       case Column column -> column.bind(statement, index);
       default -> statement.setObject(index, value);
     }

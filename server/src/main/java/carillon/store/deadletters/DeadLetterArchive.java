@@ -1,6 +1,6 @@
 package carillon.store.deadletters;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.FailureKind;
@@ -43,7 +43,7 @@ public final class DeadLetterArchive {
    *
    * @param diedAt with the version of the task it tells whether it is still the same
    */
-  public record Letter(TenantId tenant, Slot slot, Instant diedAt, ArchivedTask task) {}
+  public record Letter(TenantId tenant, Partition partition, Instant diedAt, ArchivedTask task) {}
 
   /**
    * The letters to archive next.
@@ -62,13 +62,13 @@ public final class DeadLetterArchive {
       """
       /* DeadLetterArchive.oldest */
       WITH old AS MATERIALIZED (
-          SELECT d.tenant, d.task, d.slot, d.kept_from
+          SELECT d.tenant, d.task, d.partition, d.kept_from
           FROM carillon.dead_letter d
           WHERE d.kept_from < (SELECT clock_timestamp() - ?::bigint * interval '1 millisecond')
           ORDER BY d.kept_from
           LIMIT ?
       )
-      SELECT old.tenant, old.task, old.slot, t.bytes + a.bytes AS bytes
+      SELECT old.tenant, old.task, old.partition, t.bytes + a.bytes AS bytes
       FROM old
       CROSS JOIN LATERAL (
           SELECT coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.output), 0)
@@ -77,7 +77,7 @@ public final class DeadLetterArchive {
           FROM carillon.task t
           WHERE t.tenant = old.tenant
             AND t.id = old.task
-            AND t.slot = old.slot
+            AND t.partition = old.partition
           LIMIT 1
       ) t
       CROSS JOIN LATERAL (
@@ -86,12 +86,12 @@ public final class DeadLetterArchive {
           FROM carillon.attempt a
           WHERE a.tenant = old.tenant
             AND a.task = old.task
-            AND a.slot = old.slot
+            AND a.partition = old.partition
       ) a
       ORDER BY old.kept_from
       """;
 
-  private record Found(int tenant, UUID task, LocalDate slot, long bytes) {
+  private record Found(int tenant, UUID task, LocalDate partition, long bytes) {
     Name name() {
       return new Name(tenant, task);
     }
@@ -119,7 +119,7 @@ public final class DeadLetterArchive {
     return new Found(
         row.getInt("tenant"),
         Sql.uuid(row, "task"),
-        row.getObject("slot", LocalDate.class),
+        row.getObject("partition", LocalDate.class),
         row.getLong("bytes"));
   }
 
@@ -141,13 +141,13 @@ public final class DeadLetterArchive {
              t.created_at, t.started_at, t.finished_at, t.expires_at, t.attempt, t.fence, t.version, t.crashes,
              t.cancel_requested, t.leased_by, t.payload, t.target, t.retry, t.metadata, t.on_complete, t.on_dead,
              t.concurrency_key, t.schedule, t.fire_at, t.progress, t.failure, t.status, t.error, t.output, t.request
-      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
           FROM carillon.task t
           WHERE t.tenant = f.tenant
             AND t.id = f.id
-            AND t.slot = f.slot
+            AND t.partition = f.partition
             AND t.state = 'DEAD'
           LIMIT 1
       ) t
@@ -161,13 +161,13 @@ public final class DeadLetterArchive {
       /* DeadLetterArchive.attempts */
       SELECT a.tenant, a.task, a.attempt, a.fence, a.leased_by, a.started_at, a.ended_at, a.outcome, a.failure,
              a.status, a.error, a.output, a.request
-      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
           FROM carillon.attempt a
           WHERE a.tenant = f.tenant
             AND a.task = f.id
-            AND a.slot = f.slot
+            AND a.partition = f.partition
           ORDER BY a.fence DESC
           LIMIT ?
       ) a
@@ -177,13 +177,13 @@ public final class DeadLetterArchive {
       """
       /* DeadLetterArchive.transitions */
       SELECT w.tenant, w.task, w.at, w.from_state, w.to_state, w.fence, w.who, w.reason
-      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, slot)
+      FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
           FROM carillon.every_transition w
           WHERE w.tenant = f.tenant
             AND w.task = f.id
-            AND w.slot = f.slot
+            AND w.partition = f.partition
           ORDER BY w.at DESC, w.fence DESC
           LIMIT ?
       ) w
@@ -197,9 +197,9 @@ public final class DeadLetterArchive {
   private static List<Letter> read(Tx tx, List<Found> found) {
     Column tenants = Column.ints(found, Found::tenant);
     Column ids = Column.uuids(found, Found::task);
-    Column slots = Column.dates(found, Found::slot);
+    Column partitions = Column.dates(found, Found::partition);
     Map<Name, Letter> letters = new HashMap<>();
-    tx.query(TASKS, DeadLetterArchive::letter, tenants, ids, slots)
+    tx.query(TASKS, DeadLetterArchive::letter, tenants, ids, partitions)
         .forEach(told -> letters.put(told.name(), told.value()));
     Map<Name, List<ArchivedTask.Attempt>> attempts =
         gathered(
@@ -208,7 +208,7 @@ public final class DeadLetterArchive {
                 DeadLetterArchive::attempt,
                 tenants,
                 ids,
-                slots,
+                partitions,
                 ArchivedTask.STORY_LENGTH));
     Map<Name, List<ArchivedTask.Transition>> transitions =
         gathered(
@@ -217,7 +217,7 @@ public final class DeadLetterArchive {
                 DeadLetterArchive::transition,
                 tenants,
                 ids,
-                slots,
+                partitions,
                 ArchivedTask.STORY_LENGTH));
     List<Letter> all = new ArrayList<>(found.size());
     for (Found each : found) {
@@ -226,7 +226,7 @@ public final class DeadLetterArchive {
         all.add(
             new Letter(
                 letter.tenant(),
-                new Slot(each.slot()),
+                new Partition(each.partition()),
                 letter.diedAt(),
                 letter
                     .task()
@@ -295,7 +295,7 @@ public final class DeadLetterArchive {
         new Name(row.getInt("tenant"), id.value()),
         new Letter(
             new TenantId(row.getInt("tenant")),
-            id.slot(),
+            id.partition(),
             Sql.requiredInstant(row, "died_at"),
             task));
   }
@@ -357,7 +357,7 @@ public final class DeadLetterArchive {
               FROM carillon.task t
               WHERE t.tenant = f.tenant
                 AND t.id = f.id
-                AND t.slot = DATE '{day}'
+                AND t.partition = DATE '{day}'
                 AND t.state = 'DEAD'
                 AND t.version = f.version
                 AND EXISTS (
@@ -379,19 +379,19 @@ public final class DeadLetterArchive {
           USING unchanged u
           WHERE a.tenant = u.tenant
             AND a.task = u.id
-            AND a.slot = DATE '{day}'
+            AND a.partition = DATE '{day}'
       ), transitions AS (
           DELETE FROM carillon.transition w
           USING unchanged u
           WHERE w.tenant = u.tenant
             AND w.task = u.id
-            AND w.slot = DATE '{day}'
+            AND w.partition = DATE '{day}'
       )
       DELETE FROM carillon.task t
       USING unchanged u
       WHERE t.tenant = u.tenant
         AND t.id = u.id
-        AND t.slot = DATE '{day}'
+        AND t.partition = DATE '{day}'
       RETURNING t.tenant
       """;
 
@@ -402,19 +402,19 @@ public final class DeadLetterArchive {
    * @param file where they are now, for the audit trail
    */
   public int drop(List<Letter> letters, String file, String who) {
-    Map<Slot, List<Letter>> bySlot = new TreeMap<>();
-    letters.forEach(each -> bySlot.computeIfAbsent(each.slot(), _ -> new ArrayList<>()).add(each));
+    Map<Partition, List<Letter>> byPartition = new TreeMap<>();
+    letters.forEach(each -> byPartition.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each));
     int dropped = 0;
-    for (Map.Entry<Slot, List<Letter>> each : bySlot.entrySet()) {
+    for (Map.Entry<Partition, List<Letter>> each : byPartition.entrySet()) {
       // Each day by itself: its tasks are locked before groups, which other transactions do too.
       dropped += db.inTransaction(tx -> drop(tx, each.getKey(), each.getValue(), file, who));
     }
     return dropped;
   }
 
-  private static int drop(Tx tx, Slot slot, List<Letter> letters, String file, String who) {
+  private static int drop(Tx tx, Partition partition, List<Letter> letters, String file, String who) {
     Map<Integer, Integer> dropped = new TreeMap<>();
-    drop(tx, slot, letters).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
+    drop(tx, partition, letters).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
     dropped.forEach(
         (tenant, tasks) ->
             Audit.record(
@@ -428,9 +428,9 @@ public final class DeadLetterArchive {
   }
 
   /** Says of which tenant each was. */
-  private static List<Integer> drop(Tx tx, Slot slot, List<Letter> letters) {
+  private static List<Integer> drop(Tx tx, Partition partition, List<Letter> letters) {
     return tx.query(
-        Sql.forSlot(DROP, slot),
+        Sql.forPartition(DROP, partition),
         row -> row.getInt("tenant"),
         Column.ints(letters, each -> each.tenant().value()),
         Column.uuids(letters, each -> each.task().id().value()),

@@ -1,6 +1,6 @@
 package carillon.store.deadletters;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.FailureKind;
@@ -76,7 +76,7 @@ public final class DeadLetters {
           FROM carillon.task
           WHERE tenant = d.tenant
             AND id = d.task
-            AND slot = d.slot
+            AND partition = d.partition
           OFFSET 0
       ) t
       ORDER BY f.n
@@ -271,17 +271,17 @@ public final class DeadLetters {
       """
       /* DeadLetters.purgeTasks */
       WITH gone AS (
-          DELETE FROM carillon.task_{slot}
+          DELETE FROM carillon.task_{partition}
           WHERE tenant = ?
             AND id = ANY (?)
             AND state = 'DEAD'
           RETURNING id
       ), attempts AS (
-          DELETE FROM carillon.attempt_{slot}
+          DELETE FROM carillon.attempt_{partition}
           WHERE tenant = ?
             AND task = ANY (ARRAY(SELECT id FROM gone))
       )
-      DELETE FROM carillon.transition_{slot}
+      DELETE FROM carillon.transition_{partition}
       WHERE tenant = ?
         AND task = ANY (ARRAY(SELECT id FROM gone))
       """;
@@ -297,7 +297,7 @@ public final class DeadLetters {
              FROM carillon.task t
              WHERE t.tenant = d.tenant
                AND t.id = d.task
-               AND t.slot = d.slot) IS NULL
+               AND t.partition = d.partition) IS NULL
       """;
 
   /**
@@ -332,11 +332,11 @@ public final class DeadLetters {
             tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGED_AT_ONCE);
     int purged = 0;
     if (!page.items().isEmpty()) {
-      bySlot(page.items())
+      byPartition(page.items())
           .forEach(
-              (slot, letters) ->
+              (partition, letters) ->
                   tx.update(
-                      Sql.forSlot(PURGE_TASKS, slot),
+                      Sql.forPartition(PURGE_TASKS, partition),
                       tenant,
                       Column.uuids(letters, letter -> letter.id().value()),
                       tenant,
@@ -358,28 +358,28 @@ public final class DeadLetters {
   }
 
   /** In one order, so that two who change many at once hardly ever wait for each other. */
-  static Map<Slot, List<Position>> bySlot(List<Position> letters) {
-    Map<Slot, List<Position>> bySlot = new TreeMap<>();
+  static Map<Partition, List<Position>> byPartition(List<Position> letters) {
+    Map<Partition, List<Position>> byPartition = new TreeMap<>();
     letters.forEach(
-        letter -> bySlot.computeIfAbsent(letter.id().slot(), _ -> new ArrayList<>()).add(letter));
-    return bySlot;
+        letter -> byPartition.computeIfAbsent(letter.id().partition(), _ -> new ArrayList<>()).add(letter));
+    return byPartition;
   }
 
-  private static final String EXISTING_SLOTS =
+  private static final String EXISTING_PARTITIONS =
       """
-      /* DeadLetters.existingSlots */
+      /* DeadLetters.existingPartitions */
       SELECT day
-      FROM carillon.slot
+      FROM carillon.partition
       WHERE day = ANY (?)
       """;
 
-  /** Those of the slots that were not dropped. */
-  static Set<Slot> existing(Tx tx, Set<Slot> slots) {
+  /** Those of the partitions that were not dropped. */
+  static Set<Partition> existing(Tx tx, Set<Partition> partitions) {
     return new HashSet<>(
         tx.query(
-            EXISTING_SLOTS,
-            row -> new Slot(row.getObject("day", LocalDate.class)),
-            Column.dates(slots, Slot::day)));
+            EXISTING_PARTITIONS,
+            row -> new Partition(row.getObject("day", LocalDate.class)),
+            Column.dates(partitions, Partition::day)));
   }
 
   private static final String FORGET_GROUPS =

@@ -123,7 +123,7 @@ final class LetterSearch {
       CASE WHEN strpos(lower(d.error), lower(?)) > 0 THEN true
              ELSE (SELECT strpos(lower(left(t.output, %d)), lower(?)) > 0
                    FROM carillon.task t
-                   WHERE t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot) END\
+                   WHERE t.tenant = d.tenant AND t.id = d.task AND t.partition = d.partition) END\
       """
           .formatted(FilterSql.ANSWER_CHARS);
 
@@ -162,7 +162,7 @@ final class LetterSearch {
         """
         (SELECT t.metadata @> ?::jsonb
             FROM carillon.task t
-            WHERE t.tenant = d.tenant AND t.id = d.task AND t.slot = d.slot)\
+            WHERE t.tenant = d.tenant AND t.id = d.task AND t.partition = d.partition)\
         """,
         Sql.json(filter.metadata()));
     boolean asksTasks = filter.error() != null || !filter.metadata().isEmpty();

@@ -1,6 +1,6 @@
 package carillon.store.deadletters;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Column;
 import carillon.store.db.Sql;
@@ -21,7 +21,7 @@ final class RedriveUndo {
   private static final String LAST_REDRIVEN =
       """
       /* RedriveUndo.lastRedriven */
-      SELECT n, slot
+      SELECT n, partition
       FROM carillon.redriven
       WHERE redrive = ?
       ORDER BY n DESC
@@ -34,19 +34,19 @@ final class RedriveUndo {
       """
       /* RedriveUndo.takeBack */
       WITH back AS MATERIALIZED (
-          SELECT t.tenant, t.id, t.slot, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
+          SELECT t.tenant, t.id, t.partition, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
                  r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
           FROM carillon.redriven r
-          JOIN carillon.task_{slot} t ON t.tenant = r.tenant AND t.id = r.task
+          JOIN carillon.task_{partition} t ON t.tenant = r.tenant AND t.id = r.task
           WHERE r.redrive = ?
             AND r.n >= ?
-            AND r.slot = ?
+            AND r.partition = ?
             AND t.state = 'PENDING'
             AND t.fence = r.fence
           ORDER BY r.n
           FOR UPDATE OF t
       ), undone AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'DEAD',
               ready_at = NULL,
               due_at = back.due_at,
@@ -61,19 +61,19 @@ final class RedriveUndo {
             AND t.state = 'PENDING'
             AND t.fence = back.fence
       ), forgotten AS ( -- it stands on the task's own row again
-          DELETE FROM carillon.attempt_{slot} a
+          DELETE FROM carillon.attempt_{partition} a
           USING back
           WHERE a.tenant = back.tenant
             AND a.task = back.id
             AND a.fence = back.fence
             AND a.outcome = 'DEAD'
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'DEAD', fence, ?, ?
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'DEAD', fence, ?, ?
           FROM back
       ), letter AS (
-          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, kept_from, error, failure, status, key)
-          SELECT tenant, id, slot, (SELECT l.type FROM carillon.lane l WHERE l.id = back.lane), died_at, kept_from, error,
+          INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, kept_from, error, failure, status, key)
+          SELECT tenant, id, partition, (SELECT l.type FROM carillon.lane l WHERE l.id = back.lane), died_at, kept_from, error,
                  failure, status, key
           FROM back
           RETURNING type, fingerprint
@@ -114,7 +114,7 @@ final class RedriveUndo {
       WHERE id = ?
       """;
 
-  private record LetGo(long n, Slot slot) {}
+  private record LetGo(long n, Partition partition) {}
 
   private record Returned(String type, String fingerprint, long letters) {}
 
@@ -124,16 +124,16 @@ final class RedriveUndo {
     List<LetGo> last =
         tx.query(
             LAST_REDRIVEN,
-            r -> new LetGo(r.getLong("n"), new Slot(r.getObject("slot", LocalDate.class))),
+            r -> new LetGo(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
             redrive.id(),
             Redrives.BATCH);
     long undone = 0;
     if (!last.isEmpty()) {
       long from = last.getLast().n();
-      Set<Slot> slots = new HashSet<>();
-      last.forEach(each -> slots.add(each.slot()));
-      for (Slot slot : DeadLetters.existing(tx, slots).stream().sorted().toList()) {
-        undone += takeBack(tx, row, slot, from);
+      Set<Partition> partitions = new HashSet<>();
+      last.forEach(each -> partitions.add(each.partition()));
+      for (Partition partition : DeadLetters.existing(tx, partitions).stream().sorted().toList()) {
+        undone += takeBack(tx, row, partition, from);
       }
       tx.update(FORGET_REDRIVEN, redrive.id(), from);
     }
@@ -159,15 +159,15 @@ final class RedriveUndo {
     return row.undoneBy() == null ? row.redrive().who() : row.undoneBy();
   }
 
-  private static long takeBack(Tx tx, Redrives.Row row, Slot slot, long from) {
+  private static long takeBack(Tx tx, Redrives.Row row, Partition partition, long from) {
     List<Returned> returned =
         tx.query(
-            Sql.forSlot(TAKE_BACK, slot),
+            Sql.forPartition(TAKE_BACK, partition),
             r ->
                 new Returned(r.getString("type"), r.getString("fingerprint"), r.getLong("letters")),
             row.redrive().id(),
             from,
-            slot,
+            partition,
             undoneBy(row),
             "redrive " + row.redrive().id() + " undone");
     if (!returned.isEmpty()) {

@@ -1,11 +1,11 @@
 package carillon.store.deadletters;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Page;
@@ -339,7 +339,7 @@ public final class Redrives {
           SELECT t.*,
                  (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at,
                  (SELECT d.kept_from FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS kept_from
-          FROM carillon.task_{slot} t
+          FROM carillon.task_{partition} t
           WHERE t.tenant = ?
             AND t.id = ANY (?)
             AND t.state = 'DEAD'
@@ -347,24 +347,24 @@ public final class Redrives {
           FOR UPDATE OF t -- who redrives, edits or purges one by hand comes before us or after us
       ), noted AS (
           INSERT INTO carillon.redriven (
-              redrive, n, tenant, task, slot, fence, attempt, crashes, due_at, expires_at, finished_at, died_at,
+              redrive, n, tenant, task, partition, fence, attempt, crashes, due_at, expires_at, finished_at, died_at,
               kept_from)
-          SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, slot, fence, attempt, crashes, due_at,
+          SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, partition, fence, attempt, crashes, due_at,
                  expires_at, finished_at, coalesce(died_at, finished_at), coalesce(kept_from, finished_at)
           FROM letter
       ), kept AS ( -- the last attempt stood on the row, which is about to be used again
-          INSERT INTO carillon.attempt_{slot} (
-              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+          INSERT INTO carillon.attempt_{partition} (
+              tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
               output, request)
-          SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status, error,
+          SELECT tenant, id, partition, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status, error,
                  output, request
           FROM letter
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, slot, clock_timestamp(), 'DEAD', 'PENDING', fence, ?, ?
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, partition, clock_timestamp(), 'DEAD', 'PENDING', fence, ?, ?
           FROM letter
       )
-      UPDATE carillon.task_{slot} t
+      UPDATE carillon.task_{partition} t
       SET state = 'PENDING',
           -- It may have been put off while it was dead. Spread over a millisecond, as new ones are.
           ready_at = greatest(t.due_at, ?) + random() * interval '999 microseconds',
@@ -444,12 +444,12 @@ public final class Redrives {
                 tx, tenant, row.filter(), LetterSearch.Order.OLDEST_FIRST, row.after(), most);
     Instant now = now(tx);
     Set<TaskId> woken = new HashSet<>();
-    DeadLetters.bySlot(page.items())
+    DeadLetters.byPartition(page.items())
         .forEach(
-            (slot, letters) -> {
+            (partition, letters) -> {
               List<Woken> some =
                   tx.query(
-                      Sql.forSlot(REDRIVE, slot),
+                      Sql.forPartition(REDRIVE, partition),
                       Redrives::woken,
                       tenant,
                       Column.uuids(letters, letter -> letter.id().value()),
@@ -461,7 +461,7 @@ public final class Redrives {
                       now,
                       tenant);
               some.forEach(each -> woken.add(each.id()));
-              wake(tx, slot, some);
+              wake(tx, partition, some);
             });
     long refused = removeLetters(tx, tenant, page.items(), woken);
     boolean isOver = page.next() == null;
@@ -505,14 +505,14 @@ public final class Redrives {
         new TaskId(Sql.uuid(row, "id")), row.getInt("lane"), Sql.requiredInstant(row, "ready_at"));
   }
 
-  private void wake(Tx tx, Slot slot, List<Woken> woken) {
+  private void wake(Tx tx, Partition partition, List<Woken> woken) {
     Map<Integer, Instant> earliest = new HashMap<>();
     woken.forEach(
         each -> earliest.merge(each.lane(), each.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
     earliest.values().stream()
         .min(Instant::compareTo)
-        .ifPresent(first -> Slots.openEarlier(tx, slot, first));
-    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.note(slot, lane, at)));
+        .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
+    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.note(partition, lane, at)));
     tx.moved(woken);
   }
 
@@ -621,7 +621,7 @@ public final class Redrives {
                      FROM carillon.task t
                      WHERE t.tenant = o.tenant
                        AND t.id = o.task
-                       AND t.slot = o.slot)) AS waiting
+                       AND t.partition = o.partition)) AS waiting
       FROM carillon.redrive r
       WHERE id = ?
         AND tenant = ?

@@ -1,6 +1,6 @@
 package carillon.store.deadletters;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.HiddenValues;
@@ -9,7 +9,7 @@ import carillon.model.task.Route;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
@@ -32,11 +32,11 @@ import org.jspecify.annotations.Nullable;
 public final class Restores {
 
   private final Catalog catalog;
-  private final Slots slots;
+  private final Partitions partitions;
 
-  public Restores(Catalog catalog, Slots slots) {
+  public Restores(Catalog catalog, Partitions partitions) {
     this.catalog = catalog;
-    this.slots = slots;
+    this.partitions = partitions;
   }
 
   /** So much of the text of tasks is held and sent at once. */
@@ -89,7 +89,7 @@ public final class Restores {
   /** Which of the tasks it is, and its lane. */
   private record Planned(int index, Place place, int lane) {}
 
-  /** Tasks whose lanes and slots are there, so that their transaction is a short one. */
+  /** Tasks whose lanes and partitions are there, so that their transaction is a short one. */
   public static final class Prepared {
     private final TenantId tenant;
     private final Archived archived;
@@ -101,10 +101,10 @@ public final class Restores {
       this.planned = planned;
     }
 
-    private Set<Slot> slots() {
-      Set<Slot> slots = new TreeSet<>();
-      planned.forEach(each -> slots.add(each.place().id().slot()));
-      return slots;
+    private Set<Partition> partitions() {
+      Set<Partition> partitions = new TreeSet<>();
+      planned.forEach(each -> partitions.add(each.place().id().partition()));
+      return partitions;
     }
 
     private int given() {
@@ -116,9 +116,9 @@ public final class Restores {
   public record Restored(int restored, int present) {}
 
   /**
-   * Makes the types, lanes and slots that are gone. Of two with the same id the first is meant.
+   * Makes the types, lanes and partitions that are gone. Of two with the same id the first is meant.
    *
-   * @throws Slots.TooManyRestored if the tasks are of too many days
+   * @throws Partitions.TooManyRestored if the tasks are of too many days
    * @throws carillon.store.catalog.LimitReached with the index of the task that is one too many for
    *     the tenant
    */
@@ -137,7 +137,7 @@ public final class Restores {
       planned.putIfAbsent(place.id().value(), new Planned(i, place, lanes.lane(i).id()));
     }
     Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
-    slots.restore(prepared.slots());
+    partitions.restore(prepared.partitions());
     return prepared;
   }
 
@@ -165,10 +165,10 @@ public final class Restores {
       """
       /* Restores.tasks */
       INSERT INTO carillon.task (
-          tenant, state, id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+          tenant, state, id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
           version, crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
           concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
-      SELECT ?, 'DEAD', id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
+      SELECT ?, 'DEAD', id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
              version, crashes, cancel_requested, leased_by, payload, target::jsonb, retry::jsonb, metadata::jsonb,
              on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, fire_at, progress, key, failure, status,
              error, output, request
@@ -176,7 +176,7 @@ public final class Restores {
                   ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::smallint[], ?::boolean[],
                   ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
                   ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
-           AS n (id, slot, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
+           AS n (id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
                  crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
                  concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
       ON CONFLICT DO NOTHING
@@ -185,7 +185,7 @@ public final class Restores {
 
   /** Writes those that do not exist, each with its story, or none at all. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
-    slots.hold(tx, prepared.slots());
+    partitions.hold(tx, prepared.partitions());
     List<Letter> letters = new ArrayList<>();
     List<Row> rows = new ArrayList<>();
     long bytes = 0;
@@ -242,7 +242,7 @@ public final class Restores {
         row -> Sql.uuid(row, "id"),
         tenant,
         Column.uuids(rows, Row::id),
-        Column.dates(tasks, task -> task.id().slot().day()),
+        Column.dates(tasks, task -> task.id().partition().day()),
         Column.ints(rows, Row::lane),
         Column.instants(tasks, ArchivedTask::dueAt),
         Column.instants(tasks, ArchivedTask::createdAt),
@@ -278,10 +278,10 @@ public final class Restores {
   private static final String LETTERS =
       """
       /* Restores.letters */
-      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-      SELECT ?, task, slot, type, least(died_at, clock_timestamp()), error, failure, status, key
+      INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
+      SELECT ?, task, partition, type, least(died_at, clock_timestamp()), error, failure, status, key
       FROM unnest(?::uuid[], ?::date[], ?::text[], ?::timestamptz[], ?::text[], ?::text[], ?::smallint[], ?::text[])
-           AS n (task, slot, type, died_at, error, failure, status, key)
+           AS n (task, partition, type, died_at, error, failure, status, key)
       ON CONFLICT DO NOTHING
       """;
 
@@ -294,7 +294,7 @@ public final class Restores {
         LETTERS,
         tenant,
         Column.uuids(letters, letter -> letter.task().value()),
-        Column.dates(letters, letter -> letter.task().slot().day()),
+        Column.dates(letters, letter -> letter.task().partition().day()),
         Column.texts(letters, Letter::type),
         Column.instants(letters, Letter::diedAt),
         Column.texts(letters, letter -> letter.last().error()),
@@ -310,7 +310,7 @@ public final class Restores {
       """
       /* Restores.attempts */
       INSERT INTO carillon.attempt (
-          tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output,
+          tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output,
           request)
       SELECT ?, n.*
       FROM unnest(?::uuid[], ?::date[], ?::int[], ?::int[], ?::text[], ?::timestamptz[], ?::timestamptz[], ?::text[],
@@ -358,7 +358,7 @@ public final class Restores {
         ATTEMPTS,
         tenant,
         ids(told),
-        slots(told),
+        partitions(told),
         Column.ints(told, each -> each.value().attempt()),
         Column.ints(told, each -> each.value().fence()),
         Column.texts(told, each -> each.value().by()),
@@ -375,10 +375,10 @@ public final class Restores {
   private static final String TRANSITIONS =
       """
       /* Restores.transitions */
-      INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-      SELECT ?, task, slot, at, from_state::carillon.task_state, to_state::carillon.task_state, fence, who, reason
+      INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+      SELECT ?, task, partition, at, from_state::carillon.task_state, to_state::carillon.task_state, fence, who, reason
       FROM unnest(?::uuid[], ?::date[], ?::timestamptz[], ?::text[], ?::text[], ?::int[], ?::text[], ?::text[])
-           AS n (task, slot, at, from_state, to_state, fence, who, reason)
+           AS n (task, partition, at, from_state, to_state, fence, who, reason)
       """;
 
   private static void addTransitions(Tx tx, TenantId tenant, List<Row> rows) {
@@ -395,7 +395,7 @@ public final class Restores {
         TRANSITIONS,
         tenant,
         ids(told),
-        slots(told),
+        partitions(told),
         Column.instants(told, each -> each.value().at()),
         Column.texts(told, each -> each.value().from().name()),
         Column.texts(told, each -> each.value().to().name()),
@@ -408,8 +408,8 @@ public final class Restores {
     return Column.uuids(told, each -> each.task().value());
   }
 
-  private static <T> Column slots(Collection<Told<T>> told) {
-    return Column.dates(told, each -> each.task().slot().day());
+  private static <T> Column partitions(Collection<Told<T>> told) {
+    return Column.dates(told, each -> each.task().partition().day());
   }
 
   private static @Nullable String failure(ArchivedTask.Result result) {

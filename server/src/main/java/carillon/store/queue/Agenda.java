@@ -1,6 +1,6 @@
 package carillon.store.queue;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.store.tasks.DueListener;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows to be waiting: per slot and lane, a time before which nothing is. A hint
+ * What this process knows to be waiting: per partition and lane, a time before which nothing is. A hint
  * and nothing more: what it misses, the sweep finds; what it has too much, costs an empty claim.
  *
  * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
@@ -27,12 +27,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Agenda implements DueListener {
 
-  private final Map<Slot, Map<Integer, Instant>> waiting = new TreeMap<>();
+  private final Map<Partition, Map<Integer, Instant>> waiting = new TreeMap<>();
   private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
   private volatile Others others = Others.NONE;
 
-  /** A lane of a slot, and the time from which something waits in it. */
-  public record Entry(Slot slot, int lane, Instant from) {}
+  /** A lane of a partition, and the time from which something waits in it. */
+  public record Entry(Partition partition, int lane, Instant from) {}
 
   /** The other nodes, each with lanes to look after. */
   public interface Others {
@@ -55,12 +55,12 @@ public final class Agenda implements DueListener {
           }
 
           @Override
-          public boolean mayMiss(Slot slot) {
+          public boolean mayMiss(Partition partition) {
             return false;
           }
 
           @Override
-          public void hear(Slot slot, int lane, Instant readyAt) {
+          public void hear(Partition partition, int lane, Instant readyAt) {
             throw new IllegalStateException("there is nobody");
           }
         };
@@ -77,11 +77,11 @@ public final class Agenda implements DueListener {
     /** Whether they should have taken what waits since then. */
     boolean haveLeft(Instant head);
 
-    /** Whether they look into this slot so seldom that what is noted in it here has to stay. */
-    boolean mayMiss(Slot slot);
+    /** Whether they look into this partition so seldom that what is noted in it here has to stay. */
+    boolean mayMiss(Partition partition);
 
     /** Tells them of something new in a lane that they look after. */
-    void hear(Slot slot, int lane, Instant readyAt);
+    void hear(Partition partition, int lane, Instant readyAt);
   }
 
   /** From now on they are told what is new in their lanes, and only what they leave is kept. */
@@ -96,20 +96,20 @@ public final class Agenda implements DueListener {
 
   /** Something new waits there from then on: whoever looks after the lane is to know. */
   @Override
-  public void note(Slot slot, int lane, Instant readyAt) {
+  public void note(Partition partition, int lane, Instant readyAt) {
     Others neighbours = others;
     boolean isTheirs = neighbours.lookAfter(lane);
     if (isTheirs || neighbours.share(lane)) {
-      neighbours.hear(slot, lane, readyAt);
+      neighbours.hear(partition, lane, readyAt);
     }
-    if (!isTheirs || neighbours.mayMiss(slot)) {
-      found(slot, lane, readyAt);
+    if (!isTheirs || neighbours.mayMiss(partition)) {
+      found(partition, lane, readyAt);
     }
   }
 
   /** This process has seen, or was told, that something waits there from then on. */
-  public void found(Slot slot, int lane, Instant readyAt) {
-    if (isEarlier(slot, lane, readyAt)) {
+  public void found(Partition partition, int lane, Instant readyAt) {
+    if (isEarlier(partition, lane, readyAt)) {
       whenEarlier.forEach(Runnable::run);
     }
   }
@@ -119,12 +119,12 @@ public final class Agenda implements DueListener {
    * it, who looks again by himself. With many lanes most are put back by every claim. Where the
    * lane has got another claimer meanwhile, that one finds it when it wakes by itself.
    */
-  public void putBack(Slot slot, int lane, Instant readyAt) {
-    var _ = isEarlier(slot, lane, readyAt);
+  public void putBack(Partition partition, int lane, Instant readyAt) {
+    var _ = isEarlier(partition, lane, readyAt);
   }
 
-  private synchronized boolean isEarlier(Slot slot, int lane, Instant readyAt) {
-    Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+  private synchronized boolean isEarlier(Partition partition, int lane, Instant readyAt) {
+    Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
     Instant known = lanes.get(lane);
     boolean earlier = known == null || readyAt.isBefore(known);
     if (earlier) {
@@ -134,26 +134,26 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * A sweep has seen the first of each lane of a slot. Of lanes that others look after it is the
+   * A sweep has seen the first of each lane of a partition. Of lanes that others look after it is the
    * whole truth, and only what they have left waiting is worth knowing, and what they may miss.
    */
-  void swept(Slot slot, List<Entry> heads) {
+  void swept(Partition partition, List<Entry> heads) {
     Others neighbours = others;
-    boolean mayMiss = neighbours.mayMiss(slot);
+    boolean mayMiss = neighbours.mayMiss(partition);
     boolean earlier = false;
     synchronized (this) {
-      Map<Integer, Instant> lanes = waiting.computeIfAbsent(slot, _ -> new HashMap<>());
+      Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
       Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
       lanes.keySet().removeIf(neighbours::lookAfter);
       for (Entry head : heads) {
         if (!neighbours.lookAfter(head.lane())
             || neighbours.haveLeft(head.from())
             || noted.contains(head.lane())) {
-          earlier |= isEarlier(slot, head.lane(), head.from());
+          earlier |= isEarlier(partition, head.lane(), head.from());
         }
       }
       if (lanes.isEmpty()) {
-        waiting.remove(slot);
+        waiting.remove(partition);
       }
     }
     if (earlier) {
@@ -168,14 +168,14 @@ public final class Agenda implements DueListener {
   public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
     List<Entry> due = new ArrayList<>();
     waiting.forEach(
-        (slot, entries) ->
+        (partition, entries) ->
             entries.forEach(
                 (lane, from) -> {
                   if (!from.isAfter(now) && lanes.test(lane)) {
-                    due.add(new Entry(slot, lane, from));
+                    due.add(new Entry(partition, lane, from));
                   }
                 }));
-    due.forEach(entry -> remove(entry.slot(), entry.lane()));
+    due.forEach(entry -> remove(entry.partition(), entry.lane()));
     return due;
   }
 
@@ -188,21 +188,21 @@ public final class Agenda implements DueListener {
     Optional<Entry> first =
         waiting.entrySet().stream()
             .flatMap(
-                slot ->
-                    slot.getValue().entrySet().stream()
-                        .map(lane -> new Entry(slot.getKey(), lane.getKey(), lane.getValue())))
+                partition ->
+                    partition.getValue().entrySet().stream()
+                        .map(lane -> new Entry(partition.getKey(), lane.getKey(), lane.getValue())))
             .filter(entry -> !entry.from().isAfter(now) && which.test(entry))
             .min(order);
-    first.ifPresent(entry -> remove(entry.slot(), entry.lane()));
+    first.ifPresent(entry -> remove(entry.partition(), entry.lane()));
     return first;
   }
 
-  private void remove(Slot slot, int lane) {
-    Map<Integer, Instant> lanes = waiting.get(slot);
+  private void remove(Partition partition, int lane) {
+    Map<Integer, Instant> lanes = waiting.get(partition);
     if (lanes != null) {
       lanes.remove(lane);
       if (lanes.isEmpty()) {
-        waiting.remove(slot);
+        waiting.remove(partition);
       }
     }
   }
@@ -221,13 +221,13 @@ public final class Agenda implements DueListener {
     return earliest;
   }
 
-  /** The slots in which something is known to be due by then. */
-  synchronized Set<Slot> slotsDueBy(Instant time) {
-    Set<Slot> due = new HashSet<>();
+  /** The partitions in which something is known to be due by then. */
+  synchronized Set<Partition> partitionsDueBy(Instant time) {
+    Set<Partition> due = new HashSet<>();
     waiting.forEach(
-        (slot, lanes) -> {
+        (partition, lanes) -> {
           if (lanes.values().stream().anyMatch(from -> !from.isAfter(time))) {
-            due.add(slot);
+            due.add(partition);
           }
         });
     return due;

@@ -1,6 +1,6 @@
 package carillon.store.queue;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
@@ -56,7 +56,7 @@ final class CallbackTasks {
       /* CallbackTasks.ended */
       SELECT %s, NULL::text AS payload
       FROM unnest(?::int[], ?::uuid[]) AS ended (tenant, id)
-      JOIN carillon.task_{slot} t ON t.tenant = ended.tenant AND t.id = ended.id
+      JOIN carillon.task_{partition} t ON t.tenant = ended.tenant AND t.id = ended.id
       """
           .formatted(TaskReader.COLUMNS);
 
@@ -64,7 +64,7 @@ final class CallbackTasks {
   private record Told(TenantId tenant, TaskId id) {}
 
   /** Asks the database for nothing unless somebody is to be told. */
-  void write(Tx tx, Slot slot, List<Endings.Done> done) {
+  void write(Tx tx, Partition partition, List<Endings.Done> done) {
     Map<Told, Target> targets = new HashMap<>();
     List<Endings.Done> told = new ArrayList<>();
     for (Endings.Done each : done) {
@@ -80,7 +80,7 @@ final class CallbackTasks {
     Map<TenantId, List<NewTask>> byTenant = new HashMap<>();
     for (TaskView task :
         tx.query(
-            Sql.forSlot(ENDED, slot),
+            Sql.forPartition(ENDED, partition),
             reader::view,
             Column.ints(told, each -> catalog.lane(each.lane()).tenant().value()),
             Column.uuids(told, each -> each.id().value()))) {

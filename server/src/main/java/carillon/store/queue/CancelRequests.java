@@ -26,7 +26,7 @@ final class CancelRequests {
       /* CancelRequests.open */
       SELECT r.id, r.tenant, r.task, r.who, s.day IS NOT NULL AS is_kept
       FROM carillon.cancel_request r
-      LEFT JOIN carillon.slot s ON s.day = r.slot
+      LEFT JOIN carillon.partition s ON s.day = r.partition
       ORDER BY r.id
       LIMIT ?
       """;

@@ -1,6 +1,6 @@
 package carillon.store.queue;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.Lane;
@@ -69,9 +69,9 @@ public final class Claims {
    * @param node whose lease must still have lapsed when the claim is ended; null where that does
    *     not matter: a worker's claim, or one that its own node knows nothing of
    */
-  public record Silent(UUID claim, @Nullable String node, Slot slot) {}
+  public record Silent(UUID claim, @Nullable String node, Partition partition) {}
 
-  private record Row(UUID id, Slot slot, List<Integer> tenants, List<UUID> tasks) {
+  private record Row(UUID id, Partition partition, List<Integer> tenants, List<UUID> tasks) {
     private Column tenantColumn() {
       return Column.ints(tenants, tenant -> tenant);
     }
@@ -84,13 +84,13 @@ public final class Claims {
   private static final String LAPSED =
       """
       /* Claims.lapsed */
-      (SELECT c.id, c.node, c.slot
+      (SELECT c.id, c.node, c.partition
        FROM carillon.node n
        JOIN carillon.claim c ON c.node = n.id
        WHERE n.lease_until < clock_timestamp()
        LIMIT ?)
       UNION ALL
-      (SELECT c.id, c.node, c.slot
+      (SELECT c.id, c.node, c.partition
        FROM carillon.claim c
        WHERE c.lease_until < (SELECT clock_timestamp())
        ORDER BY c.lease_until
@@ -106,13 +106,13 @@ public final class Claims {
     return new Silent(
         Sql.uuid(row, "id"),
         row.getString("node"),
-        new Slot(row.getObject("slot", LocalDate.class)));
+        new Partition(row.getObject("partition", LocalDate.class)));
   }
 
   private static final String OF_NODE =
       """
       /* Claims.ofNode */
-      SELECT id, NULL AS node, slot
+      SELECT id, NULL AS node, partition
       FROM carillon.claim
       WHERE node = ?
       """;
@@ -129,7 +129,7 @@ public final class Claims {
       /* Claims.held */
       SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
-      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
       WHERE t.state = 'RUNNING'
         AND t.claim = ?
         AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
@@ -139,7 +139,7 @@ public final class Claims {
   private static Row row(ResultSet row) throws SQLException {
     return new Row(
         Sql.uuid(row, "id"),
-        new Slot(row.getObject("slot", LocalDate.class)),
+        new Partition(row.getObject("partition", LocalDate.class)),
         Arrays.asList(Sql.integers(row, "tenants")),
         Arrays.asList(Sql.uuids(row, "tasks")));
   }
@@ -162,7 +162,7 @@ public final class Claims {
   private static final String FIND =
       """
       /* Claims.find */
-      SELECT c.id, c.slot, c.tenants, c.tasks
+      SELECT c.id, c.partition, c.tenants, c.tasks
       FROM carillon.claim c
       WHERE c.id = ?
       """;
@@ -220,7 +220,7 @@ public final class Claims {
       /* Claims.stillRunning */
       SELECT count(*) AS tasks, min(t.lease_until) AS lease_until
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
-      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
       WHERE t.state = 'RUNNING'
         AND t.claim = ?
       """;
@@ -265,7 +265,7 @@ public final class Claims {
     List<Endings.Ending> ends = new ArrayList<>();
     for (Held held :
         tx.query(
-            Sql.forSlot(HELD, row.slot()),
+            Sql.forPartition(HELD, row.partition()),
             this::held,
             row.tenantColumn(),
             row.taskColumn(),
@@ -285,7 +285,7 @@ public final class Claims {
     tx.query(LOCK, _ -> true, row.id()); // or a renewal could be overwritten that is not seen yet
     Left left =
         tx.query(
-                Sql.forSlot(STILL_RUNNING, row.slot()),
+                Sql.forPartition(STILL_RUNNING, row.partition()),
                 r -> new Left(r.getInt("tasks"), Sql.instant(r, "lease_until")),
                 row.tenantColumn(),
                 row.taskColumn(),
@@ -307,7 +307,7 @@ public final class Claims {
         AND (cardinality(c.tasks) = n.ended -- the whole of it at once
              OR NOT EXISTS (
                 SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
-                JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+                JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
                 WHERE t.state = 'RUNNING'
                   AND t.claim = c.id))
       """;
@@ -317,10 +317,10 @@ public final class Claims {
    *
    * @param ended how many tasks of each have just ended; in the order in which claims are locked
    */
-  static void retireOver(Tx tx, Slot slot, SortedMap<UUID, Integer> ended) {
+  static void retireOver(Tx tx, Partition partition, SortedMap<UUID, Integer> ended) {
     List<Map.Entry<UUID, Integer>> claims = List.copyOf(ended.entrySet());
     tx.update(
-        Sql.forSlot(RETIRE_OVER, slot),
+        Sql.forPartition(RETIRE_OVER, partition),
         Column.uuids(claims, Map.Entry::getKey),
         Column.ints(claims, Map.Entry::getValue));
   }

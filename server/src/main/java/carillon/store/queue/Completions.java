@@ -3,7 +3,7 @@ package carillon.store.queue;
 import static java.util.Comparator.naturalOrder;
 import static java.util.Comparator.nullsFirst;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.Lease;
@@ -34,7 +34,7 @@ final class Completions {
       """
       /* Completions.complete */
       WITH done AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'COMPLETED',
               finished_at = clock_timestamp(),
               version = t.version + 1,
@@ -51,11 +51,11 @@ final class Completions {
             AND t.state = 'RUNNING'
             AND t.fence = f.fence -- the fence: who lost its lease can no longer write
             AND t.claim = f.claim
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
                     t.concurrency_key, t.on_complete
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, finished_at, 'RUNNING', 'COMPLETED', fence, ?
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
+          SELECT tenant, id, partition, finished_at, 'RUNNING', 'COMPLETED', fence, ?
           FROM done
           WHERE leased_by <> ?
       ), keys AS (
@@ -111,7 +111,7 @@ final class Completions {
   private record Stretch(Alike alike, int first, int last) {}
 
   /** Writes those that are still held as they say, and returns them. */
-  static List<Endings.Done> write(Tx tx, Slot slot, List<Endings.Ending> endings, String who) {
+  static List<Endings.Done> write(Tx tx, Partition partition, List<Endings.Ending> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }
@@ -127,8 +127,8 @@ final class Completions {
           ids.addAll(some);
         });
     return tx.query(
-        Sql.forSlot(COMPLETE, slot),
-        row -> done(row, slot),
+        Sql.forPartition(COMPLETE, partition),
+        row -> done(row, partition),
         Column.ints(stretches, each -> each.alike().tenant().value()),
         Column.ints(stretches, each -> each.alike().lease().fence()),
         Column.uuids(stretches, each -> each.alike().lease().claim()),
@@ -143,10 +143,10 @@ final class Completions {
         who);
   }
 
-  private static Endings.Done done(ResultSet row, Slot slot) throws SQLException {
+  private static Endings.Done done(ResultSet row, Partition partition) throws SQLException {
     return Endings.Done.completed(
         new TaskId(Sql.uuid(row, "id")),
-        slot,
+        partition,
         row.getInt("lane"),
         row.getInt("attempt"),
         row.getBoolean("keyed"),

@@ -2,7 +2,7 @@ package carillon.store.queue;
 
 import static java.util.Objects.requireNonNull;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.Attempted;
@@ -42,8 +42,8 @@ import org.jspecify.annotations.Nullable;
  * the one fenced statement below.
  *
  * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
- * that no two of them wait for each other: the row of the node; tasks, slot by slot; concurrency
- * keys; dead letters and their groups; the catalog; rows of claims, by slot and id. The reaper
+ * that no two of them wait for each other: the row of the node; tasks, partition by partition; concurrency
+ * keys; dead letters and their groups; the catalog; rows of claims, by partition and id. The reaper
  * alone comes with a node's row, and never waits for a task ({@link Claims#reap}). {@code
  * LockOrderTest} runs each pair of them into each other.
  */
@@ -191,7 +191,7 @@ public final class Endings {
                AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
                      type, request, blamed, cleared)
       ), done AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
           SET state = CASE WHEN f.state = 'PENDING' AND t.cancel_requested THEN 'CANCELLED'
                            ELSE f.state::carillon.task_state END,
@@ -218,22 +218,22 @@ public final class Endings {
             AND t.fence = f.fence -- the fence: who lost its lease can no longer write
             AND t.claim = f.claim
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
                     t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type,
                     f.request, t.on_dead
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, slot, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, partition, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
                  leased_by, NULL
           FROM done
           UNION ALL
-          SELECT tenant, id, slot, clock_timestamp(), 'RUNNING', state, fence, ?, failure
+          SELECT tenant, id, partition, clock_timestamp(), 'RUNNING', state, fence, ?, failure
           FROM done
       ), kept AS ( -- the row will be used again, so this attempt moves to the history
-          INSERT INTO carillon.attempt_{slot} (
-              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+          INSERT INTO carillon.attempt_{partition} (
+              tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
               output, request)
-          SELECT tenant, id, slot, CASE WHEN released THEN attempt + 1 ELSE attempt END, fence, leased_by, started_at,
+          SELECT tenant, id, partition, CASE WHEN released THEN attempt + 1 ELSE attempt END, fence, leased_by, started_at,
                  clock_timestamp(), CASE WHEN released THEN 'RELEASED' ELSE 'RETRIED' END, failure, status, error,
                  output, request
           FROM done
@@ -252,15 +252,15 @@ public final class Endings {
       FROM done
       """;
 
-  // Of all slots at once: the groups that the letters count in are then locked in one order, and
+  // Of all partitions at once: the groups that the letters count in are then locked in one order, and
   // last.
   private static final String BURY =
       """
       /* Endings.bury */
-      INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-      SELECT tenant, task, slot, type, clock_timestamp(), error, failure, status, key
+      INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
+      SELECT tenant, task, partition, type, clock_timestamp(), error, failure, status, key
       FROM unnest(?::int[], ?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
-           AS n (tenant, task, slot, type, error, failure, status, key)
+           AS n (tenant, task, partition, type, error, failure, status, key)
       """;
 
   /**
@@ -290,7 +290,7 @@ public final class Endings {
    */
   record Done(
       TaskId id,
-      Slot slot,
+      Partition partition,
       int lane,
       TaskState state,
       @Nullable Instant readyAt,
@@ -303,9 +303,9 @@ public final class Endings {
       implements Transitions.Move {
 
     static Done completed(
-        TaskId id, Slot slot, int lane, int attempt, boolean keyed, @Nullable String callback) {
+        TaskId id, Partition partition, int lane, int attempt, boolean keyed, @Nullable String callback) {
       return new Done(
-          id, slot, lane, TaskState.COMPLETED, null, attempt, keyed, false, null, callback, null);
+          id, partition, lane, TaskState.COMPLETED, null, attempt, keyed, false, null, callback, null);
     }
 
     @Override
@@ -368,16 +368,16 @@ public final class Endings {
   }
 
   private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
-    Map<Slot, List<Ending>> bySlot = new TreeMap<>();
+    Map<Partition, List<Ending>> byPartition = new TreeMap<>();
     endings.forEach(
-        ending -> bySlot.computeIfAbsent(ending.id().slot(), _ -> new ArrayList<>()).add(ending));
+        ending -> byPartition.computeIfAbsent(ending.id().partition(), _ -> new ArrayList<>()).add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
     List<Done> dead = new ArrayList<>();
-    bySlot.forEach(
-        (slot, some) -> {
-          List<Done> done = finishInSlot(tx, slot, some, who, lapsed);
+    byPartition.forEach(
+        (partition, some) -> {
+          List<Done> done = finishInPartition(tx, partition, some, who, lapsed);
           done.forEach(one -> states.put(one.id(), one.state()));
-          callbacks.write(tx, slot, done);
+          callbacks.write(tx, partition, done);
           done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
           tx.afterCommit(() -> done.forEach(this::note));
           tx.moved(done);
@@ -399,7 +399,7 @@ public final class Endings {
         BURY,
         Column.ints(dead, each -> catalog.lane(each.lane()).tenant().value()),
         Column.uuids(dead, each -> each.id().value()),
-        Column.dates(dead, each -> each.slot().day()),
+        Column.dates(dead, each -> each.partition().day()),
         Column.texts(dead, each -> catalog.lane(each.lane()).type()),
         Column.texts(dead, each -> requireNonNull(each.letter()).error()),
         Column.texts(dead, Done::failure),
@@ -425,37 +425,37 @@ public final class Endings {
       }
     }
     if (done.readyAt() != null) {
-      agenda.note(done.slot(), done.lane(), done.readyAt());
+      agenda.note(done.partition(), done.lane(), done.readyAt());
     }
     if (done.keyed()) {
       Lane lane = catalog.lane(done.lane());
       // Whoever waits for the key was stepped over, so look from the head.
       catalog
           .lanes(lane.tenant(), lane.type())
-          .forEach(each -> agenda.note(done.slot(), each.id(), Instant.EPOCH));
+          .forEach(each -> agenda.note(done.partition(), each.id(), Instant.EPOCH));
     }
   }
 
-  private static List<Done> finishInSlot(
-      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+  private static List<Done> finishInPartition(
+      Tx tx, Partition partition, List<Ending> endings, String who, boolean lapsed) {
     List<Ending> completed = new ArrayList<>(endings.size());
     List<Ending> others = new ArrayList<>();
     endings.forEach(ending -> (ending.isCompleted() ? completed : others).add(ending));
     List<Done> done = new ArrayList<>(endings.size());
-    done.addAll(Completions.write(tx, slot, completed, who));
-    done.addAll(finish(tx, slot, others, who, lapsed));
+    done.addAll(Completions.write(tx, partition, completed, who));
+    done.addAll(finish(tx, partition, others, who, lapsed));
     return done;
   }
 
   private static List<Done> finish(
-      Tx tx, Slot slot, List<Ending> endings, String who, boolean lapsed) {
+      Tx tx, Partition partition, List<Ending> endings, String who, boolean lapsed) {
     if (endings.isEmpty()) {
       return List.of();
     }
     endings.sort(BY_ID);
     return tx.query(
-        Sql.forSlot(FINISH, slot),
-        row -> done(row, slot, row.getString("failure"), letter(row)),
+        Sql.forPartition(FINISH, partition),
+        row -> done(row, partition, row.getString("failure"), letter(row)),
         Column.ints(endings, e -> e.tenant().value()),
         Column.uuids(endings, e -> e.id().value()),
         Column.ints(endings, e -> e.lease().fence()),
@@ -483,11 +483,11 @@ public final class Endings {
   }
 
   private static Done done(
-      ResultSet row, Slot slot, @Nullable String failure, @Nullable Letter letter)
+      ResultSet row, Partition partition, @Nullable String failure, @Nullable Letter letter)
       throws SQLException {
     return new Done(
         new TaskId(Sql.uuid(row, "id")),
-        slot,
+        partition,
         row.getInt("lane"),
         TaskState.valueOf(row.getString("state")),
         Sql.instant(row, "ready_at"),

@@ -1,6 +1,6 @@
 package carillon.store.queue;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.ClaimedTask;
@@ -123,8 +123,8 @@ public final class PullQueue {
         tried.add(entry);
         Duration held = lease == null ? catalog.type(lane).leaseTimeout() : lease;
         var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
-        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.slot(), quota, worker);
-        claim.next().forEach((id, at) -> agenda.found(entry.slot(), id, at));
+        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.partition(), quota, worker);
+        claim.next().forEach((id, at) -> agenda.found(entry.partition(), id, at));
         claimed.addAll(claim.tasks());
       }
       return claimed;
@@ -135,7 +135,7 @@ public final class PullQueue {
   }
 
   private void note(Agenda.Entry entry) {
-    agenda.found(entry.slot(), entry.lane(), entry.from());
+    agenda.found(entry.partition(), entry.lane(), entry.from());
   }
 
   private static int priority(Map<Integer, Lane> lanes, Agenda.Entry entry) {
@@ -172,25 +172,25 @@ public final class PullQueue {
 
   private static final String EXISTING =
       """
-      /* PullQueue.bySlot */
+      /* PullQueue.byPartition */
       SELECT day
-      FROM carillon.slot
+      FROM carillon.partition
       WHERE day = ANY (?)
       """;
 
-  /** Only slots that exist: an id can name any day. */
-  private static <T> Map<Slot, List<T>> bySlot(Tx tx, List<T> items, Function<T, TaskId> id) {
-    Map<Slot, List<T>> bySlot = new TreeMap<>();
+  /** Only partitions that exist: an id can name any day. */
+  private static <T> Map<Partition, List<T>> byPartition(Tx tx, List<T> items, Function<T, TaskId> id) {
+    Map<Partition, List<T>> byPartition = new TreeMap<>();
     for (T item : items) {
-      bySlot.computeIfAbsent(id.apply(item).slot(), _ -> new ArrayList<>()).add(item);
+      byPartition.computeIfAbsent(id.apply(item).partition(), _ -> new ArrayList<>()).add(item);
     }
-    List<Slot> existing =
+    List<Partition> existing =
         tx.query(
             EXISTING,
-            row -> new Slot(row.getObject("day", LocalDate.class)),
-            Column.dates(List.copyOf(bySlot.keySet()), Slot::day));
-    bySlot.keySet().retainAll(existing);
-    return bySlot;
+            row -> new Partition(row.getObject("day", LocalDate.class)),
+            Column.dates(List.copyOf(byPartition.keySet()), Partition::day));
+    byPartition.keySet().retainAll(existing);
+    return byPartition;
   }
 
   private static final String HELD =
@@ -198,7 +198,7 @@ public final class PullQueue {
       /* PullQueue.held */
       SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
-      JOIN carillon.task_{slot} t ON t.tenant = ? AND t.id = held.id
+      JOIN carillon.task_{partition} t ON t.tenant = ? AND t.id = held.id
       WHERE t.state = 'RUNNING'
         AND t.fence = held.fence
         AND t.claim = held.claim
@@ -215,9 +215,9 @@ public final class PullQueue {
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
     List<Endings.Ending> ends = new ArrayList<>();
-    bySlot(tx, reports, WorkReport::id)
-        .forEach((slot, some) -> accepted.putAll(current(tx, tenant, slot, some, types, ends)));
-    // The tasks of all slots before any claim: that is the order in which everybody locks them.
+    byPartition(tx, reports, WorkReport::id)
+        .forEach((partition, some) -> accepted.putAll(current(tx, tenant, partition, some, types, ends)));
+    // The tasks of all partitions before any claim: that is the order in which everybody locks them.
     accepted.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
     retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
@@ -228,20 +228,20 @@ public final class PullQueue {
   }
 
   private static void retireOver(Tx tx, Collection<WorkReport> accepted) {
-    SortedMap<Slot, SortedMap<UUID, Integer>> ended = new TreeMap<>();
+    SortedMap<Partition, SortedMap<UUID, Integer>> ended = new TreeMap<>();
     for (WorkReport report : accepted) {
       ended
-          .computeIfAbsent(report.id().slot(), _ -> new TreeMap<>())
+          .computeIfAbsent(report.id().partition(), _ -> new TreeMap<>())
           .merge(report.lease().claim(), 1, Integer::sum);
     }
-    ended.forEach((slot, claims) -> Claims.retireOver(tx, slot, claims));
+    ended.forEach((partition, claims) -> Claims.retireOver(tx, partition, claims));
   }
 
   /** The reports that name the current lease of their task; adds what each of them ends. */
   private Map<TaskId, WorkReport> current(
       Tx tx,
       TenantId tenant,
-      Slot slot,
+      Partition partition,
       List<WorkReport> reports,
       List<String> types,
       List<Endings.Ending> ends) {
@@ -256,7 +256,7 @@ public final class PullQueue {
                 && report.kind() == WorkReport.Kind.COMPLETED
                 && !again.contains(report.id());
     Map<TaskId, Claims.Held> held =
-        held(tx, tenant, slot, reports.stream().filter(isPlain.negate()).toList());
+        held(tx, tenant, partition, reports.stream().filter(isPlain.negate()).toList());
     Map<TaskId, WorkReport> first = new HashMap<>();
     for (WorkReport report : reports) {
       Claims.Held task = held.get(report.id());
@@ -282,11 +282,11 @@ public final class PullQueue {
   }
 
   private Map<TaskId, Claims.Held> held(
-      Tx tx, TenantId tenant, Slot slot, List<WorkReport> reports) {
+      Tx tx, TenantId tenant, Partition partition, List<WorkReport> reports) {
     Map<TaskId, Claims.Held> held = new HashMap<>();
     if (!reports.isEmpty()) {
       tx.query(
-              Sql.forSlot(HELD, slot),
+              Sql.forPartition(HELD, partition),
               claims::held,
               Column.uuids(reports, report -> report.id().value()),
               Column.ints(reports, report -> report.lease().fence()),
@@ -345,7 +345,7 @@ public final class PullQueue {
   private static final String RENEW =
       """
       /* PullQueue.renew */
-      UPDATE carillon.task_{slot} t
+      UPDATE carillon.task_{partition} t
       SET lease_until = clock_timestamp() + make_interval(secs => coalesce(
               ?::bigint,
               (SELECT tt.lease_timeout_ms
@@ -395,9 +395,9 @@ public final class PullQueue {
     }
     Map<TaskId, RenewResult> renewed = new HashMap<>();
     List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
-    bySlot(tx, renewals, Renewal::id)
-        .forEach((slot, some) -> renewed.putAll(renew(tx, tenant, slot, some, lanes, lease, ends)));
-    if (!ends.isEmpty()) { // after the tasks of all slots, and in the order of retireOver
+    byPartition(tx, renewals, Renewal::id)
+        .forEach((partition, some) -> renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
+    if (!ends.isEmpty()) { // after the tasks of all partitions, and in the order of retireOver
       tx.update(
           LOOK_SOONER,
           Column.uuids(ends, Map.Entry::getKey),
@@ -411,7 +411,7 @@ public final class PullQueue {
   private static Map<TaskId, RenewResult> renew(
       Tx tx,
       TenantId tenant,
-      Slot slot,
+      Partition partition,
       List<Renewal> renewals,
       List<Integer> lanes,
       @Nullable Duration lease,
@@ -421,7 +421,7 @@ public final class PullQueue {
     Map<TaskId, RenewResult> renewed = new HashMap<>();
     SortedMap<UUID, Instant> first = new TreeMap<>();
     tx.query(
-        Sql.forSlot(RENEW, slot),
+        Sql.forPartition(RENEW, partition),
         row -> {
           Instant end = Sql.requiredInstant(row, "lease_until");
           first.merge(Sql.uuid(row, "claim"), end, (a, b) -> a.isBefore(b) ? a : b);

@@ -2,7 +2,7 @@ package carillon.store.queue;
 
 import static java.util.stream.Collectors.joining;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
@@ -14,7 +14,7 @@ import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Json;
@@ -47,10 +47,10 @@ public final class WorkQueue {
   private static final int FULL_SWEEP = 10;
   private static final int FULL_SWEEP_UNTOLD = 2;
 
-  /** Every sweep looks at a slot from so long before its day on. */
+  /** Every sweep looks at a partition from so long before its day on. */
   private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
 
-  /** Slots that one statement looks for expired tasks in: it locks all of them. */
+  /** Partitions that one statement looks for expired tasks in: it locks all of them. */
   private static final int EXPIRED_TOGETHER = 16;
 
   /** Of payloads in one claim: they are held in memory several times until they are delivered. */
@@ -58,19 +58,19 @@ public final class WorkQueue {
 
   private final Db db;
   private final Catalog catalog;
-  private final Slots slots;
+  private final Partitions partitions;
   private final Agenda agenda;
   private final AtomicInteger sweeps = new AtomicInteger();
   private final AtomicInteger expiries = new AtomicInteger();
   private volatile int fullSweep = FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
-  private volatile Set<Slot> open = Set.of(); // at the last sweep
-  private volatile Set<Slot> swept = Set.of(); // of those, since they are open
+  private volatile Set<Partition> open = Set.of(); // at the last sweep
+  private volatile Set<Partition> swept = Set.of(); // of those, since they are open
 
-  public WorkQueue(Db db, Catalog catalog, Slots slots, Agenda agenda) {
+  public WorkQueue(Db db, Catalog catalog, Partitions partitions, Agenda agenda) {
     this.db = db;
     this.catalog = catalog;
-    this.slots = slots;
+    this.partitions = partitions;
     this.agenda = agenda;
   }
 
@@ -88,7 +88,7 @@ public final class WorkQueue {
       /* WorkQueue.sweep */
       WITH RECURSIVE head AS (
           (SELECT lane, ready_at
-           FROM carillon.task_{slot}
+           FROM carillon.task_{partition}
            WHERE ready_at IS NOT NULL
            ORDER BY lane, ready_at
            LIMIT 1)
@@ -97,7 +97,7 @@ public final class WorkQueue {
           FROM head
           CROSS JOIN LATERAL (
               SELECT lane, ready_at
-              FROM carillon.task_{slot}
+              FROM carillon.task_{partition}
               WHERE ready_at IS NOT NULL
                 AND lane > head.lane
               ORDER BY lane, ready_at
@@ -115,7 +115,7 @@ public final class WorkQueue {
       FROM unnest(?::int[], ?::timestamptz[]) AS line (lane, from_at)
       CROSS JOIN LATERAL (
           SELECT t.crashes
-          FROM carillon.task_{slot} t
+          FROM carillon.task_{partition} t
           WHERE t.lane = line.lane
             AND t.ready_at BETWEEN line.from_at AND (SELECT clock_timestamp())
           ORDER BY t.ready_at
@@ -125,15 +125,15 @@ public final class WorkQueue {
       """;
 
   /**
-   * How many tasks that a node may have died of wait in these lanes of a slot, among the first so
+   * How many tasks that a node may have died of wait in these lanes of a partition, among the first so
    * many of each.
    */
-  public Map<Integer, Integer> suspects(Slot slot, List<Agenda.Entry> lanes, int limit) {
+  public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();
     db.ask(
         tx ->
             tx.query(
-                Sql.forSlot(SUSPECTS, slot),
+                Sql.forPartition(SUSPECTS, partition),
                 row -> counts.put(row.getInt("lane"), row.getInt("suspects")),
                 Column.ints(lanes, Agenda.Entry::lane),
                 Column.instants(lanes, Agenda.Entry::from),
@@ -146,23 +146,23 @@ public final class WorkQueue {
       /* WorkQueue.cancelRequested */
       SELECT t.id
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
-      JOIN carillon.task_{slot} t ON t.tenant = held.tenant AND t.id = held.id
+      JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
       WHERE t.cancel_requested
       """;
 
   /** Which of these claimed tasks somebody asked to cancel after they were claimed. */
   public Set<TaskId> cancelRequested(List<ClaimedTask> tasks) {
-    Map<Slot, List<ClaimedTask>> bySlot = new TreeMap<>();
+    Map<Partition, List<ClaimedTask>> byPartition = new TreeMap<>();
     tasks.forEach(
-        task -> bySlot.computeIfAbsent(task.id().slot(), _ -> new ArrayList<>()).add(task));
+        task -> byPartition.computeIfAbsent(task.id().partition(), _ -> new ArrayList<>()).add(task));
     Set<TaskId> requested = new HashSet<>();
-    bySlot.forEach(
-        (slot, held) ->
+    byPartition.forEach(
+        (partition, held) ->
             requested.addAll(
                 db.ask(
                     tx ->
                         tx.query(
-                            Sql.forSlot(CANCEL_REQUESTED, slot),
+                            Sql.forPartition(CANCEL_REQUESTED, partition),
                             row -> new TaskId(Sql.uuid(row, "id")),
                             Column.ints(held, task -> task.tenant().value()),
                             Column.uuids(held, task -> task.id().value())))));
@@ -182,57 +182,57 @@ public final class WorkQueue {
   }
 
   /**
-   * Notes in the agenda whatever waits in the slots that are open by then. One before yesterday, or
+   * Notes in the agenda whatever waits in the partitions that are open by then. One before yesterday, or
    * one that was opened before its day, in which nothing is known to be due is looked at when it is
    * new here and every tenth time only: who makes something due in it notes it, be it in a lane of
    * another node, and tells that node.
    */
   public void sweep(Instant openBy) {
-    Slot yesterday = Slot.of(openBy.minus(Duration.ofDays(1)));
-    Slot today = Slot.of(openBy.plus(BEFORE_ITS_DAY));
-    Set<Slot> shared = new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
+    Partition yesterday = Partition.of(openBy.minus(Duration.ofDays(1)));
+    Partition today = Partition.of(openBy.plus(BEFORE_ITS_DAY));
+    Set<Partition> shared = new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
     shared.addAll(DayRange.sharedAt(openBy.minus(Duration.ofDays(1))));
-    Set<Slot> due = agenda.slotsDueBy(openBy);
+    Set<Partition> due = agenda.partitionsDueBy(openBy);
     boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
-    List<Slot> opened = slots.open(openBy);
-    Set<Slot> before = swept;
-    Set<Slot> all = Set.copyOf(opened);
+    List<Partition> opened = partitions.open(openBy);
+    Set<Partition> before = swept;
+    Set<Partition> all = Set.copyOf(opened);
     open = all;
-    for (Slot slot : opened) {
+    for (Partition partition : opened) {
       boolean isRecent =
-          shared.contains(slot) || (slot.compareTo(yesterday) >= 0 && slot.compareTo(today) <= 0);
-      // Until a slot was seen to be open, what others told of it was not believed.
-      if (isFull || isRecent || due.contains(slot) || !before.contains(slot)) {
-        sweepSlot(slot);
+          shared.contains(partition) || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
+      // Until a partition was seen to be open, what others told of it was not believed.
+      if (isFull || isRecent || due.contains(partition) || !before.contains(partition)) {
+        sweepPartition(partition);
       }
     }
     swept = all;
   }
 
-  /** From now on every second sweep looks at all open slots: other nodes tell this one nothing. */
+  /** From now on every second sweep looks at all open partitions: other nodes tell this one nothing. */
   public void isToldNothing() {
     fullSweep = FULL_SWEEP_UNTOLD;
   }
 
-  /** Whether a sweep has seen that something in this slot may be due. */
-  public boolean isOpen(Slot slot) {
-    return open.contains(slot);
+  /** Whether a sweep has seen that something in this partition may be due. */
+  public boolean isOpen(Partition partition) {
+    return open.contains(partition);
   }
 
-  private void sweepSlot(Slot slot) {
+  private void sweepPartition(Partition partition) {
     agenda.swept(
-        slot,
+        partition,
         db.ask(
             tx ->
                 tx.query(
-                    Sql.forSlot(SWEEP, slot),
+                    Sql.forPartition(SWEEP, partition),
                     row ->
                         new Agenda.Entry(
-                            slot, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
+                            partition, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
   }
 
   /**
-   * Claims due tasks of one slot: locks them, skipping what others are claiming, and makes them
+   * Claims due tasks of one partition: locks them, skipping what others are claiming, and makes them
    * RUNNING.
    */
   private static final String CLAIM_DUE =
@@ -249,7 +249,7 @@ public final class WorkQueue {
           CROSS JOIN LATERAL (
               SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key, t.crashes,
                      octet_length(t.payload) AS length
-              FROM carillon.task_{slot} t
+              FROM carillon.task_{partition} t
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
                 AND t.ready_at <= (SELECT clock_timestamp()) -- asked once, so that the index can use it
@@ -267,7 +267,7 @@ public final class WorkQueue {
       ), next AS MATERIALIZED (
           SELECT line.lane,
                  (SELECT t.ready_at
-                  FROM carillon.task_{slot} t
+                  FROM carillon.task_{partition} t
                   WHERE t.lane = line.lane
                     AND t.ready_at > (SELECT clock_timestamp())
                   ORDER BY t.ready_at
@@ -284,7 +284,7 @@ public final class WorkQueue {
           ON CONFLICT DO NOTHING
           RETURNING task
       ), taken AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'RUNNING',
               ready_at = NULL,
               version = t.version + 1,
@@ -306,13 +306,13 @@ public final class WorkQueue {
             AND (due.crashes IS NULL OR due.suspects <= ?) -- and as can be run apart
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
           RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key,
-                    CASE WHEN ? THEN t.payload END AS payload, t.target, t.retry, t.slot, t.crashes, t.schedule,
+                    CASE WHEN ? THEN t.payload END AS payload, t.target, t.retry, t.partition, t.crashes, t.schedule,
                     t.fire_at, due.ready_at
       ), claimed AS (
-          INSERT INTO carillon.claim (id, node, lease_until, slot, tenants, tasks)
-          SELECT ?, ?, max(lease_until), slot, array_agg(tenant), array_agg(id)
+          INSERT INTO carillon.claim (id, node, lease_until, partition, tenants, tasks)
+          SELECT ?, ?, max(lease_until), partition, array_agg(tenant), array_agg(id)
           FROM taken
-          GROUP BY slot
+          GROUP BY partition
       )
       SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
              NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
@@ -382,34 +382,34 @@ public final class WorkQueue {
   }
 
   /**
-   * Claims due tasks of one slot.
+   * Claims due tasks of one partition.
    *
    * @param beforeCommit runs once, when the tasks are locked and nothing is committed: only the
    *     commit can fail after it, and a failed commit is not retried
    */
   public Claim claimDue(
-      Slot slot, List<Quota> quotas, Claimant claimant, Consumer<Claim> beforeCommit) {
+      Partition partition, List<Quota> quotas, Claimant claimant, Consumer<Claim> beforeCommit) {
     return db.inTransaction(
         tx -> {
-          Claim claim = claimDue(tx, slot, quotas, claimant);
+          Claim claim = claimDue(tx, partition, quotas, claimant);
           beforeCommit.accept(claim);
           return claim;
         });
   }
 
   /** Claims for a worker, which holds a lease for each task. */
-  public Claim claimForWorker(Tx tx, Slot slot, Quota quota, String worker) {
-    return claimDue(tx, slot, List.of(quota), Claimant.reporter(UUID.randomUUID(), worker));
+  public Claim claimForWorker(Tx tx, Partition partition, Quota quota, String worker) {
+    return claimDue(tx, partition, List.of(quota), Claimant.reporter(UUID.randomUUID(), worker));
   }
 
-  private Claim claimDue(Tx tx, Slot slot, List<Quota> quotas, Claimant claimant) {
+  private Claim claimDue(Tx tx, Partition partition, List<Quota> quotas, Claimant claimant) {
     Map<Integer, Instant> next = new HashMap<>();
     Map<Integer, Reached> reached = new HashMap<>();
     List<ClaimedTask> tasks = new ArrayList<>();
     Set<UUID> keyed = new HashSet<>();
     Set<Integer> leftBehind = new HashSet<>();
     tx.query(
-        Sql.forSlot(CLAIM_DUE, slot),
+        Sql.forPartition(CLAIM_DUE, partition),
         row -> {
           int lane = row.getInt("lane");
           String kind = row.getString("kind");
@@ -509,7 +509,7 @@ public final class WorkQueue {
       /* WorkQueue.expireDue */
       WITH late AS MATERIALIZED (
           SELECT t.tenant, t.id
-          FROM carillon.task_{slot} t
+          FROM carillon.task_{partition} t
           WHERE t.expires_at <= (SELECT clock_timestamp())
             AND t.ready_at IS NOT NULL
             AND t.attempt = 0
@@ -517,7 +517,7 @@ public final class WorkQueue {
           LIMIT ?
           FOR UPDATE OF t SKIP LOCKED
       ), expired AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'EXPIRED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
@@ -526,26 +526,26 @@ public final class WorkQueue {
           WHERE t.tenant = late.tenant
             AND t.id = late.id
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
+          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
           FROM expired
       )
       SELECT id, lane, attempt
       FROM expired
       """;
 
-  // Through the parent, so that one look finds the slots with something to do. They are constants:
+  // Through the parent, so that one look finds the partitions with something to do. They are constants:
   // the planner leaves out all others before they are locked.
-  private static final String LATE_SLOTS =
+  private static final String LATE_PARTITIONS =
       """
-      /* WorkQueue.lateSlots */
-      SELECT DISTINCT slot
+      /* WorkQueue.latePartitions */
+      SELECT DISTINCT partition
       FROM (
-          SELECT slot
+          SELECT partition
           FROM carillon.task
-          WHERE slot = ANY ('{{days}}'::date[])
+          WHERE partition = ANY ('{{days}}'::date[])
             AND expires_at <= (SELECT clock_timestamp())
             AND ready_at IS NOT NULL
             AND attempt = 0
@@ -566,34 +566,34 @@ public final class WorkQueue {
 
   /**
    * Ends tasks that were not started in time, also where nobody claims; says how many. Nothing
-   * expires before it is due, so only open slots are looked at, and most old ones every tenth time.
+   * expires before it is due, so only open partitions are looked at, and most old ones every tenth time.
    */
   public int expireDue(int limit) {
-    List<Slot> open = slots.openNow(expiries.getAndIncrement() % FULL_SWEEP == 0);
+    List<Partition> open = partitions.openNow(expiries.getAndIncrement() % FULL_SWEEP == 0);
     int expired = 0;
     for (int from = 0; from < open.size(); from += EXPIRED_TOGETHER) {
-      List<Slot> next = open.subList(from, Math.min(open.size(), from + EXPIRED_TOGETHER));
-      for (Slot slot : db.inTransaction(tx -> lateSlots(tx, next, limit))) {
-        expired += db.inTransaction(tx -> expire(tx, slot, limit));
+      List<Partition> next = open.subList(from, Math.min(open.size(), from + EXPIRED_TOGETHER));
+      for (Partition partition : db.inTransaction(tx -> latePartitions(tx, next, limit))) {
+        expired += db.inTransaction(tx -> expire(tx, partition, limit));
       }
     }
     return expired;
   }
 
-  private static List<Slot> lateSlots(Tx tx, List<Slot> slots, int limit) {
+  private static List<Partition> latePartitions(Tx tx, List<Partition> partitions, int limit) {
     tx.update(BY_EXPIRY);
-    String days = slots.stream().map(slot -> slot.day().toString()).collect(joining(","));
+    String days = partitions.stream().map(partition -> partition.day().toString()).collect(joining(","));
     return tx.query(
-        LATE_SLOTS.replace("{days}", days),
-        row -> new Slot(row.getObject("slot", LocalDate.class)),
+        LATE_PARTITIONS.replace("{days}", days),
+        row -> new Partition(row.getObject("partition", LocalDate.class)),
         limit);
   }
 
-  private static int expire(Tx tx, Slot slot, int limit) {
+  private static int expire(Tx tx, Partition partition, int limit) {
     tx.update(BY_EXPIRY);
     List<Transitions.Moved> expired =
         tx.query(
-            Sql.forSlot(EXPIRE, slot),
+            Sql.forPartition(EXPIRE, partition),
             row -> Sql.moved(row, TaskState.PENDING, TaskState.EXPIRED),
             limit);
     tx.moved(expired);

@@ -288,16 +288,16 @@ public final class BackfillSteps {
   private static final String RECORD =
       """
       /* BackfillSteps.record */
-      INSERT INTO carillon.schedule_fire AS f (schedule, at, local, shift, kind, skipped, task, slot)
-      SELECT ?, n.at, n.local AT TIME ZONE 'UTC', n.shift, 'BACKFILL', n.skipped, n.task, n.slot
+      INSERT INTO carillon.schedule_fire AS f (schedule, at, local, shift, kind, skipped, task, partition)
+      SELECT ?, n.at, n.local AT TIME ZONE 'UTC', n.shift, 'BACKFILL', n.skipped, n.task, n.partition
       FROM unnest(?::timestamptz[], ?::timestamptz[], ?::text[], ?::text[], ?::uuid[], ?::date[])
-           AS n (at, local, shift, skipped, task, slot)
+           AS n (at, local, shift, skipped, task, partition)
       ON CONFLICT (schedule, at, local) DO UPDATE
       SET shift = excluded.shift,
           kind = excluded.kind,
           skipped = NULL,
           task = excluded.task,
-          slot = excluded.slot,
+          partition = excluded.partition,
           recorded_at = excluded.recorded_at
       WHERE f.task IS NULL
         AND excluded.task IS NOT NULL
@@ -357,7 +357,7 @@ public final class BackfillSteps {
                 Column.texts(fires, fire -> fire.task() == null ? SkipReason.DST_GAP.name() : null),
                 Column.uuids(fires, fire -> fire.task() == null ? null : fire.task().value()),
                 Column.dates(
-                    fires, fire -> fire.task() == null ? null : fire.task().slot().day())));
+                    fires, fire -> fire.task() == null ? null : fire.task().partition().day())));
     List<Tasks.Fired> fired = new ArrayList<>();
     for (Fire fire : fires) {
       if (fire.task() != null && recorded.contains(fire.task().value())) {

@@ -120,9 +120,9 @@ final class Decisions {
       return fire instanceof FirePlan.Fire.Made made ? made.task() : null;
     }
 
-    @Nullable LocalDate slot() {
+    @Nullable LocalDate partition() {
       TaskId task = task();
-      return task == null ? null : task.slot().day();
+      return task == null ? null : task.partition().day();
     }
 
     @Nullable SkipReason skipped() {
@@ -140,10 +140,10 @@ final class Decisions {
   private static final String RECORD =
       """
       /* Decisions.record */
-      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, slot, recorded_at)
-      SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.slot, ?
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, partition, recorded_at)
+      SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.partition, ?
       FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::uuid[], ?::date[])
-           AS n (schedule, at, local, shift, skipped, task, slot)
+           AS n (schedule, at, local, shift, skipped, task, partition)
       WHERE n.task IS NULL
          OR NOT EXISTS (
              SELECT FROM carillon.schedule_fire f
@@ -180,7 +180,7 @@ final class Decisions {
                 Column.texts(rows, row -> row.time().shift().name()),
                 Column.texts(rows, row -> row.skipped() == null ? null : row.skipped().name()),
                 Column.uuids(rows, row -> row.task() == null ? null : row.task().value()),
-                Column.dates(rows, Row::slot)));
+                Column.dates(rows, Row::partition)));
     rows.removeIf(row -> !inserted.contains(row.key()));
     rows.forEach(this::count);
     return rows;

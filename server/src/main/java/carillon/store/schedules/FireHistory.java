@@ -45,7 +45,7 @@ final class FireHistory {
           FROM carillon.task
           WHERE tenant = ?
             AND id = f.task
-            AND slot = f.slot
+            AND partition = f.partition
           OFFSET 0
       ) t ON true\
       """;
@@ -59,7 +59,7 @@ final class FireHistory {
       FROM (
           SELECT f.*, {outcome} AS matches, row_number() OVER (ORDER BY f.at DESC, f.local DESC) = ? AS is_end
           FROM (
-              SELECT at, local, shift, kind, skipped, task, slot, outcome, recorded_at
+              SELECT at, local, shift, kind, skipped, task, partition, outcome, recorded_at
               FROM carillon.schedule_fire
               WHERE schedule = ?
                 AND at >= ?
@@ -131,7 +131,7 @@ final class FireHistory {
       /* FireHistory.{method} */
       SELECT f.*, {status} AS status
       FROM (
-          SELECT at, local, shift, kind, skipped, task, slot, outcome, recorded_at
+          SELECT at, local, shift, kind, skipped, task, partition, outcome, recorded_at
           FROM carillon.schedule_fire
           WHERE schedule = ?
             AND at <= ?
@@ -187,7 +187,7 @@ final class FireHistory {
       SELECT s.id AS schedule, f.*, coalesce(t.state::text, f.outcome) AS status
       FROM unnest(?::bigint[]) AS s (id)
       CROSS JOIN LATERAL (
-          SELECT at, local, shift, kind, skipped, task, slot, outcome, recorded_at
+          SELECT at, local, shift, kind, skipped, task, partition, outcome, recorded_at
           FROM carillon.schedule_fire
           WHERE schedule = s.id
           ORDER BY at DESC, local DESC

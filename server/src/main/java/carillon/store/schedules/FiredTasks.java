@@ -1,6 +1,6 @@
 package carillon.store.schedules;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.store.catalog.CatalogRows;
 import carillon.store.db.Column;
@@ -38,7 +38,7 @@ final class FiredTasks {
     this.reader = reader;
   }
 
-  private record Fire(RecordedFire.Moment position, @Nullable UUID task, @Nullable Slot slot) {}
+  private record Fire(RecordedFire.Moment position, @Nullable UUID task, @Nullable Partition partition) {}
 
   private static final String SCHEDULE =
       """
@@ -52,7 +52,7 @@ final class FiredTasks {
   static final String FIRES =
       """
       /* FiredTasks.fires */
-      SELECT at, local, task, slot
+      SELECT at, local, task, partition
       FROM carillon.schedule_fire
       WHERE schedule = ?
         AND (at, local) < (?, ?)
@@ -66,13 +66,13 @@ final class FiredTasks {
       /* FiredTasks.tasks */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, n.n
-      FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, slot, n)
+      FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, partition, n)
       CROSS JOIN LATERAL (
           SELECT *
           FROM carillon.task t
           WHERE t.tenant = ?
             AND t.id = n.task
-            AND t.slot = n.slot
+            AND t.partition = n.partition
           LIMIT 1
       ) t
       WHERE (?::int[] IS NULL OR t.lane = ANY (?::int[]))
@@ -120,7 +120,7 @@ final class FiredTasks {
                   filter,
                   withPayload,
                   Column.uuids(made, Fire::task),
-                  Column.dates(made, fire -> fire.slot() == null ? null : fire.slot().day()),
+                  Column.dates(made, fire -> fire.partition() == null ? null : fire.partition().day()),
                   tenant,
                   lanes,
                   lanes,
@@ -138,11 +138,11 @@ final class FiredTasks {
   }
 
   private static Fire fire(ResultSet row) throws SQLException {
-    LocalDate slot = row.getObject("slot", LocalDate.class);
+    LocalDate partition = row.getObject("partition", LocalDate.class);
     return new Fire(
         new RecordedFire.Moment(
             Sql.requiredInstant(row, "at"), row.getObject("local", LocalDateTime.class)),
         row.getObject("task", UUID.class),
-        slot == null ? null : new Slot(slot));
+        partition == null ? null : new Partition(partition));
   }
 }

@@ -214,7 +214,7 @@ public final class Fires {
     return all;
   }
 
-  // Through the parent table: the slot of a very old fire may be gone. In two parts, for which
+  // Through the parent table: the partition of a very old fire may be gone. In two parts, for which
   // there are two indexes: however many a backfill has made, they hide none of the schedule's own.
   private static final String OPEN =
       """
@@ -222,7 +222,7 @@ public final class Fires {
       SELECT f.schedule, f.at, f.local, f.kind = 'BACKFILL' AS backfilled, f.recorded_at, f.task, t.state
       FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
       CROSS JOIN LATERAL (
-          (SELECT schedule, at, local, kind, recorded_at, task, slot
+          (SELECT schedule, at, local, kind, recorded_at, task, partition
            FROM carillon.schedule_fire
            WHERE schedule = s.id
              AND task IS NOT NULL
@@ -231,7 +231,7 @@ public final class Fires {
            ORDER BY at
            LIMIT ?)
           UNION ALL
-          (SELECT schedule, at, local, kind, recorded_at, task, slot
+          (SELECT schedule, at, local, kind, recorded_at, task, partition
            FROM carillon.schedule_fire
            WHERE schedule = s.id
              AND task IS NOT NULL
@@ -245,7 +245,7 @@ public final class Fires {
           FROM carillon.task
           WHERE tenant = s.tenant
             AND id = f.task
-            AND slot = f.slot
+            AND partition = f.partition
           LIMIT 1 -- else it may be joined by the tenant alone while a new day seems to be empty
       ) t ON true
       ORDER BY f.schedule, f.at, f.local

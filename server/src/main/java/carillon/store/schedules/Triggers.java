@@ -24,7 +24,7 @@ final class Triggers {
   private static final String RECORD_TRIGGER =
       """
       /* Triggers.isRecorded */
-      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+      INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition)
       VALUES (?, ?, ?, 'NONE', 'TRIGGER', ?, ?)
       ON CONFLICT DO NOTHING
       """;
@@ -64,6 +64,6 @@ final class Triggers {
 
   private static boolean isRecorded(Tx tx, StoredSchedule stored, Instant at, TaskId id) {
     LocalDateTime local = LocalDateTime.ofInstant(at, stored.schedule().zone());
-    return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.slot()) == 1;
+    return tx.update(RECORD_TRIGGER, stored.id(), at, local, id, id.partition()) == 1;
   }
 }

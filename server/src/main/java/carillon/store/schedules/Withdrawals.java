@@ -102,7 +102,7 @@ final class Withdrawals {
           FROM carillon.task t
           WHERE t.tenant = ?
             AND t.id = f.task
-            AND t.slot = f.slot
+            AND t.partition = f.partition
             AND t.due_at > ?
           LIMIT 1 -- looked up one by one
       ) t

@@ -1,9 +1,9 @@
 package carillon.store.stats;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.task.Lane;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
@@ -18,12 +18,12 @@ public final class Backlog {
 
   private final Db db;
   private final Catalog catalog;
-  private final DueSlots slots;
+  private final DuePartitions partitions;
 
-  public Backlog(Db db, Catalog catalog, Slots slots) {
+  public Backlog(Db db, Catalog catalog, Partitions partitions) {
     this.db = db;
     this.catalog = catalog;
-    this.slots = new DueSlots(db, slots);
+    this.partitions = new DuePartitions(db, partitions);
   }
 
   private static final String COUNT_DUE =
@@ -35,7 +35,7 @@ public final class Backlog {
           FROM unnest(?::int[]) AS l (lane)
           CROSS JOIN LATERAL (
               SELECT ready_at
-              FROM carillon.task_{slot}
+              FROM carillon.task_{partition}
               WHERE lane = l.lane
                 AND ready_at <= (SELECT clock_timestamp())
               ORDER BY ready_at
@@ -49,18 +49,18 @@ public final class Backlog {
    * What is due and waits.
    *
    * @param due counted up to a limit, so that a long line costs no more to look at than a short
-   *     one; without what {@link DueSlots} leaves out
+   *     one; without what {@link DuePartitions} leaves out
    */
   public record Length(long due, @Nullable Instant oldest) {}
 
   /**
-   * Looks at all lanes, in other slots than the latest only where the last census saw something.
+   * Looks at all lanes, in other partitions than the latest only where the last census saw something.
    */
   public Length look(Instant now, int limit) {
     long due = 0;
     Instant oldest = null;
     List<Integer> lanes = catalog.lanes().stream().map(Lane::id).toList();
-    for (Map.Entry<Slot, List<Integer>> some : slots.of(lanes, now).lanes().entrySet()) {
+    for (Map.Entry<Partition, List<Integer>> some : partitions.of(lanes, now).lanes().entrySet()) {
       for (Length here : look(some.getKey(), some.getValue(), limit)) {
         due += here.due();
         Instant at = here.oldest();
@@ -70,11 +70,11 @@ public final class Backlog {
     return new Length(Math.min(due, limit), oldest);
   }
 
-  private List<Length> look(Slot slot, List<Integer> lanes, int limit) {
-    String sql = Sql.forSlot(COUNT_DUE, slot);
+  private List<Length> look(Partition partition, List<Integer> lanes, int limit) {
+    String sql = Sql.forPartition(COUNT_DUE, partition);
     Tx.Row<Length> length = row -> new Length(row.getLong("due"), Sql.instant(row, "oldest"));
     Column some = Column.ints(lanes, lane -> lane);
-    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, length, some, limit, limit)));
+    return Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, length, some, limit, limit)));
   }
 
   private static final String COUNT_GROUPS =

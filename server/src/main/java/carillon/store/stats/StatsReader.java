@@ -1,11 +1,11 @@
 package carillon.store.stats;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.task.Lane;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.catalog.TenantLimits;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
@@ -39,19 +39,19 @@ public final class StatsReader {
 
   private static final int LEAST_OF_A_LANE = 100;
 
-  /** Of one tenant in one slot, that run. */
+  /** Of one tenant in one partition, that run. */
   static final int MOST_RUNNING = 10_000;
 
   private final Db db;
   private final Catalog catalog;
-  private final DueSlots slots;
+  private final DuePartitions partitions;
   private final DbClock clock;
   private final TenantLimits limits;
 
-  public StatsReader(Db db, Catalog catalog, Slots slots, DbClock clock) {
+  public StatsReader(Db db, Catalog catalog, Partitions partitions, DbClock clock) {
     this.db = db;
     this.catalog = catalog;
-    this.slots = new DueSlots(db, slots);
+    this.partitions = new DuePartitions(db, partitions);
     this.clock = clock;
     this.limits = new TenantLimits(db);
   }
@@ -106,7 +106,7 @@ public final class StatsReader {
           SELECT count(*) AS tasks, min(d.ready_at) AS oldest
           FROM (
               SELECT t.ready_at
-              FROM carillon.task_{slot} t
+              FROM carillon.task_{partition} t
               WHERE t.lane = l.lane
                 AND t.ready_at <= (SELECT clock_timestamp())
               ORDER BY t.ready_at
@@ -117,7 +117,7 @@ public final class StatsReader {
       """;
 
   /**
-   * What is due, through the queue's index. In other slots than today's and yesterday's only where
+   * What is due, through the queue's index. In other partitions than today's and yesterday's only where
    * the last census saw something. If even this takes too long, because of an old snapshot say,
    * nothing is known.
    */
@@ -128,8 +128,8 @@ public final class StatsReader {
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
     boolean isKnown;
     try {
-      DueSlots.Looks looks = slots.of(lanes, now());
-      looks.lanes().forEach((slot, some) -> countDue(slot, some, limit, due));
+      DuePartitions.Looks looks = partitions.of(lanes, now());
+      looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
       isKnown = looks.isAll();
     } catch (StoreException e) {
       if (!e.isTooMuch()) {
@@ -141,26 +141,26 @@ public final class StatsReader {
   }
 
   private void countDue(
-      Slot slot, List<Integer> lanes, int limit, Map<TenantId, Map<String, Due>> due) {
+      Partition partition, List<Integer> lanes, int limit, Map<TenantId, Map<String, Due>> due) {
     Tx.Row<Map.Entry<Integer, Due>> ofLane =
         row -> {
           long tasks = row.getLong("tasks");
           Due some = new Due(tasks, tasks >= limit, Sql.instant(row, "oldest"));
           return Map.entry(row.getInt("lane"), some);
         };
-    String sql = Sql.forSlot(COUNT_DUE, slot);
+    String sql = Sql.forPartition(COUNT_DUE, partition);
     Column all = Column.ints(lanes, lane -> lane);
     for (Map.Entry<Integer, Due> one :
-        Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
+        Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
       Lane lane = catalog.lane(one.getKey());
       of(due, lane.tenant()).merge(lane.type(), one.getValue(), Due::and);
     }
   }
 
-  private static final String CLAIMED_SLOTS =
+  private static final String CLAIMED_PARTITIONS =
       """
-      /* StatsReader.claimedSlots */
-      SELECT DISTINCT slot
+      /* StatsReader.claimedPartitions */
+      SELECT DISTINCT partition
       FROM carillon.claim
       """;
 
@@ -174,7 +174,7 @@ public final class StatsReader {
               SELECT h.tenant, h.id, row_number() OVER (PARTITION BY h.tenant) AS n
               FROM carillon.claim c
               CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
-              WHERE c.slot = ?
+              WHERE c.partition = ?
                 AND h.tenant = ANY (?)
           ) h
           WHERE h.n <= ?
@@ -183,7 +183,7 @@ public final class StatsReader {
       FROM held
       CROSS JOIN LATERAL (
           SELECT t.lane
-          FROM carillon.task_{slot} t
+          FROM carillon.task_{partition} t
           WHERE t.tenant = held.tenant
             AND t.id = held.id
             AND t.state = 'RUNNING'
@@ -197,13 +197,13 @@ public final class StatsReader {
 
   /** What runs, through the claims that are open. */
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
-    List<Slot> claimed =
+    List<Partition> claimed =
         db.ask(
-            tx -> tx.query(CLAIMED_SLOTS, row -> new Slot(row.getObject("slot", LocalDate.class))));
+            tx -> tx.query(CLAIMED_PARTITIONS, row -> new Partition(row.getObject("partition", LocalDate.class))));
     Map<TenantId, Map<String, Long>> running = forEach(tenants);
     Set<TenantId> withMore = new HashSet<>();
-    for (Slot slot : claimed) {
-      for (Run some : countRunning(slot, tenants)) {
+    for (Partition partition : claimed) {
+      for (Run some : countRunning(partition, tenants)) {
         if (some.lane() != null) {
           String type = catalog.lane(some.lane()).type();
           of(running, some.tenant()).merge(type, some.tasks(), Long::sum);
@@ -218,14 +218,14 @@ public final class StatsReader {
   /** What runs of a lane, or, without one, how many were looked at to find that out. */
   private record Run(TenantId tenant, @Nullable Integer lane, long tasks) {}
 
-  private List<Run> countRunning(Slot slot, Set<TenantId> tenants) {
+  private List<Run> countRunning(Partition partition, Set<TenantId> tenants) {
     Tx.Row<Run> run =
         row ->
             new Run(
                 new TenantId(row.getInt("tenant")), Sql.integer(row, "lane"), row.getLong("tasks"));
-    String sql = Sql.forSlot(COUNT_RUNNING, slot);
+    String sql = Sql.forPartition(COUNT_RUNNING, partition);
     Column all = Column.ints(tenants, TenantId::value);
-    return Slots.unlessDropped(() -> db.ask(tx -> tx.query(sql, run, slot, all, MOST_RUNNING)));
+    return Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
   }
 
   private static final String COUNT_DEAD =

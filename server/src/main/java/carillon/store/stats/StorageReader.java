@@ -26,13 +26,13 @@ public final class StorageReader {
    * @param oldestSnapshot how long the oldest transaction of this database has kept dead rows from
    *     being removed; null if we may not look at all sessions. What standbys and replication slots
    *     keep has no time, and is not in it.
-   * @param slots by day: each with its tasks, attempts and transitions
+   * @param partitions by day: each with its tasks, attempts and transitions
    * @param tables all others, the largest first
    */
   public record Storage(
-      Instant at, @Nullable Duration oldestSnapshot, List<SlotPart> slots, List<TablePart> tables) {
+      Instant at, @Nullable Duration oldestSnapshot, List<PartitionPart> partitions, List<TablePart> tables) {
     public Storage {
-      slots = List.copyOf(slots);
+      partitions = List.copyOf(partitions);
       tables = List.copyOf(tables);
     }
   }
@@ -46,7 +46,7 @@ public final class StorageReader {
   public record Part(long bytes, long rows, long deadRows) {}
 
   /** A day's tables. */
-  public record SlotPart(LocalDate day, Part part, @Nullable Instant lastVacuumAt) {}
+  public record PartitionPart(LocalDate day, Part part, @Nullable Instant lastVacuumAt) {}
 
   /** A table that is not of a day. */
   public record TablePart(String name, Part part) {}
@@ -55,9 +55,9 @@ public final class StorageReader {
   public Storage read() {
     return db.inTransaction(
         tx -> {
-          List<SlotPart> slots = tx.query(SLOTS, StorageReader::slot);
+          List<PartitionPart> partitions = tx.query(PARTITIONS, StorageReader::partition);
           List<TablePart> tables = tx.query(TABLES, StorageReader::table);
-          return tx.query(OLDEST, row -> storage(row, slots, tables)).getFirst();
+          return tx.query(OLDEST, row -> storage(row, partitions, tables)).getFirst();
         });
   }
 
@@ -85,33 +85,33 @@ public final class StorageReader {
              END AS oldest_us
       """;
 
-  private static Storage storage(ResultSet row, List<SlotPart> slots, List<TablePart> tables)
+  private static Storage storage(ResultSet row, List<PartitionPart> partitions, List<TablePart> tables)
       throws SQLException {
     long micros = row.getLong("oldest_us");
     Duration oldest = row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS);
-    return new Storage(Sql.requiredInstant(row, "at"), oldest, slots, tables);
+    return new Storage(Sql.requiredInstant(row, "at"), oldest, partitions, tables);
   }
 
-  private static final String SLOTS =
+  private static final String PARTITIONS =
       """
-      /* StorageReader.slots */
-      SELECT slot.day,
+      /* StorageReader.partitions */
+      SELECT partition.day,
              coalesce(sum(pg_total_relation_size(part.oid)), 0) AS bytes,
              coalesce(sum(pg_stat_get_live_tuples(part.oid)), 0) AS rows,
              coalesce(sum(pg_stat_get_dead_tuples(part.oid)), 0) AS dead_rows,
              max(greatest(pg_stat_get_last_vacuum_time(part.oid), pg_stat_get_last_autovacuum_time(part.oid))) AS vacuumed_at
-      FROM carillon.slot
+      FROM carillon.partition
       CROSS JOIN unnest(ARRAY['task', 'attempt', 'transition']) AS parent
       CROSS JOIN LATERAL (
-          -- NULL, and not an error, for a slot that is dropped meanwhile
-          SELECT to_regclass('carillon.' || parent || '_' || to_char(slot.day, 'YYYYMMDD'))::oid AS oid
+          -- NULL, and not an error, for a partition that is dropped meanwhile
+          SELECT to_regclass('carillon.' || parent || '_' || to_char(partition.day, 'YYYYMMDD'))::oid AS oid
       ) AS part
-      GROUP BY slot.day
-      ORDER BY slot.day
+      GROUP BY partition.day
+      ORDER BY partition.day
       """;
 
-  private static SlotPart slot(ResultSet row) throws SQLException {
-    return new SlotPart(
+  private static PartitionPart partition(ResultSet row) throws SQLException {
+    return new PartitionPart(
         row.getObject("day", LocalDate.class), part(row), Sql.instant(row, "vacuumed_at"));
   }
 

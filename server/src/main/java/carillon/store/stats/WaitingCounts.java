@@ -1,6 +1,6 @@
 package carillon.store.stats;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How many tasks wait in each lane of each slot: counted in the queue's index, and kept. */
+/** How many tasks wait in each lane of each partition: counted in the queue's index, and kept. */
 public final class WaitingCounts {
 
   private final Db db;
@@ -30,22 +30,22 @@ public final class WaitingCounts {
       SELECT s.day,
              pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
                  + pg_stat_get_tuples_deleted(c.oid) AS changes
-      FROM carillon.slot s
+      FROM carillon.partition s
       CROSS JOIN LATERAL (SELECT to_regclass('carillon.task_' || to_char(s.day, 'YYYYMMDD')) AS oid) c
       WHERE c.oid IS NOT NULL
       ORDER BY s.day
       """;
 
-  /** All slots, and for each a number that is another one once anything in it has changed. */
-  public Map<Slot, Long> changes() {
-    Map<Slot, Long> changes = new TreeMap<>();
+  /** All partitions, and for each a number that is another one once anything in it has changed. */
+  public Map<Partition, Long> changes() {
+    Map<Partition, Long> changes = new TreeMap<>();
     db.ask(
         tx ->
             tx.query(
                 CHANGES,
                 row ->
                     changes.put(
-                        new Slot(row.getObject("day", LocalDate.class)), row.getLong("changes"))));
+                        new Partition(row.getObject("day", LocalDate.class)), row.getLong("changes"))));
     return changes;
   }
 
@@ -53,18 +53,18 @@ public final class WaitingCounts {
       """
       /* WaitingCounts.count */
       SELECT lane, count(*) AS tasks
-      FROM carillon.task_{slot}
+      FROM carillon.task_{partition}
       WHERE ready_at IS NOT NULL
       GROUP BY lane
       """;
 
   /** By a statement alone: what may take seconds must not keep a takeover waiting. */
-  public Map<Integer, Long> count(Slot slot) {
+  public Map<Integer, Long> count(Partition partition) {
     Map<Integer, Long> counts = new HashMap<>();
     db.ask(
         tx ->
             tx.query(
-                Sql.forSlot(COUNT, slot),
+                Sql.forPartition(COUNT, partition),
                 row -> counts.put(row.getInt("lane"), row.getLong("tasks"))));
     return counts;
   }
@@ -74,11 +74,11 @@ public final class WaitingCounts {
       """
       /* WaitingCounts.keepOnly */
       DELETE FROM carillon.waiting
-      WHERE slot = ?
+      WHERE partition = ?
         AND lane = ANY (ARRAY(
             SELECT lane
             FROM carillon.waiting
-            WHERE slot = ?
+            WHERE partition = ?
             EXCEPT
             SELECT unnest(?::int[])
         ))
@@ -87,23 +87,23 @@ public final class WaitingCounts {
   private static final String KEEP =
       """
       /* WaitingCounts.keep */
-      INSERT INTO carillon.waiting AS w (lane, slot, tasks)
+      INSERT INTO carillon.waiting AS w (lane, partition, tasks)
       SELECT n.lane, ?, n.tasks
       FROM unnest(?::int[], ?::bigint[]) AS n (lane, tasks)
       ORDER BY n.lane
-      ON CONFLICT (lane, slot) DO UPDATE
+      ON CONFLICT (lane, partition) DO UPDATE
       SET tasks = excluded.tasks
       WHERE w.tasks <> excluded.tasks
       """;
 
-  /** Replaces what is kept of a slot. */
-  public void keep(Slot slot, Map<Integer, Long> counts) {
+  /** Replaces what is kept of a partition. */
+  public void keep(Partition partition, Map<Integer, Long> counts) {
     List<Map.Entry<Integer, Long>> rows = List.copyOf(new TreeMap<>(counts).entrySet());
     db.inTransaction(
         tx -> {
           Column lanes = Column.ints(rows, Map.Entry::getKey);
-          tx.update(EMPTIED, slot, slot, lanes);
-          return tx.update(KEEP, slot, lanes, Column.longs(rows, Map.Entry::getValue));
+          tx.update(EMPTIED, partition, partition, lanes);
+          return tx.update(KEEP, partition, lanes, Column.longs(rows, Map.Entry::getValue));
         });
   }
 
@@ -111,12 +111,12 @@ public final class WaitingCounts {
       """
       /* WaitingCounts.forgetOthers */
       DELETE FROM carillon.waiting
-      WHERE slot <> ALL (?)
+      WHERE partition <> ALL (?)
       """;
 
-  /** Forgets the slots that are gone. */
-  public int forgetOthers(Collection<Slot> slots) {
-    return db.inTransaction(tx -> tx.update(FORGET, Column.dates(slots, Slot::day)));
+  /** Forgets the partitions that are gone. */
+  public int forgetOthers(Collection<Partition> partitions) {
+    return db.inTransaction(tx -> tx.update(FORGET, Column.dates(partitions, Partition::day)));
   }
 
   private static final String DONE =

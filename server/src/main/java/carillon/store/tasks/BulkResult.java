@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -15,5 +15,5 @@ import org.jspecify.annotations.Nullable;
 public record BulkResult(int tasks, int requested, boolean isMore, @Nullable Place next) {
 
   /** Whatever waits before this has been looked at. */
-  public record Place(Slot slot, int lane, Instant readyAt) {}
+  public record Place(Partition partition, int lane, Instant readyAt) {}
 }

@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.Instant;
 
 /**
@@ -10,6 +10,6 @@ import java.time.Instant;
  */
 public interface DueListener {
 
-  /** Something new waits in this lane of the slot from then on. */
-  void note(Slot slot, int lane, Instant readyAt);
+  /** Something new waits in this lane of the partition from then on. */
+  void note(Partition partition, int lane, Instant readyAt);
 }

@@ -1,12 +1,12 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.AuditDetail;
 import carillon.store.catalog.CatalogRows;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
@@ -56,7 +56,7 @@ final class MatchingTasks {
           FROM unnest(?::int[]) AS l (lane)
           CROSS JOIN LATERAL (
               SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-              FROM carillon.task_{slot} t
+              FROM carillon.task_{partition} t
               WHERE t.lane = l.lane
                 AND t.ready_at > ?
           ) t
@@ -81,7 +81,7 @@ final class MatchingTasks {
       SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
           SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-          FROM carillon.task_{slot} t
+          FROM carillon.task_{partition} t
           WHERE %s
           LIMIT ?
       ) t
@@ -96,7 +96,7 @@ final class MatchingTasks {
           SELECT h.tenant, h.id, c.id AS claim
           FROM carillon.claim c
           CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
-          WHERE c.slot = DATE '{day}'
+          WHERE c.partition = DATE '{day}'
             AND h.tenant = ?
           LIMIT ?
       )
@@ -107,7 +107,7 @@ final class MatchingTasks {
           FROM carillon.task t
           WHERE t.tenant = held.tenant
             AND t.id = held.id
-            AND t.slot = DATE '{day}'
+            AND t.partition = DATE '{day}'
             AND t.claim = held.claim
             AND NOT t.cancel_requested
           LIMIT 1
@@ -184,16 +184,16 @@ final class MatchingTasks {
     String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
     return Looked.upTo(
             search.countReach(),
-            Slots.inGroups(tx),
-            (slots, reach) ->
+            Partitions.inGroups(tx),
+            (partitions, reach) ->
                 tx.readUnlocking(
                     () ->
                         Looked.upTo(
                             reach,
-                            slots,
-                            (slot, left) ->
+                            partitions,
+                            (partition, left) ->
                                 tx.query(
-                                        Sql.forSlot(statement, slot),
+                                        Sql.forPartition(statement, partition),
                                         Looked::of,
                                         search.arguments(left))
                                     .getFirst())))
@@ -204,10 +204,10 @@ final class MatchingTasks {
     TaskFilter filter = search.filter();
     return Looked.upTo(
             search.countReach(),
-            Slots.claimed(tx),
-            (slot, left) ->
+            Partitions.claimed(tx),
+            (partition, left) ->
                 tx.query(
-                        Sql.forSlot(COUNT_RUNNING, slot),
+                        Sql.forPartition(COUNT_RUNNING, partition),
                         Looked::of,
                         FilterSql.arguments(
                             filter,
@@ -225,7 +225,7 @@ final class MatchingTasks {
       /* MatchingTasks.lookByKey */
       WITH %s
       SELECT t.id
-      FROM f, carillon.task_{slot} t
+      FROM f, carillon.task_{partition} t
       WHERE %s
         AND %s
       LIMIT ?
@@ -233,14 +233,14 @@ final class MatchingTasks {
           .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
 
   /** In the order in which they are locked. */
-  private static Map<Slot, List<UUID>> withKey(Tx tx, Search search, List<Slot> slots, int most) {
-    Map<Slot, List<UUID>> found = new TreeMap<>();
+  private static Map<Partition, List<UUID>> withKey(Tx tx, Search search, List<Partition> partitions, int most) {
+    Map<Partition, List<UUID>> found = new TreeMap<>();
     int left = most;
-    for (Slot slot : slots) {
+    for (Partition partition : partitions) {
       List<UUID> matching =
           tx
               .query(
-                  Sql.forSlot(LOOK_BY_KEY, slot),
+                  Sql.forPartition(LOOK_BY_KEY, partition),
                   row -> Sql.uuid(row, "id"),
                   search.arguments(left))
               .stream()
@@ -248,7 +248,7 @@ final class MatchingTasks {
               .toList();
       left -= matching.size();
       if (!matching.isEmpty()) {
-        found.put(slot, matching);
+        found.put(partition, matching);
       }
     }
     return found;
@@ -257,10 +257,10 @@ final class MatchingTasks {
   /** Those with a key are few, so that all of them are looked at. */
   private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
     int changed = 0;
-    for (List<Slot> slots : Slots.inGroups(tx)) {
+    for (List<Partition> partitions : Partitions.inGroups(tx)) {
       int most = Tasks.MOST_AT_ONCE - changed;
-      Map<Slot, List<UUID>> found = tx.readUnlocking(() -> withKey(tx, search, slots, most));
-      for (Map.Entry<Slot, List<UUID>> some : found.entrySet()) {
+      Map<Partition, List<UUID>> found = tx.readUnlocking(() -> withKey(tx, search, partitions, most));
+      for (Map.Entry<Partition, List<UUID>> some : found.entrySet()) {
         changed += change.apply(some.getKey(), some.getValue());
       }
     }
@@ -295,7 +295,7 @@ final class MatchingTasks {
           FROM unnest(?::uuid[]) AS s (id)
           CROSS JOIN LATERAL (
               SELECT t.tenant, t.id
-              FROM carillon.task_{slot} t
+              FROM carillon.task_{partition} t
               WHERE t.tenant = ?
                 AND t.id = s.id
                 AND t.state = 'PENDING'
@@ -308,7 +308,7 @@ final class MatchingTasks {
       """
       /* MatchingTasks.run */
       WITH %s, run AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET ready_at = clock_timestamp(),
               due_at = least(t.due_at, clock_timestamp()),
               version = t.version + 1
@@ -334,17 +334,17 @@ final class MatchingTasks {
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
     Search search = search(tx, tenant, filter, clock.instant());
     WaitingWalk.Walked walked =
-        change(tx, search, from, (slot, tasks) -> run(tx, tenant, slot, tasks));
+        change(tx, search, from, (partition, tasks) -> run(tx, tenant, partition, tasks));
     ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
     detail.set("filter", TaskAuditDetail.of(filter));
     Audit.record(tx, tenant, who, "task.run", "matching", AuditDetail.bounded(detail));
     return result(walked, 0);
   }
 
-  private int run(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks) {
+  private int run(Tx tx, TenantId tenant, Partition partition, List<UUID> tasks) {
     List<Run> runs =
         tx.query(
-            Sql.forSlot(RUN, slot),
+            Sql.forPartition(RUN, partition),
             row ->
                 new Run(
                     row.getInt("lane"),
@@ -355,8 +355,8 @@ final class MatchingTasks {
     runs.stream()
         .map(Run::first)
         .min(Instant::compareTo)
-        .ifPresent(first -> Slots.openEarlier(tx, slot, first));
-    tx.afterCommit(() -> runs.forEach(run -> due.note(slot, run.lane(), run.first())));
+        .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
+    tx.afterCommit(() -> runs.forEach(run -> due.note(partition, run.lane(), run.first())));
     return runs.stream().mapToInt(Run::tasks).sum();
   }
 
@@ -364,7 +364,7 @@ final class MatchingTasks {
       """
       /* MatchingTasks.cancel */
       WITH %s, cancelled AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'CANCELLED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
@@ -373,10 +373,10 @@ final class MatchingTasks {
           WHERE t.tenant = h.tenant
             AND t.id = h.id
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), trail AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
-          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
+          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
           FROM cancelled
       )
       SELECT id, lane, attempt
@@ -396,8 +396,8 @@ final class MatchingTasks {
       WHERE held.tenant = ?
         AND t.tenant = held.tenant
         AND t.id = held.id
-        AND c.slot = DATE '{day}'
-        AND t.slot = DATE '{day}'
+        AND c.partition = DATE '{day}'
+        AND t.partition = DATE '{day}'
         AND t.state = 'RUNNING'
         AND NOT t.cancel_requested
         AND t.lane = ANY (?)
@@ -418,7 +418,7 @@ final class MatchingTasks {
     int requested = wantsRunning ? requestCancel(tx, search) : 0;
     WaitingWalk.Walked walked =
         wantsWaiting
-            ? change(tx, search, from, (slot, tasks) -> cancel(tx, tenant, slot, tasks, who))
+            ? change(tx, search, from, (partition, tasks) -> cancel(tx, tenant, partition, tasks, who))
             : new WaitingWalk.Walked(0, null);
     requested += wantsRunning ? requestCancel(tx, search) : 0;
     ObjectNode detail =
@@ -431,10 +431,10 @@ final class MatchingTasks {
     return result(walked, requested);
   }
 
-  private static int cancel(Tx tx, TenantId tenant, Slot slot, List<UUID> tasks, String who) {
+  private static int cancel(Tx tx, TenantId tenant, Partition partition, List<UUID> tasks, String who) {
     List<Transitions.Moved> moved =
         tx.query(
-            Sql.forSlot(CANCEL, slot),
+            Sql.forPartition(CANCEL, partition),
             row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
             Column.uuids(tasks, id -> id),
             tenant,
@@ -446,10 +446,10 @@ final class MatchingTasks {
   private static int requestCancel(Tx tx, Search search) {
     TaskFilter filter = search.filter();
     int requested = 0;
-    for (Slot slot : Slots.claimed(tx)) {
+    for (Partition partition : Partitions.claimed(tx)) {
       requested +=
           tx.update(
-              Sql.forSlot(REQUEST_CANCEL, slot),
+              Sql.forPartition(REQUEST_CANCEL, partition),
               FilterSql.arguments(
                   filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
     }

@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.DayRange;
@@ -38,13 +38,13 @@ final class PackedRows {
   private final long[] idHigh;
   private final long[] idLow;
 
-  /** Which tasks are in which slot, in their order. */
-  private final Map<Slot, int[]> bySlot = new TreeMap<>();
+  /** Which tasks are in which partition, in their order. */
+  private final Map<Partition, int[]> byPartition = new TreeMap<>();
 
   private final Set<DayRange> days = new HashSet<>();
 
   /** When the first task of each lane is ready. */
-  private final Map<Slot, Map<Integer, Instant>> earliest = new TreeMap<>();
+  private final Map<Partition, Map<Integer, Instant>> earliest = new TreeMap<>();
 
   /**
    * @param lanes of each task
@@ -78,7 +78,7 @@ final class PackedRows {
   }
 
   private void settle(Bursts bursts) {
-    Map<Slot, Indexes> gathered = new TreeMap<>();
+    Map<Partition, Indexes> gathered = new TreeMap<>();
     PackedTasks.Cursor task = tasks.cursor();
     while (task.next()) {
       Instant dueAt = task.dueAt(now);
@@ -89,15 +89,15 @@ final class PackedRows {
       int i = task.index();
       idHigh[i] = id.value().getMostSignificantBits();
       idLow[i] = id.value().getLeastSignificantBits();
-      gathered.computeIfAbsent(id.slot(), _ -> new Indexes()).add(i);
+      gathered.computeIfAbsent(id.partition(), _ -> new Indexes()).add(i);
       earliest
-          .computeIfAbsent(id.slot(), _ -> new TreeMap<>())
+          .computeIfAbsent(id.partition(), _ -> new TreeMap<>())
           .merge(lanes[i], readyAt(i, dueAt), (a, b) -> a.isBefore(b) ? a : b);
     }
-    gathered.forEach((slot, indexes) -> bySlot.put(slot, indexes.all()));
+    gathered.forEach((partition, indexes) -> byPartition.put(partition, indexes.all()));
   }
 
-  /** For which there must be slots before the rows are written. */
+  /** For which there must be partitions before the rows are written. */
   Set<DayRange> days() {
     return days;
   }
@@ -107,8 +107,8 @@ final class PackedRows {
     return dueAt.plus(TaskId.placeOf(idHigh[index]), ChronoUnit.MICROS);
   }
 
-  Map<Slot, int[]> bySlot() {
-    return bySlot;
+  Map<Partition, int[]> byPartition() {
+    return byPartition;
   }
 
   /** About how many bytes these rows have. */
@@ -240,8 +240,8 @@ final class PackedRows {
     };
   }
 
-  /** When the first task of each lane is ready, in each slot. */
-  Map<Slot, Map<Integer, Instant>> earliest() {
+  /** When the first task of each lane is ready, in each partition. */
+  Map<Partition, Map<Integer, Instant>> earliest() {
     return earliest;
   }
 }

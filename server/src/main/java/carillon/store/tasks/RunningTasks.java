@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.store.catalog.CatalogRows;
@@ -34,18 +34,18 @@ public final class RunningTasks {
     this.reader = reader;
   }
 
-  private record Held(UUID task, Slot slot, UUID claim) {}
+  private record Held(UUID task, Partition partition, UUID claim) {}
 
   /** Comes before every claim, so that of the task itself nothing comes again. */
   private static final UUID NO_CLAIM = new UUID(0, 0);
 
   private static final Held END =
-      new Held(new UUID(-1L, -1L), new Slot(LocalDate.of(9999, 1, 1)), NO_CLAIM);
+      new Held(new UUID(-1L, -1L), new Partition(LocalDate.of(9999, 1, 1)), NO_CLAIM);
 
   public static final String HELD =
       """
       /* RunningTasks.held */
-      SELECT h.id, c.slot, c.id AS claim
+      SELECT h.id, c.partition, c.id AS claim
       FROM carillon.claim c
       CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
       WHERE h.tenant = ?
@@ -60,13 +60,13 @@ public final class RunningTasks {
       /* RunningTasks.tasks */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
-      FROM f, unnest(?::uuid[], ?::date[], ?::uuid[]) WITH ORDINALITY AS n (task, slot, claim, n)
+      FROM f, unnest(?::uuid[], ?::date[], ?::uuid[]) WITH ORDINALITY AS n (task, partition, claim, n)
       CROSS JOIN LATERAL (
           SELECT *
           FROM carillon.task t
           WHERE t.tenant = ?
             AND t.id = n.task
-            AND t.slot = n.slot
+            AND t.partition = n.partition
             AND t.claim = n.claim
           LIMIT 1
       ) t
@@ -91,7 +91,7 @@ public final class RunningTasks {
       @Nullable TaskId before,
       boolean withPayload) {
     Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
-    Held last = before == null ? END : new Held(before.value(), before.slot(), NO_CLAIM);
+    Held last = before == null ? END : new Held(before.value(), before.partition(), NO_CLAIM);
     List<TaskView> items = new ArrayList<>();
     for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {
       List<Held> held = held(tx, tenant, last);
@@ -103,7 +103,7 @@ public final class RunningTasks {
                   filter,
                   withPayload,
                   Column.uuids(held, Held::task),
-                  Column.dates(held, each -> each.slot().day()),
+                  Column.dates(held, each -> each.partition().day()),
                   Column.uuids(held, Held::claim),
                   tenant,
                   lanes,
@@ -126,7 +126,7 @@ public final class RunningTasks {
         row ->
             new Held(
                 Sql.uuid(row, "id"),
-                new Slot(row.getObject("slot", LocalDate.class)),
+                new Partition(row.getObject("partition", LocalDate.class)),
                 Sql.uuid(row, "claim")),
         tenant,
         before.task(),

@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.TaskState;
@@ -41,8 +41,8 @@ public final class TaskCancels {
           SELECT t.*
           FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
           CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.slot
-              FROM carillon.task_{slot} t
+              SELECT t.tenant, t.id, t.partition
+              FROM carillon.task_{partition} t
               WHERE t.tenant = n.tenant
                 AND t.id = n.id
                 AND t.state = 'PENDING'
@@ -50,7 +50,7 @@ public final class TaskCancels {
               FOR UPDATE -- waits for a claim in progress; the row then no longer matches
           ) t
       ), cancelled AS (
-          UPDATE carillon.task_{slot} t
+          UPDATE carillon.task_{partition} t
           SET state = 'CANCELLED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
@@ -58,12 +58,12 @@ public final class TaskCancels {
           FROM held h
           WHERE t.tenant = h.tenant
             AND t.id = h.id
-            AND t.slot = h.slot
+            AND t.partition = h.partition
             AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.slot, t.lane, t.attempt, t.fence
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), recorded AS (
-          INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, slot, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?, ?
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
+          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?, ?
           FROM cancelled
       )
       SELECT id, lane, attempt
@@ -82,8 +82,8 @@ public final class TaskCancels {
           SELECT t.*
           FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
           CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.slot
-              FROM carillon.task_{slot} t
+              SELECT t.tenant, t.id, t.partition
+              FROM carillon.task_{partition} t
               WHERE t.tenant = n.tenant
                 AND t.id = n.id
                 AND t.state = 'RUNNING'
@@ -91,13 +91,13 @@ public final class TaskCancels {
               FOR UPDATE
           ) t
       )
-      UPDATE carillon.task_{slot} t
+      UPDATE carillon.task_{partition} t
       SET cancel_requested = true,
           version = t.version + 1
       FROM held h
       WHERE t.tenant = h.tenant
         AND t.id = h.id
-        AND t.slot = h.slot
+        AND t.partition = h.partition
         AND t.state = 'RUNNING'
         AND NOT t.cancel_requested
       """;
@@ -115,12 +115,12 @@ public final class TaskCancels {
   private static Set<TaskId> cancelWaiting(
       Tx tx, Collection<Task> tasks, int lastFence, Because because) {
     List<Transitions.Moved> moved = new ArrayList<>();
-    bySlot(tasks)
+    byPartition(tasks)
         .forEach(
-            (slot, some) ->
+            (partition, some) ->
                 moved.addAll(
                     tx.query(
-                        Sql.forSlot(CANCEL_WAITING, slot),
+                        Sql.forPartition(CANCEL_WAITING, partition),
                         row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
                         Column.ints(some, task -> task.tenant().value()),
                         Column.uuids(some, task -> task.id().value()),
@@ -132,21 +132,21 @@ public final class TaskCancels {
   }
 
   private static void requestCancel(Tx tx, Collection<Task> tasks) {
-    bySlot(tasks)
+    byPartition(tasks)
         .forEach(
-            (slot, some) ->
+            (partition, some) ->
                 tx.update(
-                    Sql.forSlot(REQUEST_CANCEL, slot),
+                    Sql.forPartition(REQUEST_CANCEL, partition),
                     Column.ints(some, task -> task.tenant().value()),
                     Column.uuids(some, task -> task.id().value())));
   }
 
-  private static Map<Slot, List<Task>> bySlot(Collection<Task> tasks) {
-    Map<Slot, List<Task>> bySlot = new TreeMap<>();
+  private static Map<Partition, List<Task>> byPartition(Collection<Task> tasks) {
+    Map<Partition, List<Task>> byPartition = new TreeMap<>();
     tasks.stream()
         .sorted(Comparator.comparing(task -> task.id().toString())) // rows are locked in this order
         .forEach(
-            task -> bySlot.computeIfAbsent(task.id().slot(), _ -> new ArrayList<>()).add(task));
-    return bySlot;
+            task -> byPartition.computeIfAbsent(task.id().partition(), _ -> new ArrayList<>()).add(task));
+    return byPartition;
   }
 }

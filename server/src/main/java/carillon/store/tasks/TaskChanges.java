@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.Lane;
@@ -8,7 +8,7 @@ import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
 import carillon.store.db.Transitions;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What people and programs do to tasks that exist. Every change locks the row first, looks at the
  * state under that lock and writes under it, so it waits for a claim in progress and is waited for
- * by the next one. The lock also keeps the slot's own tables, so the statements name them.
+ * by the next one. The lock also keeps the partition's own tables, so the statements name them.
  */
 final class TaskChanges {
 
@@ -62,7 +62,7 @@ final class TaskChanges {
   private static final String CANCEL =
       """
       /* TaskChanges.cancel */
-      UPDATE carillon.task_{slot}
+      UPDATE carillon.task_{partition}
       SET state = 'CANCELLED',
           ready_at = NULL,
           finished_at = clock_timestamp(),
@@ -75,7 +75,7 @@ final class TaskChanges {
   private static final String REQUEST_CANCEL =
       """
       /* TaskChanges.requestCancel */
-      UPDATE carillon.task_{slot}
+      UPDATE carillon.task_{partition}
       SET cancel_requested = true,
           version = version + 1
       WHERE tenant = ?
@@ -93,14 +93,14 @@ final class TaskChanges {
         (t, task) ->
             switch (task.state()) {
               case PENDING -> {
-                t.update(Sql.forSlot(CANCEL, id.slot()), tenant, id);
+                t.update(Sql.forPartition(CANCEL, id.partition()), tenant, id);
                 record(t, tenant, task, TaskState.CANCELLED, who);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 yield new ChangeResult.Changed(reread(t, tenant, id));
               }
               case CANCELLED -> new ChangeResult.Unchanged(task);
               case RUNNING -> {
-                t.update(Sql.forSlot(REQUEST_CANCEL, id.slot()), tenant, id);
+                t.update(Sql.forPartition(REQUEST_CANCEL, id.partition()), tenant, id);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 tellTouched(t, task);
                 yield new ChangeResult.Requested(reread(t, tenant, id));
@@ -112,18 +112,18 @@ final class TaskChanges {
   private static final String RECORD =
       """
       /* TaskChanges.record */
-      INSERT INTO carillon.transition_{slot} (tenant, task, slot, at, from_state, to_state, fence, who)
+      INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
       VALUES (?, ?, ?, clock_timestamp(), ?::carillon.task_state, ?::carillon.task_state, ?, ?)
       """;
 
   private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
     TaskId id = task.id();
-    Slot slot = id.slot();
+    Partition partition = id.partition();
     tx.update(
-        Sql.forSlot(RECORD, slot),
+        Sql.forPartition(RECORD, partition),
         tenant,
         id,
-        slot,
+        partition,
         task.state().name(),
         next.name(),
         task.fence(),
@@ -139,7 +139,7 @@ final class TaskChanges {
   private static final String RUN_NOW =
       """
       /* TaskChanges.runNow */
-      UPDATE carillon.task_{slot}
+      UPDATE carillon.task_{partition}
       SET ready_at = clock_timestamp(),
           due_at = least(due_at, clock_timestamp()),
           version = version + 1
@@ -158,20 +158,20 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING) {
             return new ChangeResult.WrongState(task);
           }
-          t.update(Sql.forSlot(RUN_NOW, id.slot()), tenant, id);
+          t.update(Sql.forPartition(RUN_NOW, id.partition()), tenant, id);
           Audit.record(t, tenant, who, "task.run", id.toString(), null);
           tellTouched(t, task);
           return ready(t, tenant, id);
         });
   }
 
-  /** The task may be claimable earlier than its slot and the agenda think. */
+  /** The task may be claimable earlier than its partition and the agenda think. */
   private ChangeResult ready(Tx tx, TenantId tenant, TaskId id) {
     TaskView task = reread(tx, tenant, id);
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
-      Slots.openEarlier(tx, id.slot(), readyAt);
-      tx.afterCommit(() -> due.note(id.slot(), task.lane(), readyAt));
+      Partitions.openEarlier(tx, id.partition(), readyAt);
+      tx.afterCommit(() -> due.note(id.partition(), task.lane(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }
@@ -182,12 +182,12 @@ final class TaskChanges {
       """
       /* TaskChanges.redrive */
       WITH kept AS (
-          INSERT INTO carillon.attempt_{slot} (
-              tenant, task, slot, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
+          INSERT INTO carillon.attempt_{partition} (
+              tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
               output, request)
-          SELECT tenant, id, slot, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
+          SELECT tenant, id, partition, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
                  error, output, request
-          FROM carillon.task_{slot}
+          FROM carillon.task_{partition}
           WHERE tenant = ?
             AND id = ?
       ), letter AS (
@@ -195,7 +195,7 @@ final class TaskChanges {
           WHERE tenant = ?
             AND task = ?
       )
-      UPDATE carillon.task_{slot}
+      UPDATE carillon.task_{partition}
       SET state = 'PENDING',
           ready_at = ?,
           due_at = ?, -- what is measured from it, such as the greatest age, starts anew
@@ -220,10 +220,10 @@ final class TaskChanges {
           if (task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
-          Slot slot = id.slot();
+          Partition partition = id.partition();
           Instant at =
               later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
-          t.update(Sql.forSlot(REDRIVE, slot), tenant, id, tenant, id, at, at, tenant, id);
+          t.update(Sql.forPartition(REDRIVE, partition), tenant, id, tenant, id, at, at, tenant, id);
           record(t, tenant, task, TaskState.PENDING, who);
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);
@@ -242,7 +242,7 @@ final class TaskChanges {
   private static final String PATCH =
       """
       /* TaskChanges.patch */
-      UPDATE carillon.task_{slot}
+      UPDATE carillon.task_{partition}
       SET due_at = coalesce(?::timestamptz, due_at),
           -- What is put off past its own end takes the end along.
           expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
@@ -278,7 +278,7 @@ final class TaskChanges {
           Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), route);
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
           t.update(
-              Sql.forSlot(PATCH, id.slot()),
+              Sql.forPartition(PATCH, id.partition()),
               dueAt,
               dueAt,
               dueAt,

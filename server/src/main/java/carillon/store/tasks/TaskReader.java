@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.FailureKind;
@@ -9,7 +9,7 @@ import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.CatalogRows;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Json;
@@ -52,7 +52,7 @@ public final class TaskReader {
       FROM carillon.task t
       WHERE t.tenant = ?
         AND t.id = ?
-        AND t.slot = DATE '{day}'
+        AND t.partition = DATE '{day}'
       """
           .formatted(COLUMNS);
 
@@ -71,7 +71,7 @@ public final class TaskReader {
       FROM carillon.task t
       WHERE t.tenant = ?
         AND t.id = ?
-        AND t.slot = DATE '{day}'
+        AND t.partition = DATE '{day}'
       FOR UPDATE OF t
       """
           .formatted(COLUMNS);
@@ -85,9 +85,9 @@ public final class TaskReader {
   }
 
   private Optional<TaskView> one(Tx tx, String statement, TenantId tenant, TaskId id) {
-    Slot slot = id.slot();
-    return Sql.isThere(tx, statement, slot)
-        ? tx.queryOne(Sql.forSlot(statement, slot), this::view, tenant, id)
+    Partition partition = id.partition();
+    return Sql.isThere(tx, statement, partition)
+        ? tx.queryOne(Sql.forPartition(statement, partition), this::view, tenant, id)
         : Optional.empty();
   }
 
@@ -117,7 +117,7 @@ public final class TaskReader {
       FROM carillon.attempt
       WHERE tenant = ?
         AND task = ?
-        AND slot = DATE '{day}'
+        AND partition = DATE '{day}'
         AND fence < ?
       ORDER BY fence DESC
       LIMIT ?
@@ -130,7 +130,7 @@ public final class TaskReader {
       FROM carillon.every_transition
       WHERE tenant = ?
         AND task = ?
-        AND slot = DATE '{day}'
+        AND partition = DATE '{day}'
         AND (fence, at) < (?, ?)
       ORDER BY fence DESC, at DESC
       LIMIT ?
@@ -187,7 +187,7 @@ public final class TaskReader {
             task,
             end,
             tx.query(
-                Sql.forSlot(ATTEMPTS, id.slot()), TaskReader::attempt, tenant, id, end, limit + 1));
+                Sql.forPartition(ATTEMPTS, id.partition()), TaskReader::attempt, tenant, id, end, limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
@@ -229,7 +229,7 @@ public final class TaskReader {
     TaskId id = task.id();
     List<TaskStory.Transition> found =
         tx.query(
-            Sql.forSlot(TRANSITIONS, id.slot()),
+            Sql.forPartition(TRANSITIONS, id.partition()),
             TaskReader::transition,
             tenant,
             id,
@@ -260,11 +260,11 @@ public final class TaskReader {
   Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return filter.key() == null
-        ? Slots.whileTheyChange(
+        ? Partitions.whileTheyChange(
             () ->
                 db.inTransaction(
                     tx ->
-                        new SlotWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
+                        new PartitionWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
                             .page(limit, before)))
         : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
   }
@@ -285,7 +285,7 @@ public final class TaskReader {
                 withPayload,
                 tenant,
                 filter.key(),
-                before == null ? SlotWalk.LAST_ID : before,
+                before == null ? PartitionWalk.LAST_ID : before,
                 CatalogRows.lanes(tx, tenant, filter.type()),
                 limit + 1));
     return found.size() <= limit

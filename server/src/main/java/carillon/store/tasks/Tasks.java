@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.DayRange;
@@ -10,7 +10,7 @@ import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Combiner;
 import carillon.store.db.Db;
@@ -55,7 +55,7 @@ public final class Tasks {
   private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
-  private final Slots slots;
+  private final Partitions partitions;
   private final DbClock clock;
   private final DueListener due;
   private final TaskReader reader;
@@ -66,9 +66,9 @@ public final class Tasks {
   private final Bursts bursts = new Bursts();
   private final LongAdder created = new LongAdder();
 
-  public Tasks(Db db, Catalog catalog, Slots slots, DbClock clock, DueListener due) {
+  public Tasks(Db db, Catalog catalog, Partitions partitions, DbClock clock, DueListener due) {
     this.catalog = catalog;
-    this.slots = slots;
+    this.partitions = partitions;
     this.clock = clock;
     this.due = due;
     this.reader = new TaskReader(db, catalog);
@@ -156,7 +156,7 @@ public final class Tasks {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
-    rows.days().forEach(slots::ensure);
+    rows.days().forEach(partitions::ensure);
     insert(tx, rows);
     return new BatchResult.Created(rows.ids());
   }
@@ -189,15 +189,15 @@ public final class Tasks {
   }
 
   private void insert(Tx tx, PackedRows rows) {
-    rows.bySlot()
+    rows.byPartition()
         .forEach(
-            (slot, indexes) -> {
+            (partition, indexes) -> {
               if (indexes.length < COPIED_FROM && rows.bytes(indexes) < COPIED_FROM_BYTES) {
-                insert(tx, slot, rows.copies(indexes));
+                insert(tx, partition, rows.copies(indexes));
               } else {
                 for (int from = 0; from < indexes.length; from += COPY_BATCH) {
                   int to = Math.min(indexes.length, from + COPY_BATCH);
-                  copy(tx, slot, rows.rows(Arrays.copyOfRange(indexes, from, to)));
+                  copy(tx, partition, rows.rows(Arrays.copyOfRange(indexes, from, to)));
                 }
               }
             });
@@ -205,7 +205,7 @@ public final class Tasks {
         () -> {
           created.add(rows.ids().size());
           rows.earliest()
-              .forEach((slot, lanes) -> lanes.forEach((lane, at) -> note(slot, lane, at)));
+              .forEach((partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
         });
     tx.created(rows.created());
   }
@@ -250,7 +250,7 @@ public final class Tasks {
     List<TaskRow> rows = new ArrayList<>(fires.size());
     for (Fired fire : fires) {
       Instant dueAt = fire.task().dueAt() == null ? now : fire.task().dueAt();
-      slots.ensure(fire.id().slot());
+      partitions.ensure(fire.id().partition());
       Wanted wanted = wanted(fire.tenant(), fire.task(), fire.id());
       Lane lane =
           catalog.ownLaneFor(
@@ -325,11 +325,11 @@ public final class Tasks {
         task.target() == null ? Route.TYPE : Route.of(task.target()));
   }
 
-  /** The row of a new task, once there is a slot for it. */
+  /** The row of a new task, once there is a partition for it. */
   private TaskRow row(Lane lane, NewTask task, Instant now) {
     Instant dueAt = dueAt(task, now);
     DayRange days = DayRange.of(dueAt, now);
-    slots.ensure(days);
+    partitions.ensure(days);
     int place = bursts.next(dueAt);
     TaskId id = TaskId.at(days.idTime(dueAt), place, ThreadLocalRandom.current());
     return row(lane, id, task, dueAt, place, now);
@@ -371,8 +371,8 @@ public final class Tasks {
   private static final String INSERT =
       """
       /* Tasks.insert */
-      INSERT INTO carillon.task_{slot} (
-          tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+      INSERT INTO carillon.task_{partition} (
+          tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
           target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       SELECT tenant, id, ?, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
              target::jsonb, retry::jsonb, metadata::jsonb, on_complete::jsonb, on_dead::jsonb, schedule, fire_at
@@ -383,31 +383,31 @@ public final class Tasks {
                  target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       """;
 
-  /** One statement for each slot; the agenda hears of them once they are committed. */
+  /** One statement for each partition; the agenda hears of them once they are committed. */
   private void insert(Tx tx, List<TaskRow> rows) {
-    Map<Slot, List<TaskRow>> bySlot = new TreeMap<>();
-    rows.forEach(row -> bySlot.computeIfAbsent(row.id().slot(), _ -> new ArrayList<>()).add(row));
-    bySlot.forEach(
-        (slot, some) -> {
+    Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
+    rows.forEach(row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
+    byPartition.forEach(
+        (partition, some) -> {
           if (some.size() < COPIED_FROM) {
-            insert(tx, slot, some);
+            insert(tx, partition, some);
           } else {
-            copy(tx, slot, some);
+            copy(tx, partition, some);
           }
         });
     tx.afterCommit(
         () -> {
           created.add(rows.size());
-          bySlot.forEach(
-              (slot, some) -> earliest(some).forEach((lane, at) -> note(slot, lane, at)));
+          byPartition.forEach(
+              (partition, some) -> earliest(some).forEach((lane, at) -> note(partition, lane, at)));
         });
     tx.created(rows);
   }
 
-  private static void insert(Tx tx, Slot slot, List<? extends InsertedTask> rows) {
+  private static void insert(Tx tx, Partition partition, List<? extends InsertedTask> rows) {
     tx.update(
-        Sql.forSlot(INSERT, slot),
-        slot,
+        Sql.forPartition(INSERT, partition),
+        partition,
         Column.ints(rows, row -> row.tenant().value()),
         Column.uuids(rows, row -> row.id().value()),
         Column.ints(rows, InsertedTask::lane),
@@ -430,22 +430,22 @@ public final class Tasks {
   private static final String COPY =
       """
       /* Tasks.copy */
-      COPY carillon.task_{slot} (
-          tenant, id, slot, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
+      COPY carillon.task_{partition} (
+          tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
           target, retry, metadata, on_complete, on_dead, schedule, fire_at)
       FROM STDIN (FORMAT binary)
       """;
 
-  private static void copy(Tx tx, Slot slot, Iterable<? extends InsertedTask> rows) {
+  private static void copy(Tx tx, Partition partition, Iterable<? extends InsertedTask> rows) {
     tx.copy(
-        Sql.forSlot(COPY, slot),
+        Sql.forPartition(COPY, partition),
         copied -> {
           for (InsertedTask row : rows) {
             copied
                 .row(18)
                 .add(row.tenant().value())
                 .add(row.id().value())
-                .add(slot)
+                .add(partition)
                 .add(row.lane())
                 .add(row.readyAt())
                 .add(row.dueAt())
@@ -458,9 +458,9 @@ public final class Tasks {
   }
 
   /** What is far away is found by the sweep when its time is near. */
-  private void note(Slot slot, int lane, Instant readyAt) {
+  private void note(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
-      due.note(slot, lane, readyAt);
+      due.note(partition, lane, readyAt);
     }
   }
 

@@ -1,8 +1,8 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
@@ -16,7 +16,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over the waiting tasks of some lanes, slot by slot, and changes those that match a filter.
+ * Walks over the waiting tasks of some lanes, partition by partition, and changes those that match a filter.
  * Filters are answered by looking at each task, so a walk ends early once it has looked at many,
  * changed many or taken long; the next one goes on where it ended.
  */
@@ -34,7 +34,7 @@ final class WaitingWalk {
 
   /** What is done to those that match; says to how many it could be done. */
   interface Change {
-    int apply(Slot slot, List<UUID> tasks);
+    int apply(Partition partition, List<UUID> tasks);
   }
 
   /** How many were changed, and where to go on unless that was all. */
@@ -88,7 +88,7 @@ final class WaitingWalk {
               FROM unnest(?::int[]) AS l (lane)
               CROSS JOIN LATERAL (
                   SELECT t.id, t.lane, t.ready_at, t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-                  FROM carillon.task_{slot} t
+                  FROM carillon.task_{partition} t
                   WHERE t.lane = l.lane
                     AND t.ready_at > CASE l.lane WHEN ? THEN ?::timestamptz ELSE ?::timestamptz END
                   ORDER BY t.ready_at
@@ -112,7 +112,7 @@ final class WaitingWalk {
     return tx.readUnlocking(
         () ->
             tx.query(
-                Sql.forSlot(LOOK, from.slot()),
+                Sql.forPartition(LOOK, from.partition()),
                 WaitingWalk::reached,
                 FilterSql.arguments(
                     filter,
@@ -135,15 +135,15 @@ final class WaitingWalk {
 
   Walked walk(BulkResult.@Nullable Place from, Change change) {
     boolean isUnderWay = false;
-    for (Slot slot : Slots.all(tx)) {
-      if (from != null && slot.compareTo(from.slot()) < 0) {
+    for (Partition partition : Partitions.all(tx)) {
+      if (from != null && partition.compareTo(from.partition()) < 0) {
         continue;
       }
       if (isUnderWay && isSpent()) {
-        return new Walked(changed, beginning(slot));
+        return new Walked(changed, beginning(partition));
       }
-      BulkResult.Place begin = from != null && slot.equals(from.slot()) ? from : beginning(slot);
-      BulkResult.Place next = walkSlot(begin, change);
+      BulkResult.Place begin = from != null && partition.equals(from.partition()) ? from : beginning(partition);
+      BulkResult.Place next = walkPartition(begin, change);
       if (next != null) {
         return new Walked(changed, next);
       }
@@ -153,26 +153,26 @@ final class WaitingWalk {
   }
 
   /** Before all lanes. */
-  private static BulkResult.Place beginning(Slot slot) {
-    return new BulkResult.Place(slot, 0, Instant.EPOCH);
+  private static BulkResult.Place beginning(Partition partition) {
+    return new BulkResult.Place(partition, 0, Instant.EPOCH);
   }
 
   /** Says where it ended unless at the end. */
-  private BulkResult.@Nullable Place walkSlot(BulkResult.Place from, Change change) {
+  private BulkResult.@Nullable Place walkPartition(BulkResult.Place from, Change change) {
     BulkResult.Place place = from;
     int chunk = usualChunk;
     while (true) {
       List<Reached> reached = look(place, chunk);
       List<UUID> matching =
           reached.stream().filter(Reached::matches).map(each -> each.id().value()).toList();
-      changed += matching.isEmpty() ? 0 : change.apply(place.slot(), matching);
+      changed += matching.isEmpty() ? 0 : change.apply(place.partition(), matching);
       int looked = reached.isEmpty() ? 0 : reached.getLast().n();
       reach -= looked;
       if (looked < chunk) {
         return null;
       }
       Reached last = reached.getLast();
-      BulkResult.Place next = new BulkResult.Place(from.slot(), last.lane(), last.readyAt());
+      BulkResult.Place next = new BulkResult.Place(from.partition(), last.lane(), last.readyAt());
       if (next.equals(place) && matching.isEmpty()) {
         chunk *= 2; // so many are ready at one instant that nothing but all of them is a step
       } else if (isSpent()) {

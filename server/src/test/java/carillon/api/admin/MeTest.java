@@ -68,18 +68,18 @@ class MeTest {
     JsonNode storage = api.get("/v1/cluster/storage").send().expect(200).json();
 
     assertThat(storage.propertyNames())
-        .containsExactly("at", "oldestSnapshot", "deadRows", "bytes", "slots", "tables");
-    JsonNode slot =
+        .containsExactly("at", "oldestSnapshot", "deadRows", "bytes", "partitions", "tables");
+    JsonNode partition =
         storage
-            .get("slots")
+            .get("partitions")
             .valueStream()
             .filter(each -> each.get("day").asString().equals(day))
             .findFirst()
             .orElseThrow();
-    assertThat(slot.propertyNames())
+    assertThat(partition.propertyNames())
         .containsExactly("day", "bytes", "rows", "deadRows", "lastVacuumAt");
-    assertThat(slot.get("bytes").asLong()).isPositive();
-    assertThat(storage.get("bytes").asLong()).isGreaterThan(slot.get("bytes").asLong());
+    assertThat(partition.get("bytes").asLong()).isPositive();
+    assertThat(storage.get("bytes").asLong()).isGreaterThan(partition.get("bytes").asLong());
     assertThat(storage.get("tables"))
         .anyMatch(table -> table.get("name").asString().equals("tenant"))
         .noneMatch(table -> table.get("name").asString().startsWith("task_2"));

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.Limits;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.store.db.Json;
 import carillon.store.deadletters.DeadLetterArchive;
@@ -132,7 +132,7 @@ class RestoreTest {
         "null",
         "\"text\""
       })
-  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_slot_was_dropped(String payload) {
+  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_partition_was_dropped(String payload) {
     String id = dead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
@@ -145,7 +145,7 @@ class RestoreTest {
 
     List<String> lines = archive();
     api.get("/v1/tasks/" + id).send().expect(404);
-    assertThat(api.world.slots.dropBefore(Slot.of(Instant.now()).next())).isPositive();
+    assertThat(api.world.partitions.dropBefore(Partition.of(Instant.now()).next())).isPositive();
     TestApi.Reply reply = restore(lines).expect(200);
 
     assertThat(reply.body()).isEqualTo("{\"restored\":1,\"present\":0}");
@@ -195,8 +195,8 @@ class RestoreTest {
   void an_archive_of_more_days_than_can_be_kept_is_refused_before_anything_is_created() {
     String id = dead("{}");
     String line = archive().getFirst();
-    api.world.sql("UPDATE carillon.slot SET restored = false"); // other tests restore days too
-    int slots = count("slot");
+    api.world.sql("UPDATE carillon.partition SET restored = false"); // other tests restore days too
+    int partitions = count("partition");
     List<String> ofMany =
         IntStream.rangeClosed(1, 101).mapToObj(n -> daysBefore(line, id, n)).toList();
 
@@ -205,13 +205,13 @@ class RestoreTest {
     assertThat(refused.json().get("code").asString()).isEqualTo("too_many");
     assertThat(refused.json().get("detail").asString())
         .contains("101 days", "100 such days", "fewer days at a time");
-    assertThat(count("slot")).isEqualTo(slots);
+    assertThat(count("partition")).isEqualTo(partitions);
     assertThat(count("task")).isZero();
 
     restore(ofMany.subList(0, 3)).expect(200);
-    assertThat(count("slot")).isEqualTo(slots + 3);
+    assertThat(count("partition")).isEqualTo(partitions + 3);
     restore(ofMany.subList(3, 101)).expect(422); // 98, and 3 are there
-    assertThat(count("slot")).isEqualTo(slots + 3);
+    assertThat(count("partition")).isEqualTo(partitions + 3);
     restore(ofMany.subList(1, 4)).expect(200);
     assertThat(count("task")).isEqualTo(4);
   }
@@ -368,7 +368,7 @@ class RestoreTest {
         bad("/attempts/0/endedAt", "null", ErrorCode.REQUIRED_FIELD),
         bad("/attempts/0/fence", "1e3", ErrorCode.OUT_OF_RANGE),
         bad("/attempts/0/output", "[]", ErrorCode.INVALID_TYPE),
-        bad("/attempts/0/slot", "1", ErrorCode.UNKNOWN_FIELD),
+        bad("/attempts/0/partition", "1", ErrorCode.UNKNOWN_FIELD),
         bad("/transitions/0/to", "\"DONE\"", ErrorCode.INVALID_VALUE),
         bad("/transitions/0/to", "\"COMPLETED\"", ErrorCode.INVALID_VALUE),
         bad("/transitions/0/by", "null", ErrorCode.REQUIRED_FIELD),

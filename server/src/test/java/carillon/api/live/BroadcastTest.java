@@ -258,7 +258,7 @@ class BroadcastTest {
   /** All that there are in 12 s, with a task a second; each stream has its own key and type. */
   private int statementsOf(int streams) {
     broadcast.close();
-    var reader = new StatsReader(world.db, world.catalog, world.slots, world.clock);
+    var reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     var gate = new DatabaseGate(world.db, 4);
     broadcast = broadcast(new Stats(reader, new ActivityReader(world.db), gate, () -> now)::json);
     var auth = new Auth("00".repeat(32), world.keys, world.tenants, gate);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.target.BrokerName;
 import carillon.model.task.ClaimToken;
 import carillon.model.task.ClaimedTask;
@@ -313,7 +313,7 @@ class BrokerTargetApiTest {
                       api.world
                           .queue
                           .claimDue(
-                              Slot.of(api.world.clock.instant()),
+                              Partition.of(api.world.clock.instant()),
                               List.of(quota),
                               WorkQueue.Claimant.reporter(UUID.randomUUID(), "kafka/main"),
                               _ -> {})

@@ -35,16 +35,16 @@ class StoryApiTest {
     api = TestApi.start();
     api.world.node("node");
     old = api.task("{\"type\": \"old\", \"delay\": \"1h\"}"); // nobody claims it
-    String day = api.world.value("SELECT slot FROM carillon.task WHERE id = '" + old + "'");
+    String day = api.world.value("SELECT partition FROM carillon.task WHERE id = '" + old + "'");
     api.world.sql(
         """
-        INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, started_at, ended_at, outcome)
+        INSERT INTO carillon.attempt (tenant, task, partition, attempt, fence, started_at, ended_at, outcome)
         SELECT 1, '%s', '%s', n, n, now(), now(), 'RETRIED' FROM generate_series(1, %d) n
         """
             .formatted(old, day, ATTEMPTS));
     api.world.sql(
         """
-        INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who, reason)
+        INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who, reason)
         SELECT 1, '%s', '%s', now() + n * interval '1 us', 'RUNNING', 'PENDING', n, 'node', 'DNS'
         FROM generate_series(1, %d) n
         """

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -218,8 +218,8 @@ class TaskApiTest {
   }
 
   @Test
-  void what_is_done_in_bulk_is_answered_while_slots_come_and_go() throws Exception {
-    Slot old = new Slot(LocalDate.of(2020, 1, 1));
+  void what_is_done_in_bulk_is_answered_while_partitions_come_and_go() throws Exception {
+    Partition old = new Partition(LocalDate.of(2020, 1, 1));
     String nobody = "{\"type\":\"nobody\",\"dryRun\":%s}";
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
       Future<Integer> dropped =
@@ -227,8 +227,8 @@ class TaskApiTest {
               () -> {
                 int drops = 0;
                 for (int rounds = 0; rounds < 40; rounds++) {
-                  api.world.slots.ensure(old);
-                  drops += api.world.slots.dropBefore(new Slot(LocalDate.of(2020, 6, 1)));
+                  api.world.partitions.ensure(old);
+                  drops += api.world.partitions.dropBefore(new Partition(LocalDate.of(2020, 6, 1)));
                 }
                 return drops;
               });
@@ -238,7 +238,7 @@ class TaskApiTest {
           api.post("/v1/tasks/run").json(nobody.formatted(isDry)).send().expect(200);
         }
       } while (!dropped.isDone());
-      assertThat(dropped.get()).as("slots dropped meanwhile").isPositive();
+      assertThat(dropped.get()).as("partitions dropped meanwhile").isPositive();
     }
   }
 

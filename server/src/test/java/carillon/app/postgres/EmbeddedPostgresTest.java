@@ -210,7 +210,7 @@ class EmbeddedPostgresTest {
     try (EmbeddedPostgres postgres = start()) {
       Migrations schema = Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password());
       schema.apply(OptionalInt.empty());
-      ask(postgres, "SELECT carillon.make_slot('2030-01-01')");
+      ask(postgres, "SELECT carillon.create_partition('2030-01-01')");
 
       schema.apply(OptionalInt.of(0));
       schema.apply(OptionalInt.empty());

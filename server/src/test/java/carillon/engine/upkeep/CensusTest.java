@@ -14,7 +14,7 @@ class CensusTest {
 
   private static final String WAITING =
       """
-      SELECT coalesce(string_agg(slot || ' ' || lane || ' ' || tasks, ', ' ORDER BY slot, lane), '')
+      SELECT coalesce(string_agg(partition || ' ' || lane || ' ' || tasks, ', ' ORDER BY partition, lane), '')
       FROM carillon.waiting
       """;
 
@@ -26,7 +26,7 @@ class CensusTest {
   void open() {
     world = World.create();
     world.sql(
-        "SELECT carillon.make_slot(DATE '2027-01-30'), carillon.make_slot(DATE '2027-01-31')");
+        "SELECT carillon.create_partition(DATE '2027-01-30'), carillon.create_partition(DATE '2027-01-31')");
     insert("2027-01-30", 7, 3);
     insert("2027-01-31", 7, 5);
     insert("2027-01-31", 8, 1);
@@ -46,7 +46,7 @@ class CensusTest {
   private void insert(String day, int lane, int tasks) {
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
         SELECT 1, gen_random_uuid(), DATE '%s', %d,
                CASE WHEN n %% 2 = 0 THEN 'PENDING' ELSE 'CANCELLED' END::carillon.task_state,
                CASE WHEN n %% 2 = 0 THEN now() END, now(), now()
@@ -76,7 +76,7 @@ class CensusTest {
   }
 
   @Test
-  void what_waits_is_counted_by_slot_and_lane() {
+  void what_waits_is_counted_by_partition_and_lane() {
     round();
 
     assertThat(world.value(WAITING)).isEqualTo("2027-01-30 7 3, 2027-01-31 7 5, 2027-01-31 8 1");
@@ -98,17 +98,17 @@ class CensusTest {
     round();
     String rows =
         "SELECT string_agg(lane || ' ' || xmin, ', ' ORDER BY lane) FROM carillon.waiting";
-    String before = world.value(rows + " WHERE slot = '2027-01-31' AND lane = 7");
+    String before = world.value(rows + " WHERE partition = '2027-01-31' AND lane = 7");
     insert("2027-01-31", 8, 1);
 
     round();
 
     assertThat(world.value(WAITING)).contains("2027-01-31 8 2");
-    assertThat(world.value(rows + " WHERE slot = '2027-01-31' AND lane = 7")).isEqualTo(before);
+    assertThat(world.value(rows + " WHERE partition = '2027-01-31' AND lane = 7")).isEqualTo(before);
   }
 
   @Test
-  void only_slots_that_have_changed_are_counted_again() {
+  void only_partitions_that_have_changed_are_counted_again() {
     round();
     world.sql("UPDATE carillon.waiting SET tasks = 99");
     insert("2027-01-31", 9, 2);
@@ -120,12 +120,12 @@ class CensusTest {
   }
 
   @Test
-  void a_slot_that_is_gone_is_forgotten() {
-    world.sql("INSERT INTO carillon.waiting (lane, slot, tasks) VALUES (7, '2020-01-01', 5)");
+  void a_partition_that_is_gone_is_forgotten() {
+    world.sql("INSERT INTO carillon.waiting (lane, partition, tasks) VALUES (7, '2020-01-01', 5)");
     round();
     assertThat(world.value(WAITING)).doesNotContain("2020-01-01");
 
-    world.sql("DELETE FROM carillon.slot WHERE day = '2027-01-30'");
+    world.sql("DELETE FROM carillon.partition WHERE day = '2027-01-30'");
     world.sql(
         "DROP TABLE carillon.task_20270130, carillon.attempt_20270130,"
             + " carillon.transition_20270130");
@@ -135,7 +135,7 @@ class CensusTest {
   }
 
   @Test
-  void a_slot_that_goes_while_it_is_its_turn_keeps_nobody_else() {
+  void a_partition_that_goes_while_it_is_its_turn_keeps_nobody_else() {
     census.countOnce(); // the first of two
     world.sql(
         "DROP TABLE carillon.task_20270131, carillon.attempt_20270131,"
@@ -144,7 +144,7 @@ class CensusTest {
       census.countOnce();
     }
 
-    assertThat(world.value("SELECT count(*) FROM carillon.waiting WHERE slot = '2027-01-30'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.waiting WHERE partition = '2027-01-30'"))
         .isEqualTo("1");
   }
 

@@ -60,7 +60,7 @@ class CronBesideBackfillTest {
         """
         SELECT string_agg(coalesce(f.skipped, t.state::text), ' ' ORDER BY f.at)
         FROM carillon.schedule_fire f
-        LEFT JOIN carillon.task t ON t.id = f.task AND t.slot = f.slot
+        LEFT JOIN carillon.task t ON t.id = f.task AND t.partition = f.partition
         WHERE f.at > '%s'
         """
             .formatted(start));

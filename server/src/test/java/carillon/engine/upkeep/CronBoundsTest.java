@@ -131,7 +131,7 @@ class CronBoundsTest {
     }
     world.sql(
         """
-        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot)
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition)
         SELECT s.id, at, at AT TIME ZONE 'UTC', 'NONE', 'SCHEDULED', gen_random_uuid(), '%1$s'
         FROM carillon.schedule s
         CROSS JOIN generate_series(timestamptz '%1$s' - interval '199 s', '%1$s', interval '1 s') AS at

@@ -6,7 +6,7 @@ import carillon.model.TaskId;
 import carillon.model.cluster.Term;
 import carillon.model.schedule.FireHash;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
@@ -90,7 +90,7 @@ class CronFaultsTest {
       Catalog catalog = new Catalog(catalogDb);
       catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
-      Tasks tasks = new Tasks(db, catalog, new Slots(catalogDb), clock, new Agenda());
+      Tasks tasks = new Tasks(db, catalog, new Partitions(catalogDb), clock, new Agenda());
       planner =
           new CronPlanner(new Fires(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
     }

@@ -41,7 +41,7 @@ class CronPlannerTest {
         SELECT string_agg(concat(extract(epoch FROM f.at - timestamptz '%s')::int, ' ',
                                  coalesce(f.skipped, f.outcome, t.state::text, 'no task')), ', ' ORDER BY f.at, f.local)
         FROM carillon.schedule_fire f
-        LEFT JOIN carillon.task t ON t.id = f.task AND t.slot = f.slot
+        LEFT JOIN carillon.task t ON t.id = f.task AND t.partition = f.partition
         """
             .formatted(start));
   }

@@ -11,7 +11,7 @@ import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Replies;
-import carillon.store.catalog.Slots;
+import carillon.store.catalog.Partitions;
 import carillon.store.cluster.Leadership;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.Db;
@@ -93,7 +93,7 @@ class UpkeepTest {
                 null,
                 null,
                 Map.of()));
-    world.sql("SELECT carillon.make_slot(DATE '2020-01-01')");
+    world.sql("SELECT carillon.create_partition(DATE '2020-01-01')");
     TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, world.clock.instant());
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = 'dead'");
     await()
@@ -119,13 +119,13 @@ class UpkeepTest {
    * @param following how long a loop waits that does not lead and is not woken
    */
   private Upkeep start(Duration following, Consumer<EngineEvent> events) {
-    Slots slots = new Slots(leaderDb);
+    Partitions partitions = new Partitions(leaderDb);
     return Upkeep.start(
         new Upkeep.Store(
-            new WorkQueue(leaderDb, world.catalog, slots, world.agenda),
+            new WorkQueue(leaderDb, world.catalog, partitions, world.agenda),
             new Claims(leaderDb, world.catalog, world.endings),
             new Nodes(leaderDb),
-            slots,
+            partitions,
             new Replies(leaderDb),
             new UniqueTasks(leaderDb),
             world.clock,
@@ -162,7 +162,7 @@ class UpkeepTest {
             world.state(running),
             world.state(late),
             world.value("SELECT sign(count(*)) FROM carillon.schedule_fire"),
-            world.value("SELECT count(*) FROM carillon.slot WHERE day < '2021-01-01'"));
+            world.value("SELECT count(*) FROM carillon.partition WHERE day < '2021-01-01'"));
   }
 
   @ParameterizedTest

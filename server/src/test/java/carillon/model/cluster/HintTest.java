@@ -2,7 +2,7 @@ package carillon.model.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HintTest {
 
-  private static final Slot TODAY = Slot.of(Instant.parse("2026-11-15T10:00:00Z"));
+  private static final Partition TODAY = Partition.of(Instant.parse("2026-11-15T10:00:00Z"));
 
   @Test
   void what_is_said_is_what_is_heard() {
@@ -52,7 +52,7 @@ class HintTest {
 
   @Test
   void the_longest_hint_fits_into_a_notification() {
-    Slot far = Slot.of(Instant.parse("9999-12-31T00:00:00Z"));
+    Partition far = Partition.of(Instant.parse("9999-12-31T00:00:00Z"));
     Hint.Due due =
         new Hint.Due(far, Integer.MAX_VALUE, Instant.parse("9999-12-31T00:00:00.000001Z"));
     Hint hint =

@@ -2,7 +2,7 @@ package carillon.model.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.cron.DstRule;
 import carillon.model.cron.NominalTime;
 import carillon.model.cron.Timetable;
@@ -404,6 +404,6 @@ class FirePlanTest {
     var made = (FirePlan.Fire.Made) one.fires().getFirst();
     assertThat(other.fires().getFirst()).isEqualTo(made);
     assertThat(made.dueAt()).isBetween(at(60), at(360).minusMillis(1));
-    assertThat(made.task().slot()).isEqualTo(Slot.of(made.dueAt()));
+    assertThat(made.task().partition()).isEqualTo(Partition.of(made.dueAt()));
   }
 }

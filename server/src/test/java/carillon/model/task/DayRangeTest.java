@@ -2,7 +2,7 @@ package carillon.model.task;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,13 +32,13 @@ class DayRangeTest {
     "2028-11-20T00:00:00Z, 2028-01-01, 2028-12-31",
     "2031-06-01T00:00:00Z, 2031-01-01, 2031-12-31"
   })
-  void near_days_have_their_own_slot_and_far_ones_share_one(
+  void near_days_have_their_own_partition_and_far_ones_share_one(
       Instant dueAt, LocalDate first, LocalDate last) {
     assertThat(DayRange.of(dueAt, NOW)).isEqualTo(new DayRange(first, last));
   }
 
   @Test
-  void the_time_in_an_id_lies_in_the_slot_and_keeps_the_order_of_due_times() {
+  void the_time_in_an_id_lies_in_the_partition_and_keeps_the_order_of_due_times() {
     Random random = new Random(21);
     for (int tries = 0; tries < 2_000; tries++) {
       Instant now = NOW.plus(Duration.ofHours(random.nextInt(100_000)));
@@ -46,8 +46,8 @@ class DayRangeTest {
       DayRange days = DayRange.of(due, now);
       TaskId id = TaskId.at(days.idTime(due), 7, random);
 
-      assertThat(id.slot()).isEqualTo(days.slot());
-      assertThat(Slot.of(due).day()).isBetween(days.first(), days.last());
+      assertThat(id.partition()).isEqualTo(days.partition());
+      assertThat(Partition.of(due).day()).isBetween(days.first(), days.last());
       Instant later = due.plus(Duration.ofHours(2));
       if (DayRange.of(later, now).equals(days)) {
         assertThat(days.idTime(later)).isAfter(days.idTime(due));
@@ -56,12 +56,12 @@ class DayRangeTest {
   }
 
   @Test
-  void the_last_instant_of_a_range_lies_in_its_slot() {
+  void the_last_instant_of_a_range_lies_in_its_partition() {
     for (int ahead = 0; ahead < 2_000; ahead++) {
       DayRange days = DayRange.of(NOW.plus(Duration.ofDays(ahead)), NOW);
       Instant end = days.last().plusDays(1).atStartOfDay(ZoneOffset.UTC).toInstant().minusNanos(1);
 
-      assertThat(Slot.of(days.idTime(end))).isEqualTo(days.slot());
+      assertThat(Partition.of(days.idTime(end))).isEqualTo(days.partition());
     }
   }
 
@@ -72,22 +72,22 @@ class DayRangeTest {
       for (int ahead = 0; ahead < 1_000; ahead += 3) {
         DayRange days = DayRange.of(now.plus(Duration.ofDays(ahead)), now);
         if (days.isShared()) {
-          assertThat(days.first()).isAfter(Slot.of(now).day());
+          assertThat(days.first()).isAfter(Partition.of(now).day());
         }
       }
     }
   }
 
   @Test
-  void whenever_tasks_are_created_and_due_within_five_years_there_are_few_slots() {
+  void whenever_tasks_are_created_and_due_within_five_years_there_are_few_partitions() {
     for (int today = 0; today < 400; today++) {
       Instant now = NOW.plus(Duration.ofDays(today));
-      Set<Slot> slots = new HashSet<>();
+      Set<Partition> partitions = new HashSet<>();
       for (int ahead = 0; ahead <= 5 * 366; ahead++) {
-        slots.add(DayRange.of(now.plus(Duration.ofDays(ahead)), now).slot());
+        partitions.add(DayRange.of(now.plus(Duration.ofDays(ahead)), now).partition());
       }
 
-      assertThat(slots).hasSizeLessThanOrEqualTo(33 + 12 + 5 + 4);
+      assertThat(partitions).hasSizeLessThanOrEqualTo(33 + 12 + 5 + 4);
     }
   }
 

@@ -2,7 +2,7 @@ package carillon.model.task;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.time.Instant;
@@ -20,7 +20,7 @@ class QuotasTest {
 
   private static Quotas.Line line(int id, int tenant, String type, int priority, Duration waited) {
     return new Quotas.Line(
-        Slot.of(NOW),
+        Partition.of(NOW),
         new Lane(id, new TenantId(tenant), type, priority, 0, Route.PUSH),
         NOW.minus(waited));
   }

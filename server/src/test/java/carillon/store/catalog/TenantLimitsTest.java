@@ -3,7 +3,7 @@ package carillon.store.catalog;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantLimit;
 import carillon.model.cron.DstRule;
 import carillon.model.schedule.CatchUp;
@@ -37,7 +37,7 @@ class TenantLimitsTest {
   @BeforeEach
   void open() {
     world = World.create();
-    world.slots.ensure(Slot.of(world.clock.instant())); // users cannot
+    world.partitions.ensure(Partition.of(world.clock.instant())); // users cannot
   }
 
   @AfterEach

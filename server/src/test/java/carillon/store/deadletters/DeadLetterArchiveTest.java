@@ -2,7 +2,7 @@ package carillon.store.deadletters;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.task.TaskState;
 import carillon.store.db.Column;
@@ -95,7 +95,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void what_is_dropped_goes_with_all_that_belongs_to_it_and_frees_its_slot() {
+  void what_is_dropped_goes_with_all_that_belongs_to_it_and_frees_its_partition() {
     Graves.dig(world, 3);
 
     assertThat(drop(oldest(10))).isEqualTo(3);
@@ -104,7 +104,7 @@ class DeadLetterArchiveTest {
       assertThat(count(table)).as(table).isEqualTo("0");
     }
     assertThat(world.value("SELECT sum(letters) FROM carillon.dead_letter_group")).isEqualTo("0");
-    assertThat(world.slots.dropBefore(Slot.of(Instant.now()).next())).isGreaterThan(0);
+    assertThat(world.partitions.dropBefore(Partition.of(Instant.now()).next())).isGreaterThan(0);
     assertThat(world.value("SELECT who || action || subject || detail FROM carillon.audit"))
         .isEqualTo("nodedead-letter.archivefile{\"archived\": 3}");
   }
@@ -116,7 +116,7 @@ class DeadLetterArchiveTest {
     String oldest = plan(DeadLetterArchive.OLDEST, TTL, 100);
     String dropping =
         plan(
-            Sql.forSlot(DeadLetterArchive.DROP, Slot.of(Instant.now())),
+            Sql.forPartition(DeadLetterArchive.DROP, Partition.of(Instant.now())),
             Column.ints(List.of(1), n -> n),
             Column.uuids(List.of(UUID.randomUUID()), id -> id),
             Column.ints(List.of(1), n -> n),

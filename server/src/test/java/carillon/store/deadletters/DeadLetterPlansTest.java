@@ -62,8 +62,8 @@ class DeadLetterPlansTest {
     world.sql("ANALYZE carillon.dead_letter, carillon.dead_letter_group");
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
-        SELECT t.tenant, t.id, t.slot, l.type, t.finished_at, t.error, t.failure, t.status, t.key
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
+        SELECT t.tenant, t.id, t.partition, l.type, t.finished_at, t.error, t.failure, t.status, t.key
         FROM carillon.task t
         JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
@@ -77,13 +77,13 @@ class DeadLetterPlansTest {
   private static void groups() {
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure)
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure)
         SELECT 1, ('%s-7000-a000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s', 'many',
                now() - interval '3 hours' + n * interval '1 ms',
                'of the kind ' || translate(n::text, '0123456789', 'ghijklmnop'), 'WORKER'
         FROM generate_series(1, %d) AS n
         """
-            .formatted(prefix(), slot(), GROUPS));
+            .formatted(prefix(), partition(), GROUPS));
     assertThat(world.value("SELECT count(*) FROM carillon.dead_letter_group WHERE type = 'many'"))
         .isEqualTo(Integer.toString(GROUPS));
   }
@@ -93,9 +93,9 @@ class DeadLetterPlansTest {
     world.sql(
         """
         INSERT INTO carillon.task (
-            tenant, id, slot, lane, state, due_at, created_at, attempt, fence, started_at, finished_at, status, failure,
+            tenant, id, partition, lane, state, due_at, created_at, attempt, fence, started_at, finished_at, status, failure,
             key, metadata, payload, error)
-        SELECT d.tenant, d.task, d.slot, (SELECT l.id FROM carillon.lane l WHERE l.type = d.type), 'DEAD', d.died_at,
+        SELECT d.tenant, d.task, d.partition, (SELECT l.id FROM carillon.lane l WHERE l.type = d.type), 'DEAD', d.died_at,
                d.died_at, 5, 5, d.died_at, d.died_at, d.status, d.failure, d.key, '{"tens": "none"}', '{}', d.error
         FROM (SELECT * FROM carillon.dead_letter WHERE tenant = 1 ORDER BY died_at DESC LIMIT %d) d
         """
@@ -106,22 +106,22 @@ class DeadLetterPlansTest {
     return world.value("SELECT left(max(task::text), 13) FROM carillon.dead_letter");
   }
 
-  private static String slot() {
-    return world.value("SELECT max(slot) FROM carillon.dead_letter");
+  private static String partition() {
+    return world.value("SELECT max(partition) FROM carillon.dead_letter");
   }
 
   /** Newer than all real ones, of two types, ten kinds and one key. */
   private static void others(int from, int to) {
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error, failure, status, key)
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
         SELECT 1, ('%s-7000-9000-' || lpad(n::text, 12, '0'))::uuid, DATE '%s',
                CASE WHEN n <= 1000 OR n %% 2 = 0 THEN 'bulk' ELSE 't0' END,
                now() - interval '30 minutes' + n * interval '1 ms',
                'bulk ' || CASE WHEN n <= 1000 THEN 'a' ELSE chr(97 + n %% 10) END, 'STATUS', 500, 'bulk'
         FROM generate_series(%d, %d) AS n
         """
-            .formatted(prefix(), slot(), from, to));
+            .formatted(prefix(), partition(), from, to));
   }
 
   @AfterAll

@@ -17,7 +17,7 @@ class LetterOrderTest {
           "ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here
       world.sql(
           """
-          INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
+          INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error)
           SELECT CASE WHEN n % 20 = 0 THEN 2 + n / 20 % 48 ELSE 1 END,
                  (lpad(to_hex(n), 12, '0') || '70008000' || lpad(n::text, 12, '0'))::uuid, current_date, 't',
                  now() + n * interval '1 ms', 'the backend refused it'

@@ -143,7 +143,7 @@ class RedriveRaceTest {
       case CLAIM ->
           world.queue.claimForWorker(
               tx,
-              id.slot(),
+              id.partition(),
               new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
               "worker");
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);

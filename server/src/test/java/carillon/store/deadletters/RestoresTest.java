@@ -2,7 +2,7 @@ package carillon.store.deadletters;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.testkit.Graves;
 import carillon.testkit.World;
@@ -39,8 +39,8 @@ class RestoresTest {
     world.close();
   }
 
-  private int dropSlots(World by) {
-    return by.slots.dropBefore(Slot.of(Instant.now()).next());
+  private int dropPartitions(World by) {
+    return by.partitions.dropBefore(Partition.of(Instant.now()).next());
   }
 
   private Restores.Restored restore(Restores.Prepared prepared) {
@@ -48,29 +48,29 @@ class RestoresTest {
   }
 
   @Test
-  void a_slot_that_was_dropped_meanwhile_is_made_again() {
-    assertThat(dropSlots(world)).isPositive();
+  void a_partition_that_was_dropped_meanwhile_is_made_again() {
+    assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
         world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
-      assertThat(dropSlots(other)).isPositive();
+      assertThat(dropPartitions(other)).isPositive();
     }
 
     assertThat(restore(prepared)).isEqualTo(new Restores.Restored(20, 0));
-    assertThat(dropSlots(world)).isZero();
+    assertThat(dropPartitions(world)).isZero();
     assertThat(world.find(ids.getFirst()).fence()).isEqualTo(2);
   }
 
   @Test
-  void a_slot_is_not_dropped_while_something_is_restored_to_it() {
-    dropSlots(world);
+  void a_partition_is_not_dropped_while_something_is_restored_to_it() {
+    dropPartitions(world);
     Restores.Prepared prepared =
         world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       world.db.inTransaction(
           tx -> {
-            world.slots.hold(tx, List.of(ids.getFirst().slot()));
-            assertThat(dropSlots(other)).isZero();
+            world.partitions.hold(tx, List.of(ids.getFirst().partition()));
+            assertThat(dropPartitions(other)).isZero();
             return world.restores.restore(tx, prepared, "test");
           });
     }
@@ -94,7 +94,7 @@ class RestoresTest {
   @Test
   void of_several_who_restore_the_same_at_once_each_task_is_restored_by_one()
       throws InterruptedException, ExecutionException {
-    dropSlots(world);
+    dropPartitions(world);
     Callable<Restores.Restored> restoring =
         () -> restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived)));
     int restored = 0;

@@ -2,7 +2,7 @@ package carillon.store.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 class AgendaTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
-  private static final Slot TODAY = Slot.of(NOW);
-  private static final Slot LONG_AGO = Slot.of(NOW.minus(Duration.ofDays(3)));
+  private static final Partition TODAY = Partition.of(NOW);
+  private static final Partition LONG_AGO = Partition.of(NOW.minus(Duration.ofDays(3)));
 
   private final Agenda agenda = new Agenda();
   private final AtomicInteger wakeUps = new AtomicInteger();
@@ -73,7 +73,7 @@ class AgendaTest {
 
   /**
    * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
-   * It misses what is in slots before yesterday.
+   * It misses what is in partitions before yesterday.
    */
   private static final class Neighbour implements Agenda.Others {
     private final List<Integer> told = new ArrayList<>();
@@ -89,8 +89,8 @@ class AgendaTest {
     }
 
     @Override
-    public boolean mayMiss(Slot slot) {
-      return slot.compareTo(LONG_AGO) <= 0;
+    public boolean mayMiss(Partition partition) {
+      return partition.compareTo(LONG_AGO) <= 0;
     }
 
     @Override
@@ -99,7 +99,7 @@ class AgendaTest {
     }
 
     @Override
-    public void hear(Slot slot, int lane, Instant readyAt) {
+    public void hear(Partition partition, int lane, Instant readyAt) {
       told.add(lane);
     }
   }
@@ -136,12 +136,12 @@ class AgendaTest {
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
 
     assertThat(neighbour.told).containsExactly(7);
-    assertThat(agenda.slotsDueBy(NOW.plusSeconds(29))).isEmpty();
-    assertThat(agenda.slotsDueBy(NOW.plusSeconds(30)))
+    assertThat(agenda.partitionsDueBy(NOW.plusSeconds(29))).isEmpty();
+    assertThat(agenda.partitionsDueBy(NOW.plusSeconds(30)))
         .as("swept every time from then on")
         .containsExactly(LONG_AGO);
     agenda.swept(LONG_AGO, List.of());
-    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+    assertThat(agenda.partitionsDueBy(Instant.MAX)).isEmpty();
   }
 
   @Test
@@ -150,7 +150,7 @@ class AgendaTest {
 
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
 
-    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+    assertThat(agenda.partitionsDueBy(Instant.MAX)).isEmpty();
   }
 
   @Test
@@ -163,7 +163,7 @@ class AgendaTest {
 
     agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.plusSeconds(2))));
     assertThat(agenda.earliest(_ -> true)).isNull();
-    assertThat(agenda.slotsDueBy(Instant.MAX)).isEmpty();
+    assertThat(agenda.partitionsDueBy(Instant.MAX)).isEmpty();
   }
 
   @Test

@@ -1,6 +1,6 @@
 package carillon.store.queue;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.task.ClaimedTask;
 import carillon.store.db.Db;
 import carillon.testkit.World;
@@ -54,7 +54,7 @@ final class ClaimRacer {
   }
 
   private static List<ClaimedTask> claimSome(World world, String node) {
-    Slot slot = Slot.of(world.clock.instant());
+    Partition partition = Partition.of(world.clock.instant());
     List<WorkQueue.Quota> quotas = new ArrayList<>();
     world
         .catalog
@@ -65,7 +65,7 @@ final class ClaimRacer {
         ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
             ? WorkQueue.Claimant.discard(claim, node)
             : WorkQueue.Claimant.node(claim, node, Integer.MAX_VALUE);
-    return world.queue.claimDue(slot, quotas, claimant, _ -> {}).tasks();
+    return world.queue.claimDue(partition, quotas, claimant, _ -> {}).tasks();
   }
 
   private static void print(ClaimedTask task) {

@@ -62,7 +62,7 @@ class CompletionsTest {
     var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
     TaskId any = TaskId.at(world.clock.instant(), new Random(1));
     return world.db.inTransaction(
-        tx -> world.queue.claimForWorker(tx, any.slot(), quota, "worker").tasks());
+        tx -> world.queue.claimForWorker(tx, any.partition(), quota, "worker").tasks());
   }
 
   private static Endings.Ending completed(ClaimedTask task, @Nullable String output) {

@@ -3,7 +3,7 @@ package carillon.store.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Attempted;
@@ -71,7 +71,7 @@ class ConcurrencyKeyTest {
                   world
                       .queue
                       .claimDue(
-                          Slot.of(world.clock.instant()),
+                          Partition.of(world.clock.instant()),
                           List.of(quota),
                           WorkQueue.Claimant.node(UUID.randomUUID(), "node", Integer.MAX_VALUE),
                           _ -> {})

@@ -2,7 +2,7 @@ package carillon.store.schedules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.schedule.Settlement;
@@ -175,7 +175,7 @@ class BackfillRaceTest {
         $$
         """);
     UUID backfill = start(0, 1_499);
-    world.slots.ensure(Slot.of(world.clock.instant()));
+    world.partitions.ensure(Partition.of(world.clock.instant()));
     world.sql(
         "CREATE TRIGGER die AFTER INSERT OR UPDATE ON carillon."
             + table

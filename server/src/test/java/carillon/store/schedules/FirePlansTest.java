@@ -110,7 +110,7 @@ class FirePlansTest {
     assertThat(deleted).isEqualTo(5_000);
     assertThat(pages("n.at\nFROM unnest")).as("looking for tasks that exist").isLessThan(10_000);
     assertThat(pages("AS f (schedule, at, local, shift")).as("recording").isLessThan(20_000);
-    assertThat(pages("SELECT at, local, task, slot")).as("a page of fires").isLessThan(2_000);
+    assertThat(pages("SELECT at, local, task, partition")).as("a page of fires").isLessThan(2_000);
     assertThat(pages("WITH ORDINALITY")).as("their tasks").isLessThan(5_000);
     assertThat(pages("SELECT f.ctid\n")).as("old ones").isLessThan(50);
     assertThat(pages("WITH RECURSIVE known")).as("deleted schedules").isLessThan(20_000);

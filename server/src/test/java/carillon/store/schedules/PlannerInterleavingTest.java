@@ -2,7 +2,7 @@ package carillon.store.schedules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.cron.NominalTime;
 import carillon.model.cron.Timetable;
@@ -145,7 +145,7 @@ class PlannerInterleavingTest {
   private void claim(Tx tx) {
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    world.queue.claimForWorker(tx, Slot.of(start), quota, "worker");
+    world.queue.claimForWorker(tx, Partition.of(start), quota, "worker");
   }
 
   /** The task of second 10. */

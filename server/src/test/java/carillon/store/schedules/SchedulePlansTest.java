@@ -2,7 +2,7 @@ package carillon.store.schedules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.cron.NominalTime;
 import carillon.model.schedule.FireHash;
 import carillon.model.schedule.FirePlan;
@@ -63,7 +63,7 @@ class SchedulePlansTest {
     world = World.create();
     now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     TestSchedule.every("first", Duration.ofHours(1)).insert(world, now.plusSeconds(7_200));
-    world.slots.ensure(Slot.of(now));
+    world.partitions.ensure(Partition.of(now));
     world.sql("ALTER TABLE carillon.schedule SET (autovacuum_enabled = false)");
     world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
     world.sql("ANALYZE carillon.schedule, carillon.schedule_fire");
@@ -79,7 +79,7 @@ class SchedulePlansTest {
             .formatted(now, IDLE));
     world.sql(
         """
-        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot, outcome)
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition, outcome)
         SELECT 1 + n %% 1000, timestamptz '%1$s' - n * interval '1 s', timestamp '2027-01-01', 'NONE', 'SCHEDULED',
                gen_random_uuid(), DATE '2027-01-01', 'COMPLETED'
         FROM generate_series(1, %2$d) AS n
@@ -98,13 +98,13 @@ class SchedulePlansTest {
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
         .map(Explained::text)
         .filter(sql -> sql.startsWith("/* "))
-        .filter(sql -> !sql.replace("{slot}", "").contains("{")); // made into others
+        .filter(sql -> !sql.replace("{partition}", "").contains("{")); // made into others
   }
 
   @ParameterizedTest
   @MethodSource("statements")
   void every_statement_about_schedules_goes_through_an_index(String sql) {
-    String plan = Explained.generic(world, Sql.forSlot(sql, Slot.of(now)));
+    String plan = Explained.generic(world, Sql.forPartition(sql, Partition.of(now)));
 
     assertThat(plan).doesNotContain("Seq Scan on");
     assertThat(plan).as("all compared with all").doesNotContain("Join Filter");

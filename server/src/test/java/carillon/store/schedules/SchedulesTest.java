@@ -130,20 +130,20 @@ class SchedulesTest {
           world.tasks.createFired(tx, List.of(new Tasks.Fired(World.TENANT, id, "n", at, task)));
           return true;
         });
-    record(stored, at, "'%s', '%s', NULL".formatted(id, id.slot().day()));
+    record(stored, at, "'%s', '%s', NULL".formatted(id, id.partition().day()));
     world.sql(
         "UPDATE carillon.schedule SET runs = runs + 1, cursor = greatest(cursor, '%s')"
             .formatted(at));
     return id;
   }
 
-  private void record(StoredSchedule stored, Instant at, String taskAndSlotAndSkipped) {
+  private void record(StoredSchedule stored, Instant at, String taskAndPartitionAndSkipped) {
     world.sql(
         """
-        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, slot, skipped)
+        INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition, skipped)
         VALUES (%d, '%s', timestamptz '%s' AT TIME ZONE 'Europe/Berlin', 'NONE', 'SCHEDULED', %s)
         """
-            .formatted(stored.id(), at, at, taskAndSlotAndSkipped));
+            .formatted(stored.id(), at, at, taskAndPartitionAndSkipped));
   }
 
   private Instant now() {

@@ -2,7 +2,7 @@ package carillon.store.stats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
 import carillon.store.Explained;
@@ -31,8 +31,8 @@ class StatsReaderTest {
   private static StatsReader reader;
   private static TenantId other;
   private static Set<TenantId> both;
-  private static Slot today;
-  private static Slot lastWeek;
+  private static Partition today;
+  private static Partition lastWeek;
 
   @BeforeAll
   static void fill() throws Exception {
@@ -47,43 +47,43 @@ class StatsReaderTest {
       }
     }
     world.sql("UPDATE carillon.task SET state = 'CANCELLED', ready_at = NULL");
-    today = Slot.of(world.clock.instant());
-    lastWeek = Slot.of(world.clock.instant().minus(Duration.ofDays(7)));
-    world.slots.ensure(lastWeek);
-    Slot nextWeek = Slot.of(world.clock.instant().plus(Duration.ofDays(7)));
-    world.slots.ensure(nextWeek);
+    today = Partition.of(world.clock.instant());
+    lastWeek = Partition.of(world.clock.instant().minus(Duration.ofDays(7)));
+    world.partitions.ensure(lastWeek);
+    Partition nextWeek = Partition.of(world.clock.instant().plus(Duration.ofDays(7)));
+    world.partitions.ensure(nextWeek);
     world.sql("SELECT setseed(0.5)");
-    for (Slot slot : new Slot[] {today, lastWeek, nextWeek}) {
-      randomTasks(slot);
+    for (Partition partition : new Partition[] {today, lastWeek, nextWeek}) {
+      randomTasks(partition);
     }
-    world.sql("UPDATE carillon.slot SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
+    world.sql("UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
     // As claims are: of two tenants in one, and with tasks that have ended since.
     world.sql(
         """
-        INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
-        SELECT claim, 'node', slot, array_agg(tenant), array_agg(id)
-        FROM (SELECT tenant, id, slot, coalesce(claim, gen_random_uuid()) AS claim
+        INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
+        SELECT claim, 'node', partition, array_agg(tenant), array_agg(id)
+        FROM (SELECT tenant, id, partition, coalesce(claim, gen_random_uuid()) AS claim
               FROM carillon.task WHERE state IN ('RUNNING', 'COMPLETED')) t
-        GROUP BY claim, slot
+        GROUP BY claim, partition
         """);
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at, error)
-        SELECT t.tenant, t.id, t.slot, l.type, now(), 'kind ' || chr(65 + (random() * 5)::int)
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error)
+        SELECT t.tenant, t.id, t.partition, l.type, now(), 'kind ' || chr(65 + (random() * 5)::int)
         FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
         """);
     world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // groups that are empty now
-    reader = new StatsReader(world.db, world.catalog, world.slots, world.clock);
+    reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     world.catalog.refresh();
     WaitingCounts counts = new WaitingCounts(world.db);
-    counts.changes().keySet().forEach(slot -> counts.keep(slot, counts.count(slot)));
+    counts.changes().keySet().forEach(partition -> counts.keep(partition, counts.count(partition)));
   }
 
-  private static void randomTasks(Slot slot) {
+  private static void randomTasks(Partition partition) {
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, claim, due_at, created_at)
         SELECT l.tenant, gen_random_uuid(), DATE '%s', l.id, s.state,
                CASE WHEN s.state = 'PENDING'
                     THEN now() + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * (60 + random() * 3600) * interval '1 s' END,
@@ -96,14 +96,14 @@ class StatsReaderTest {
         ) s
         WHERE l.type <> 't5'
         """
-            .formatted(slot.day()));
+            .formatted(partition.day()));
     world.sql(
         """
         UPDATE carillon.task
         SET claim = ('00000000-0000-0000-0000-%s' || '000' || (lane %% 3)::text)::uuid
-        WHERE state = 'RUNNING' AND slot = DATE '%s'
+        WHERE state = 'RUNNING' AND partition = DATE '%s'
         """
-            .formatted(slot.suffix(), slot.day()));
+            .formatted(partition.suffix(), partition.day()));
   }
 
   @AfterAll
@@ -154,7 +154,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_is_due_is_what_the_rows_say_in_old_slots_and_early_ones_too() {
+  void what_is_due_is_what_the_rows_say_in_old_partitions_and_early_ones_too() {
     Map<TenantId, PerType<Due>> due = reader.due(both);
 
     for (TenantId tenant : both) {
@@ -174,15 +174,15 @@ class StatsReaderTest {
   void a_long_line_is_counted_up_to_a_limit() {
     try (World long_ = World.create()) {
       long_.discard();
-      Slot slot = Slot.of(long_.clock.instant());
+      Partition partition = Partition.of(long_.clock.instant());
       long_.sql(
           """
-          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
           SELECT 1, gen_random_uuid(), DATE '%s', 1, now() - n * interval '1 ms', now(), now()
           FROM generate_series(1, %d) AS n
           """
-              .formatted(slot.day(), StatsReader.MOST_OF_A_LANE + 5));
-      var ours = new StatsReader(long_.db, long_.catalog, long_.slots, long_.clock);
+              .formatted(partition.day(), StatsReader.MOST_OF_A_LANE + 5));
+      var ours = new StatsReader(long_.db, long_.catalog, long_.partitions, long_.clock);
 
       Due due =
           Objects.requireNonNull(
@@ -204,14 +204,14 @@ class StatsReaderTest {
       // Of tasks that have ended since, none of which will be found.
       busy.sql(
           """
-          INSERT INTO carillon.claim (id, node, slot, tenants, tasks)
+          INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
           SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
           FROM generate_series(1, %d)
           """
-              .formatted(Slot.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
+              .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
       busy.tasks.create(small, World.task("t", new Target.Discard()));
       busy.claimOne("node");
-      var ours = new StatsReader(busy.db, busy.catalog, busy.slots, busy.clock);
+      var ours = new StatsReader(busy.db, busy.catalog, busy.partitions, busy.clock);
 
       Map<TenantId, PerType<Long>> running = ours.running(Set.of(World.TENANT, small));
 
@@ -235,7 +235,7 @@ class StatsReaderTest {
   @ParameterizedTest
   @CsvSource({
     "StatsReader, WAITING, waiting",
-    "DueSlots, WAITING, waiting",
+    "DuePartitions, WAITING, waiting",
     "StatsReader, COUNT_DEAD, dead_letter_group",
     "ActivityReader, ADD_UP, activity",
     "ActivityReader, SERIES, activity",
@@ -257,7 +257,7 @@ class StatsReaderTest {
 
     assertThat(Explained.generic(world, sql))
         .contains("Index Scan using waiting_pkey on waiting ")
-        .containsPattern("Index Cond: .*lane = ANY .*slot = ")
+        .containsPattern("Index Cond: .*lane = ANY .*partition = ")
         .doesNotContainPattern("Filter: .*(ANY|ALL)");
   }
 

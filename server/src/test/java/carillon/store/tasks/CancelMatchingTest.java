@@ -62,7 +62,7 @@ class CancelMatchingTest {
   }
 
   @Test
-  void by_type_and_key_in_every_slot_and_nothing_else() {
+  void by_type_and_key_in_every_partition_and_nothing_else() {
     Instant nextWeek = world.clock.instant().plusSeconds(7 * 86_400);
     TaskId near = create("a", "k", null, "red");
     TaskId far = create("a", "k", nextWeek, "red");

@@ -2,7 +2,7 @@ package carillon.store.tasks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Attempted;
@@ -120,8 +120,8 @@ class ChangingTest {
       other.queue.sweep(other.clock.instant());
 
       assertThat(other.agenda.takeDue(other.clock.instant(), _ -> true))
-          .extracting(Agenda.Entry::slot)
-          .containsExactly(id.slot());
+          .extracting(Agenda.Entry::partition)
+          .containsExactly(id.partition());
     }
   }
 
@@ -135,20 +135,20 @@ class ChangingTest {
       world.create(World.task("waits", new Target.Discard(), nextMonth));
       world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, first, "test", null));
 
-      assertThat(sweptSlots(other)).as("new").containsExactly(first.slot());
+      assertThat(sweptPartitions(other)).as("new").containsExactly(first.partition());
       world.cancel(first);
       world.sql("UPDATE carillon.task SET ready_at = now() WHERE id = '%s'".formatted(second));
       for (int sweep = 2; sweep < 10; sweep++) {
-        assertThat(sweptSlots(other)).as("sweep %d, told nothing", sweep).isEmpty();
+        assertThat(sweptPartitions(other)).as("sweep %d, told nothing", sweep).isEmpty();
       }
-      assertThat(sweptSlots(other)).as("all are looked at").containsExactly(first.slot());
+      assertThat(sweptPartitions(other)).as("all are looked at").containsExactly(first.partition());
     }
   }
 
-  private static List<Slot> sweptSlots(World world) {
+  private static List<Partition> sweptPartitions(World world) {
     world.queue.sweep(world.clock.instant());
     return world.agenda.takeDue(world.clock.instant(), _ -> true).stream()
-        .map(Agenda.Entry::slot)
+        .map(Agenda.Entry::partition)
         .toList();
   }
 }

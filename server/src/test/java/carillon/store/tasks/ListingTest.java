@@ -75,7 +75,7 @@ class ListingTest {
   }
 
   @Test
-  void pages_of_any_size_walk_over_all_slots_once_newest_first() {
+  void pages_of_any_size_walk_over_all_partitions_once_newest_first() {
     for (int limit : List.of(1, 7, 59, 60, 1_000)) {
       assertThat(walk(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
     }
@@ -117,8 +117,8 @@ class ListingTest {
       crowded.create(World.task("t", new Target.Pull()));
       crowded.sql(
           """
-          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
-          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at, t.due_at, t.created_at
+          INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.partition, t.lane, t.ready_at, t.due_at, t.created_at
           FROM carillon.task t, generate_series(1, 45000) AS n
           """);
 
@@ -142,8 +142,8 @@ class ListingTest {
       crowded.create(World.task("t", new Target.Pull()));
       crowded.sql(
           """
-          INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, due_at, created_at)
-          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane,
+          INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
+          SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.partition, t.lane,
                  CASE WHEN n % 10000 = 1 THEN 'DEAD' ELSE 'COMPLETED' END::carillon.task_state, NULL, t.due_at, t.created_at
           FROM carillon.task t, generate_series(1, 60000) AS n
           """);

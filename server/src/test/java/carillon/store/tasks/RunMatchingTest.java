@@ -123,8 +123,8 @@ class RunMatchingTest {
     run(filter("a", null, Map.of()));
 
     assertThat(world.agenda.takeDue(world.clock.instant().plusSeconds(1), _ -> true))
-        .extracting(Agenda.Entry::slot)
-        .contains(far.slot());
+        .extracting(Agenda.Entry::partition)
+        .contains(far.partition());
   }
 
   @Test
@@ -199,8 +199,8 @@ class RunMatchingTest {
     TaskId atOneInstant = red.getFirst();
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
-        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
+        INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
+        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.partition, t.lane, t.ready_at,
                t.due_at, t.created_at
         FROM carillon.task t, generate_series(1, 40) AS n
         WHERE t.id = '%s'
@@ -246,8 +246,8 @@ class RunMatchingTest {
     world.sql("UPDATE carillon.task SET error = 'boom'");
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at, error)
-        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.slot, t.lane, t.ready_at,
+        INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at, error)
+        SELECT t.tenant, (substr(t.id::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, t.partition, t.lane, t.ready_at,
                t.due_at, t.created_at, t.error
         FROM carillon.task t, generate_series(1, 100000) AS n
         """);

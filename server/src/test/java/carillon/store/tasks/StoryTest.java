@@ -32,20 +32,20 @@ class StoryTest {
     old = world.discard();
     world.sql(
         """
-        INSERT INTO carillon.attempt (tenant, task, slot, attempt, fence, started_at, ended_at, outcome, failure)
+        INSERT INTO carillon.attempt (tenant, task, partition, attempt, fence, started_at, ended_at, outcome, failure)
         SELECT 1, '%s', '%s', n, n, now() - (%d - n) * interval '1 s', now(), 'RETRIED', 'TIMEOUT'
         FROM generate_series(1, %d) n
         """
-            .formatted(old, old.slot().day(), ATTEMPTS, ATTEMPTS));
+            .formatted(old, old.partition().day(), ATTEMPTS, ATTEMPTS));
     world.sql(
         """
-        INSERT INTO carillon.transition (tenant, task, slot, at, from_state, to_state, fence, who)
+        INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who)
         SELECT 1, '%s', '%s', now() - (%d - n) * interval '1 s' + s * interval '1 ms',
                (ARRAY['PENDING', 'RUNNING'])[s]::carillon.task_state,
                (ARRAY['RUNNING', 'PENDING'])[s]::carillon.task_state, n, 'node'
         FROM generate_series(1, %d) n, generate_series(1, 2) s
         """
-            .formatted(old, old.slot().day(), ATTEMPTS, ATTEMPTS));
+            .formatted(old, old.partition().day(), ATTEMPTS, ATTEMPTS));
     world.sql("UPDATE carillon.task SET fence = %d, attempt = fence".formatted(ATTEMPTS));
   }
 

@@ -3,7 +3,7 @@ package carillon.store.stats;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.target.Target;
 import carillon.store.tasks.TaskFilter;
 import carillon.testkit.World;
@@ -20,25 +20,25 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class DueSlotsTest {
+class DuePartitionsTest {
 
-  private static final Slot OLD = new Slot(LocalDate.of(2020, 1, 1));
-  private static final Slot CUTOFF = new Slot(LocalDate.of(2020, 6, 1));
+  private static final Partition OLD = new Partition(LocalDate.of(2020, 1, 1));
+  private static final Partition CUTOFF = new Partition(LocalDate.of(2020, 6, 1));
 
   private World world;
   private StatsReader reader;
   private Backlog backlog;
-  private DueSlots dueSlots;
-  private Slot today;
+  private DuePartitions duePartitions;
+  private Partition today;
 
   @BeforeEach
   void open() {
     world = World.create();
     world.create(World.task("t", new Target.Pull()));
-    reader = new StatsReader(world.db, world.catalog, world.slots, world.clock);
-    backlog = new Backlog(world.db, world.catalog, world.slots);
-    dueSlots = new DueSlots(world.db, world.slots);
-    today = Slot.of(world.clock.instant());
+    reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
+    backlog = new Backlog(world.db, world.catalog, world.partitions);
+    duePartitions = new DuePartitions(world.db, world.partitions);
+    today = Partition.of(world.clock.instant());
   }
 
   @AfterEach
@@ -46,34 +46,34 @@ class DueSlotsTest {
     world.close();
   }
 
-  private void census(Slot slot, int lanes) {
+  private void census(Partition partition, int lanes) {
     world.sql(
         """
-        INSERT INTO carillon.waiting (lane, slot, tasks)
+        INSERT INTO carillon.waiting (lane, partition, tasks)
         SELECT lane, DATE '%s', 1 FROM generate_series(1, %d) AS lane
         """
-            .formatted(slot.day(), lanes));
+            .formatted(partition.day(), lanes));
   }
 
   /** Of days from a first one on. */
-  private List<Slot> openSlots(LocalDate first, int days) {
-    List<Slot> slots = first.datesUntil(first.plusDays(days)).map(Slot::new).toList();
+  private List<Partition> openPartitions(LocalDate first, int days) {
+    List<Partition> partitions = first.datesUntil(first.plusDays(days)).map(Partition::new).toList();
     world.sql(
         """
-        INSERT INTO carillon.slot (day, opens_at)
+        INSERT INTO carillon.partition (day, opens_at)
         SELECT DATE '%s' + n, now() FROM generate_series(0, %d) AS n
         """
             .formatted(first, days - 1));
-    return slots;
+    return partitions;
   }
 
   @Test
-  void a_slot_that_was_dropped_since_somebody_read_of_it_has_nothing() {
-    openSlots(OLD.day(), 1); // without its tables
+  void a_partition_that_was_dropped_since_somebody_read_of_it_has_nothing() {
+    openPartitions(OLD.day(), 1); // without its tables
     census(OLD, 1);
     world.sql(
         """
-        INSERT INTO carillon.claim (id, lease_until, slot, tenants, tasks)
+        INSERT INTO carillon.claim (id, lease_until, partition, tenants, tasks)
         VALUES (gen_random_uuid(), now(), DATE '2020-01-01', ARRAY[1], ARRAY[gen_random_uuid()])
         """);
 
@@ -87,7 +87,7 @@ class DueSlotsTest {
   }
 
   @Test
-  void whatever_is_read_while_slots_come_and_go_is_an_answer() throws Exception {
+  void whatever_is_read_while_partitions_come_and_go_is_an_answer() throws Exception {
     StorageReader storage = new StorageReader(world.db);
     WaitingCounts counts = new WaitingCounts(world.db);
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
@@ -96,10 +96,10 @@ class DueSlotsTest {
               () -> {
                 int drops = 0;
                 for (int rounds = 0; rounds < 40; rounds++) {
-                  world.slots.ensure(OLD);
+                  world.partitions.ensure(OLD);
                   world.sql("DELETE FROM carillon.waiting");
                   census(OLD, 1);
-                  drops += world.slots.dropBefore(CUTOFF);
+                  drops += world.partitions.dropBefore(CUTOFF);
                 }
                 return drops;
               });
@@ -116,18 +116,18 @@ class DueSlotsTest {
                 })
             .doesNotThrowAnyException();
       } while (!dropped.isDone());
-      assertThat(dropped.get()).as("slots dropped meanwhile").isPositive();
+      assertThat(dropped.get()).as("partitions dropped meanwhile").isPositive();
     }
   }
 
   @Test
-  void of_old_slots_and_early_ones_only_those_are_looked_at_where_the_census_saw_something() {
-    List<Slot> old = openSlots(OLD.day(), 20);
-    List<Slot> early = openSlots(today.day().plusDays(10), 200);
+  void of_old_partitions_and_early_ones_only_those_are_looked_at_where_the_census_saw_something() {
+    List<Partition> old = openPartitions(OLD.day(), 20);
+    List<Partition> early = openPartitions(today.day().plusDays(10), 200);
     census(old.get(3), 1);
     census(early.get(7), 2);
 
-    DueSlots.Looks looks = dueSlots.of(List.of(1, 2, 3), world.clock.instant());
+    DuePartitions.Looks looks = duePartitions.of(List.of(1, 2, 3), world.clock.instant());
 
     assertThat(looks.isAll()).isTrue();
     assertThat(looks.lanes())
@@ -138,18 +138,18 @@ class DueSlotsTest {
   }
 
   @Test
-  void however_many_slots_are_open_so_many_lanes_are_looked_at_the_earliest_first() {
+  void however_many_partitions_are_open_so_many_lanes_are_looked_at_the_earliest_first() {
     List<Integer> lanes = IntStream.rangeClosed(1, 5_000).boxed().toList();
-    List<Slot> open = new ArrayList<>(openSlots(OLD.day(), 1));
-    open.addAll(openSlots(today.day().plusDays(10), 9));
-    open.forEach(slot -> census(slot, lanes.size()));
+    List<Partition> open = new ArrayList<>(openPartitions(OLD.day(), 1));
+    open.addAll(openPartitions(today.day().plusDays(10), 9));
+    open.forEach(partition -> census(partition, lanes.size()));
 
-    DueSlots.Looks looks = dueSlots.of(lanes, world.clock.instant());
+    DuePartitions.Looks looks = duePartitions.of(lanes, world.clock.instant());
 
     assertThat(looks.isAll()).isFalse();
     assertThat(looks.lanes()).containsKeys(today, OLD, open.get(3)).doesNotContainKey(open.get(4));
     assertThat(looks.lanes().values().stream().mapToInt(List::size).sum())
-        .isEqualTo(DueSlots.MOST_LOOKS + lanes.size());
-    assertThat(dueSlots.of(List.of(), world.clock.instant()).lanes()).isEmpty();
+        .isEqualTo(DuePartitions.MOST_LOOKS + lanes.size());
+    assertThat(duePartitions.of(List.of(), world.clock.instant()).lanes()).isEmpty();
   }
 }

@@ -2,7 +2,7 @@ package carillon.store.tasks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.TaskState;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Lists beside thirty past days with 1,000 tasks each, and 30,000 that wait for next week. */
 @Tag("slow")
-class SlotWalkTest {
+class PartitionWalkTest {
 
   private static final int DAYS = 30;
   private static final int EACH_DAY = 1_000;
@@ -37,9 +37,9 @@ class SlotWalkTest {
     world = World.create();
     world.create(World.task("t", new Target.Pull()));
     for (int day = 1; day <= DAYS; day++) {
-      fill(Slot.of(world.clock.instant().minus(Duration.ofDays(day))), EACH_DAY, "COMPLETED");
+      fill(Partition.of(world.clock.instant().minus(Duration.ofDays(day))), EACH_DAY, "COMPLETED");
     }
-    fill(Slot.of(nextWeek()), NEXT_WEEK, "PENDING");
+    fill(Partition.of(nextWeek()), NEXT_WEEK, "PENDING");
   }
 
   private static Instant nextWeek() {
@@ -47,11 +47,11 @@ class SlotWalkTest {
   }
 
   /** Every hundredth has an error. */
-  private static void fill(Slot slot, int tasks, String state) {
-    world.slots.ensure(slot);
+  private static void fill(Partition partition, int tasks, String state) {
+    world.partitions.ensure(partition);
     world.sql(
         """
-        INSERT INTO carillon.task_%1$s (tenant, id, slot, lane, state, ready_at, due_at, created_at, error)
+        INSERT INTO carillon.task_%1$s (tenant, id, partition, lane, state, ready_at, due_at, created_at, error)
         SELECT 1,
                (lpad(to_hex((extract(epoch FROM due_at) * 1000)::bigint), 12, '0') || '70008000'
                    || lpad(n::text, 12, '0'))::uuid,
@@ -62,7 +62,7 @@ class SlotWalkTest {
             FROM generate_series(1, %4$d) AS n
         ) n
         """
-            .formatted(slot.suffix(), slot.day(), state, tasks));
+            .formatted(partition.suffix(), partition.day(), state, tasks));
   }
 
   @AfterAll
@@ -91,7 +91,7 @@ class SlotWalkTest {
   }
 
   @Test
-  void what_was_looked_at_in_all_slots_together_ends_a_page() {
+  void what_was_looked_at_in_all_partitions_together_ends_a_page() {
     Walked walked = walk(filter(null, null, "none of them"), 10);
 
     assertThat(walked.tasks()).isEmpty();
@@ -123,7 +123,7 @@ class SlotWalkTest {
       Page<TaskView, TaskId> page =
           world.db.inTransaction(
               tx ->
-                  new SlotWalk(
+                  new PartitionWalk(
                           tx,
                           reader,
                           World.TENANT,

@@ -3,7 +3,7 @@ package carillon.store.catalog;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.target.Target;
 import carillon.store.db.StoreException;
 import carillon.testkit.Postgres;
@@ -19,10 +19,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class SlotsTest {
+class PartitionsTest {
 
-  private static final Slot OLD = new Slot(LocalDate.of(2020, 1, 1));
-  private static final Slot CUTOFF = new Slot(LocalDate.of(2020, 6, 1));
+  private static final Partition OLD = new Partition(LocalDate.of(2020, 1, 1));
+  private static final Partition CUTOFF = new Partition(LocalDate.of(2020, 6, 1));
 
   private World world;
 
@@ -30,7 +30,7 @@ class SlotsTest {
   void open() {
     world = World.create();
     world.create(World.task("t", new Target.Discard()));
-    world.slots.ensure(OLD);
+    world.partitions.ensure(OLD);
   }
 
   @AfterEach
@@ -41,7 +41,7 @@ class SlotsTest {
   private void put(String state, String readyAt, String claim) {
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, slot, lane, state, ready_at, claim, due_at, created_at)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, claim, due_at, created_at)
         VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, '%s', %s, %s, now(), now())
         """
             .formatted(state, readyAt, claim));
@@ -62,7 +62,7 @@ class SlotsTest {
         "UPDATE carillon.partition_settings SET table_fillfactor = 90, key_fillfactor = 80,"
             + " vacuum_threshold = 1, vacuum_scale_factor = 0.00001, analyze_scale_factor = 100");
 
-    world.slots.ensure(new Slot(LocalDate.of(2020, 1, 2)));
+    world.partitions.ensure(new Partition(LocalDate.of(2020, 1, 2)));
 
     assertThat(options("task_20200102"))
         .isEqualTo(
@@ -100,33 +100,33 @@ class SlotsTest {
 
   @Test
   void what_is_dropped_through_other_connections_is_known_to_be_gone() {
-    assertThat(world.slots.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
+    assertThat(world.partitions.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
 
-    world.slots.ensure(OLD);
+    world.partitions.ensure(OLD);
 
-    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.partition WHERE day = '2020-01-01'"))
         .isEqualTo("1");
   }
 
   private static final String NOT_THERE =
       """
-      /* SlotsTest.notThere */
+      /* PartitionsTest.notThere */
       SELECT 1 AS n
       FROM carillon.task_19990101
       """;
 
   @Test
-  void a_walk_begins_again_when_a_slot_is_gone_and_gives_up_when_it_stays_so() {
+  void a_walk_begins_again_when_a_partition_is_gone_and_gives_up_when_it_stays_so() {
     AtomicInteger walks = new AtomicInteger();
 
     assertThat(
-            Slots.whileTheyChange(
+            Partitions.whileTheyChange(
                 () -> walks.incrementAndGet() == 1 ? ask(NOT_THERE, new AtomicInteger()) : 7))
         .isEqualTo(7);
     assertThat(walks).hasValue(2);
 
     AtomicInteger tries = new AtomicInteger();
-    assertThatThrownBy(() -> Slots.whileTheyChange(() -> ask(NOT_THERE, tries)))
+    assertThatThrownBy(() -> Partitions.whileTheyChange(() -> ask(NOT_THERE, tries)))
         .isInstanceOf(StoreException.class);
     assertThat(tries).hasValue(3);
   }
@@ -149,55 +149,55 @@ class SlotsTest {
   }
 
   @Test
-  void an_old_slot_with_nothing_but_ended_tasks_is_dropped_whole() {
+  void an_old_partition_with_nothing_but_ended_tasks_is_dropped_whole() {
     put("COMPLETED", "NULL", "NULL");
 
-    assertThat(world.slots.dropBefore(CUTOFF)).isEqualTo(1);
+    assertThat(world.partitions.dropBefore(CUTOFF)).isEqualTo(1);
 
-    assertThat(world.value("SELECT count(*) FROM carillon.slot WHERE day = '2020-01-01'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.partition WHERE day = '2020-01-01'"))
         .isEqualTo("0");
     assertThat(world.value("SELECT count(*) FROM pg_class WHERE relname LIKE '%_20200101'"))
         .isEqualTo("0");
-    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+    assertThat(world.partitions.dropBefore(CUTOFF)).isZero();
   }
 
   @ParameterizedTest
   @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
-  void a_slot_with_anything_that_is_still_wanted_stays(String state, String readyAt, String claim) {
+  void a_partition_with_anything_that_is_still_wanted_stays(String state, String readyAt, String claim) {
     put(state, readyAt, claim);
     world.sql(
         """
-        INSERT INTO carillon.claim (id, lease_until, slot, tenants, tasks)
-        SELECT claim, now(), slot, ARRAY[tenant], ARRAY[id] FROM carillon.task WHERE claim IS NOT NULL
+        INSERT INTO carillon.claim (id, lease_until, partition, tenants, tasks)
+        SELECT claim, now(), partition, ARRAY[tenant], ARRAY[id] FROM carillon.task WHERE claim IS NOT NULL
         """);
     world.sql(
         """
-        INSERT INTO carillon.dead_letter (tenant, task, slot, type, died_at)
-        SELECT tenant, id, slot, 't', now() FROM carillon.task WHERE state = 'DEAD'
+        INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at)
+        SELECT tenant, id, partition, 't', now() FROM carillon.task WHERE state = 'DEAD'
         """);
 
-    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
-    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+    assertThat(world.partitions.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE partition = '2020-01-01'"))
         .isEqualTo("1");
   }
 
   @Test
-  void a_slot_that_somebody_is_writing_to_is_left_for_another_time() throws SQLException {
+  void a_partition_that_somebody_is_writing_to_is_left_for_another_time() throws SQLException {
     try (Connection busy = Postgres.connect(world.address);
         Statement statement = busy.createStatement()) {
       busy.setAutoCommit(false);
       statement.execute(
           """
-          INSERT INTO carillon.task (tenant, id, slot, lane, ready_at, due_at, created_at)
+          INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
           VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, now(), now(), now())
           """);
 
-      assertThat(world.slots.dropBefore(CUTOFF)).isZero();
+      assertThat(world.partitions.dropBefore(CUTOFF)).isZero();
       busy.commit();
     }
 
-    assertThat(world.slots.dropBefore(CUTOFF)).isZero();
-    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE slot = '2020-01-01'"))
+    assertThat(world.partitions.dropBefore(CUTOFF)).isZero();
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE partition = '2020-01-01'"))
         .isEqualTo("1");
   }
 }

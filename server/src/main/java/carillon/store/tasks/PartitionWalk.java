@@ -1,6 +1,6 @@
 package carillon.store.tasks;
 
-import carillon.model.Slot;
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.TaskState;
@@ -19,11 +19,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over a tenant's tasks from the last slot to the first for one page. Filters are answered by
+ * Walks over a tenant's tasks from the last partition to the first for one page. Filters are answered by
  * looking at each task, so a page ends early, with less than was asked for or nothing, once it has
  * looked at many or for long; the next one goes on where it ended.
  */
-final class SlotWalk {
+final class PartitionWalk {
 
   /** How many tasks one page looks at. */
   private static final int REACH = 20_000;
@@ -34,8 +34,8 @@ final class SlotWalk {
   /** How long one page looks, which is when most of its tasks have to be read from disk. */
   private static final Duration PATIENCE = Duration.ofMillis(100);
 
-  /** How many slots one page looks at, for tenants with little in each. */
-  private static final int MOST_SLOTS = 100;
+  /** How many partitions one page looks at, for tenants with little in each. */
+  private static final int MOST_PARTITIONS = 100;
 
   static final TaskId LAST_ID = new TaskId(new UUID(-1L, -1L));
 
@@ -51,7 +51,7 @@ final class SlotWalk {
   /**
    * @param nanos a clock that says how long something took
    */
-  SlotWalk(
+  PartitionWalk(
       Tx tx,
       TaskReader reader,
       TenantId tenant,
@@ -67,13 +67,13 @@ final class SlotWalk {
     this.lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
   }
 
-  // Nothing in a slot was ever due before it opens, and nothing was claimed there: whoever wants a
-  // task earlier opens its slot earlier.
-  static final String SLOTS =
+  // Nothing in a partition was ever due before it opens, and nothing was claimed there: whoever wants a
+  // task earlier opens its partition earlier.
+  static final String PARTITIONS =
       """
-      /* SlotWalk.slots */
+      /* PartitionWalk.partitions */
       SELECT day
-      FROM carillon.slot
+      FROM carillon.partition
       WHERE day <= ?
         AND opens_at <= coalesce(?::timestamptz, 'infinity')
         AND (NOT ?::boolean OR opens_at <= clock_timestamp())
@@ -81,29 +81,29 @@ final class SlotWalk {
       LIMIT ?
       """;
 
-  /** To run now is to be due a moment before the slot is opened. */
+  /** To run now is to be due a moment before the partition is opened. */
   private static final Duration MOMENT = Duration.ofSeconds(1);
 
-  private List<Slot> slots(@Nullable TaskId before) {
-    Slot from = before == null ? new Slot(LocalDate.of(9999, 1, 1)) : before.slot();
+  private List<Partition> partitions(@Nullable TaskId before) {
+    Partition from = before == null ? new Partition(LocalDate.of(9999, 1, 1)) : before.partition();
     Instant dueBefore = filter.dueBefore();
     TaskState state = filter.state();
     boolean wasClaimed =
         state == TaskState.RUNNING || state == TaskState.COMPLETED || state == TaskState.DEAD;
     return tx.query(
-        SLOTS,
-        row -> new Slot(row.getObject("day", LocalDate.class)),
+        PARTITIONS,
+        row -> new Partition(row.getObject("day", LocalDate.class)),
         from,
         dueBefore == null ? null : dueBefore.plus(MOMENT),
         wasClaimed,
-        MOST_SLOTS);
+        MOST_PARTITIONS);
   }
 
   // The filter looks only at rows that the inner part has reached, and the last of those always
   // comes out, matching or not, to say how many they were and where to go on.
   static final String PAGE =
       """
-      /* SlotWalk.page */
+      /* PartitionWalk.page */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches, t.n
       FROM (
@@ -113,7 +113,7 @@ final class SlotWalk {
                  (?::int[] IS NULL OR t.lane = ANY (?::int[])) AND %s AS matches
           FROM f, (
               SELECT *
-              FROM carillon.task_{slot}
+              FROM carillon.task_{partition}
               WHERE tenant = ?
                 AND id < ?
               ORDER BY id DESC
@@ -130,25 +130,25 @@ final class SlotWalk {
   /** A row that came out; the last one was the n-th that was looked at. */
   private record Reached(TaskView task, boolean matches, int n) {}
 
-  private List<Reached> look(Slot slot, TaskId before, int reach, int limit) {
+  private List<Reached> look(Partition partition, TaskId before, int reach, int limit) {
     return tx.query(
-        Sql.forSlot(PAGE, slot),
+        Sql.forPartition(PAGE, partition),
         row -> new Reached(reader.view(row), row.getBoolean("matches"), row.getInt("n")),
         FilterSql.arguments(filter, withPayload, lanes, lanes, tenant, before, reach, limit));
   }
 
   /** Newest due first; {@code before} is the last id of the page before. */
   Page<TaskView, TaskId> page(int limit, @Nullable TaskId before) {
-    List<Slot> slots = slots(before);
+    List<Partition> partitions = partitions(before);
     TaskId place = before == null ? LAST_ID : before;
     long end = nanos.getAsLong() + PATIENCE.toNanos();
     int reach = REACH;
-    for (Slot slot : slots) {
+    for (Partition partition : partitions) {
       int chunk;
       int looked;
       do {
         chunk = Math.min(FilterSql.atOnce(filter, CHUNK), reach);
-        List<Reached> reached = look(slot, place, chunk, limit - items.size() + 1);
+        List<Reached> reached = look(partition, place, chunk, limit - items.size() + 1);
         for (Reached row : reached) {
           if (row.matches() && items.size() == limit) {
             return new Page<>(items, items.getLast().id());
@@ -164,20 +164,20 @@ final class SlotWalk {
           return new Page<>(items, place);
         }
       } while (looked == chunk);
-      TaskId next = before(slot);
-      boolean isLast = slot.equals(slots.getLast());
-      // A page that began at the end of this slot would begin there again, and for ever.
+      TaskId next = before(partition);
+      boolean isLast = partition.equals(partitions.getLast());
+      // A page that began at the end of this partition would begin there again, and for ever.
       if (!isLast && !next.equals(before) && nanos.getAsLong() - end >= 0) {
         return new Page<>(items, next);
       }
     }
-    boolean wasLast = slots.size() < MOST_SLOTS;
-    return new Page<>(items, wasLast ? null : before(slots.getLast()));
+    boolean wasLast = partitions.size() < MOST_PARTITIONS;
+    return new Page<>(items, wasLast ? null : before(partitions.getLast()));
   }
 
-  /** The smallest id of a slot: everything before it lies in earlier slots. */
-  private static TaskId before(Slot slot) {
-    long millis = slot.day().toEpochDay() * 86_400_000L;
+  /** The smallest id of a partition: everything before it lies in earlier partitions. */
+  private static TaskId before(Partition partition) {
+    long millis = partition.day().toEpochDay() * 86_400_000L;
     return new TaskId(new UUID(millis << 16 | 0x7000, 0x8000_0000_0000_0000L));
   }
 }
