@@ -29,8 +29,8 @@ public final class Worker implements AutoCloseable {
 
   private final Settings settings;
   private final TaskSource source;
-  private final Desk desk;
-  private final Keeper keeper;
+  private final HeldTasks desk;
+  private final LeaseRenewer keeper;
   private final Thread sourceThread;
   private final AtomicBoolean isClosed = new AtomicBoolean();
   private final CountDownLatch stopping = new CountDownLatch(1);
@@ -41,13 +41,13 @@ public final class Worker implements AutoCloseable {
     this.source = source;
     String prefix = "carillon-" + settings.name() + "-";
     this.desk =
-        new Desk(
+        new HeldTasks(
             carillon,
             settings,
             listener,
             Threads.forHandlers(prefix, settings.concurrency()),
             Threads.unbounded(prefix + "cancel-"));
-    this.keeper = new Keeper(carillon, settings, desk::held, desk, listener);
+    this.keeper = new LeaseRenewer(carillon, settings, desk::held, desk, listener);
     // Not a daemon: a program that only works must not end when its main method does.
     this.sourceThread = new Thread(this::runSource, "carillon-" + settings.name() + "-source");
   }

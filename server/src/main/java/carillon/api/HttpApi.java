@@ -23,8 +23,8 @@ import carillon.api.http.Endpoint;
 import carillon.api.http.Endpoints;
 import carillon.api.http.FrontDoor;
 import carillon.api.http.Health;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.json.BodyMemory;
 import carillon.api.json.SpillDirectories;
 import carillon.api.live.Broadcast;
@@ -172,8 +172,8 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     DatabaseGate database = shared.database();
-    Once once = new Once(database, stores.replies());
-    Lists lists = new Lists(new Cursors(config.secret()));
+    Idempotency once = new Idempotency(database, stores.replies());
+    Paging lists = new Paging(new Cursors(config.secret()));
     TargetFields targets =
         new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);

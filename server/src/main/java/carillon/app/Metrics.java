@@ -8,7 +8,7 @@ import carillon.model.task.DeliveryResult;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lateness;
 import carillon.store.db.Db;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -132,8 +132,8 @@ final class Metrics implements Consumer<EngineEvent> {
    * How claims ended, and why attempts failed, whoever ended them: an attempt here, a worker's
    * report, the reaper.
    */
-  void outcomes(Endings endings) {
-    for (Endings.Ended ended : Endings.Ended.values()) {
+  void outcomes(Outcomes endings) {
+    for (Outcomes.Ended ended : Outcomes.Ended.values()) {
       DoubleSupplier count = () -> endings.count(ended);
       counted.add(count);
       FunctionCounter.builder("carillon.outcomes", count, DoubleSupplier::getAsDouble)

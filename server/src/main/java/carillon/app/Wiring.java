@@ -38,8 +38,8 @@ import carillon.model.task.FailureKind;
 import carillon.store.catalog.ApiKeys;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Replies;
 import carillon.store.catalog.Partitions;
+import carillon.store.catalog.Replies;
 import carillon.store.catalog.TenantLimits;
 import carillon.store.catalog.Tenants;
 import carillon.store.catalog.Types;
@@ -59,7 +59,7 @@ import carillon.store.deadletters.Restores;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.Alerts;
 import carillon.store.queue.Claims;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
@@ -178,7 +178,7 @@ final class Wiring {
     WorkQueue queue = new WorkQueue(engineDb, catalog, partitions, agenda);
     Tasks tasks = new Tasks(apiDb, catalog, partitions, clock, agenda);
     Alerts alerts = new Alerts(catalog, tasks, alertRule(config.alert()));
-    Endings endings = new Endings(engineDb, catalog, agenda, tasks, alerts);
+    Outcomes endings = new Outcomes(engineDb, catalog, agenda, tasks, alerts);
     Claims claims = new Claims(engineDb, catalog, endings);
     // What ends may make tasks that are due at once, and has no time to make their partition.
     partitions.ensure(Partition.of(clock.instant()));
@@ -452,7 +452,8 @@ final class Wiring {
   }
 
   /** Another history of the database is another database, as far as memory is concerned. */
-  private static void watch(Timeline timeline, Catalog catalog, Partitions partitions, Loop refreshing) {
+  private static void watch(
+      Timeline timeline, Catalog catalog, Partitions partitions, Loop refreshing) {
     timeline.whenChanged(catalog::forget);
     timeline.whenChanged(partitions::forget);
     timeline.whenChanged(refreshing::wake);

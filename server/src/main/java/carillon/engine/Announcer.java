@@ -1,7 +1,7 @@
 package carillon.engine;
 
-import carillon.model.Pass;
 import carillon.model.Partition;
+import carillon.model.Pass;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Hint;
 import carillon.store.catalog.Catalog;
@@ -34,8 +34,8 @@ public final class Announcer implements Agenda.Others {
   private static final int MOST_HINTS = 10;
 
   /**
-   * Partitions of an earlier time are not looked at by every sweep, an hour before that is so, nor those
-   * of a day that is not to begin {@link #SOON}.
+   * Partitions of an earlier time are not looked at by every sweep, an hour before that is so, nor
+   * those of a day that is not to begin {@link #SOON}.
    */
   private static final Duration LOOKED_AT = Duration.ofHours(23);
 
@@ -143,7 +143,9 @@ public final class Announcer implements Agenda.Others {
         due.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
             .limit(MOST_HINTS * Hint.MOST_DUE)
-            .map(each -> new Hint.Due(each.getKey().partition(), each.getKey().lane(), each.getValue()))
+            .map(
+                each ->
+                    new Hint.Due(each.getKey().partition(), each.getKey().lane(), each.getValue()))
             .toList();
     List<Hint> hints = new ArrayList<>();
     for (int from = 0; from < listed.size() || !news.isEmpty(); from += Hint.MOST_DUE) {

@@ -1,7 +1,7 @@
 package carillon.engine;
 
-import carillon.model.Pass;
 import carillon.model.Partition;
+import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lane;

@@ -7,7 +7,7 @@ import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Outcome;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,7 +33,7 @@ final class Completer {
   /** A fallback only: every added outcome wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  private final Endings endings;
+  private final Outcomes endings;
   private final OpenClaims openClaims;
   private final Supplier<NodeLease> node;
   private final Hooks hooks;
@@ -55,7 +55,7 @@ final class Completer {
       Runnable onProgress,
       Consumer<EngineEvent> events) {}
 
-  Completer(Endings endings, OpenClaims openClaims, Supplier<NodeLease> node, Hooks hooks) {
+  Completer(Outcomes endings, OpenClaims openClaims, Supplier<NodeLease> node, Hooks hooks) {
     this.endings = endings;
     this.openClaims = openClaims;
     this.node = node;

@@ -13,7 +13,7 @@ import carillon.store.cluster.Nodes;
 import carillon.store.db.DbClock;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.Claims;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
@@ -77,7 +77,7 @@ public final class Engine {
   /** What the engine needs of the store. */
   public record Store(
       WorkQueue queue,
-      Endings endings,
+      Outcomes endings,
       Catalog catalog,
       Agenda agenda,
       DbClock clock,
@@ -188,7 +188,7 @@ public final class Engine {
             store.claims(),
             node,
             openClaims::isKnown,
-            new Verdict(store.clock(), config.poisonCrashes()),
+            new ReapDecision(store.clock(), config.poisonCrashes()),
             events);
     lost.lookWhile(() -> openClaims.hasAnswerWithin(CLAIMS_SHOW));
     this.findingLost = Loop.of("lost-claims", lost::findOnce, this::failed);

@@ -26,7 +26,7 @@ final class LostClaims {
   private final Claims claims;
   private final Supplier<NodeLease> node;
   private final Predicate<UUID> isKnown;
-  private final Verdict verdict;
+  private final ReapDecision verdict;
   private final Consumer<EngineEvent> events;
   private volatile BooleanSupplier mayBeNew = () -> true;
   private boolean isSomethingHeld; // these two of this loop's thread only
@@ -39,7 +39,7 @@ final class LostClaims {
       Claims claims,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
-      Verdict verdict,
+      ReapDecision verdict,
       Consumer<EngineEvent> events) {
     this.claims = claims;
     this.node = node;

@@ -1,7 +1,7 @@
 package carillon.engine;
 
-import carillon.model.Signal;
 import carillon.model.Partition;
+import carillon.model.Signal;
 import carillon.model.TaskId;
 import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;

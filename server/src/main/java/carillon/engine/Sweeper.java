@@ -9,7 +9,9 @@ final class Sweeper {
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** How far ahead partitions are opened, so that what is due at midnight is known before midnight. */
+  /**
+   * How far ahead partitions are opened, so that what is due at midnight is known before midnight.
+   */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
   /**

@@ -7,8 +7,8 @@ import java.time.format.DateTimeFormatter;
 
 /**
  * The UTC day in which a task was due when it was created, or the first of the days that share a
- * partition with it because they were far ahead then ({@link carillon.model.task.DayRange}). One partition is
- * one partition of every per-task table.
+ * partition with it because they were far ahead then ({@link carillon.model.task.DayRange}). One
+ * partition is one partition of every per-task table.
  */
 public record Partition(LocalDate day) implements Comparable<Partition> {
 

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * Names a task. A UUID of version 7 whose time is the task's due time at creation, or stands for it
- * in a partition that several days share ({@link carillon.model.task.DayRange#idTime}), so that the id
- * alone says in which partition the row lies.
+ * in a partition that several days share ({@link carillon.model.task.DayRange#idTime}), so that the
+ * id alone says in which partition the row lies.
  */
 public record TaskId(UUID value) {
 

@@ -16,7 +16,8 @@ class BacklogGaugeTest {
       world.discard();
       world.sql("UPDATE carillon.task SET ready_at = now() - interval '3 s'");
       world.catalog.refresh();
-      var gauge = new BacklogGauge(new Backlog(world.db, world.catalog, world.partitions), world.clock);
+      var gauge =
+          new BacklogGauge(new Backlog(world.db, world.catalog, world.partitions), world.clock);
       double first = gauge.oldest();
       Instant later = world.clock.instant().plusMillis(20);
       await().until(() -> world.clock.instant().isAfter(later));

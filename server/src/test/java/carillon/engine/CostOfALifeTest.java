@@ -14,7 +14,7 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.catalog.Types;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -154,7 +154,7 @@ class CostOfALifeTest {
   }
 
   private long completed() {
-    return world.endings.count(Endings.Ended.COMPLETED);
+    return world.endings.count(Outcomes.Ended.COMPLETED);
   }
 
   private String backends() {

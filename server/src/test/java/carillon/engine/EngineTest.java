@@ -24,7 +24,7 @@ import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Types;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Endings;
+import carillon.store.queue.Outcomes;
 import carillon.store.queue.WorkQueue;
 import carillon.store.stats.Activity;
 import carillon.store.tasks.TaskView;
@@ -78,7 +78,7 @@ class EngineTest {
     completer = node.completer;
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
-    Verdict verdict = new Verdict(world.clock, 3);
+    ReapDecision verdict = new ReapDecision(world.clock, 3);
     reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, events::add);
     lostClaims =
         new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, events::add);
@@ -150,8 +150,8 @@ class EngineTest {
         .extracting(
             attempt -> attempt.attempt() + " " + attempt.outcome() + " " + attempt.failure())
         .containsExactly("1 RETRIED TIMEOUT", "2 DEAD TIMEOUT");
-    assertThat(world.endings.count(Endings.Ended.RETRIED)).isEqualTo(1);
-    assertThat(world.endings.count(Endings.Ended.DEAD)).isEqualTo(1);
+    assertThat(world.endings.count(Outcomes.Ended.RETRIED)).isEqualTo(1);
+    assertThat(world.endings.count(Outcomes.Ended.DEAD)).isEqualTo(1);
   }
 
   @Test
@@ -319,7 +319,8 @@ class EngineTest {
   @Test
   void the_janitor_makes_partitions_ahead_and_drops_old_ones_without_live_tasks() {
     world.sql(
-        "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE '2020-01-02')");
+        "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE"
+            + " '2020-01-02')");
     world.create(task(null, HTTP));
     world.sql(
         """
@@ -350,8 +351,8 @@ class EngineTest {
         .isEqualTo("2020-01-02");
     assertThat(
             world.value(
-                "SELECT count(*) FROM carillon.partition WHERE day - (now() AT TIME ZONE 'UTC')::date"
-                    + " BETWEEN 1 AND 7"))
+                "SELECT count(*) FROM carillon.partition WHERE day - (now() AT TIME ZONE"
+                    + " 'UTC')::date BETWEEN 1 AND 7"))
         .isEqualTo("7");
     assertThat(world.value("SELECT count(*) FROM carillon.partition WHERE last_day > day + 80"))
         .isEqualTo(String.valueOf(DayRange.quarters(world.clock.instant()).size()));
@@ -528,7 +529,10 @@ class EngineTest {
         world
             .queue
             .claimDue(
-                id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")), _ -> {})
+                id.partition(),
+                quotas,
+                WorkQueue.Claimant.discard(claim, world.node("keeper")),
+                _ -> {})
             .tasks();
     node.expect(claim, 2, seats);
 

@@ -85,7 +85,7 @@ class FailedStartTest {
             world.claims,
             node.lease,
             node.openClaims::isKnown,
-            new Verdict(world.clock, 3),
+            new ReapDecision(world.clock, 3),
             _ -> {})
         .findOnce();
   }

@@ -191,7 +191,8 @@ class HelpingTest {
                 world
                     .value(
                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
-                            + " query LIKE '/* Partitions.open */%%' AND clock_timestamp() - query_start"
+                            + " query LIKE '/* Partitions.open */%%' AND clock_timestamp() -"
+                            + " query_start"
                             + " > interval '%d ms'".formatted(SLOW.toMillis()))
                     .equals("1"));
     world.sql("COMMIT");

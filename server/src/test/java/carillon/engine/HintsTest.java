@@ -247,7 +247,9 @@ class HintsTest {
     runNow(second);
     runner.hear();
     assertThat(dueAt(runner)).as("without a sweep").containsExactly(second.partition());
-    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(second.partition());
+    assertThat(dueAt(maker))
+        .as("what this node will help with")
+        .containsExactly(second.partition());
   }
 
   private void runNow(TaskId id) {

@@ -30,7 +30,7 @@ class LostClaimsTest {
             world.claims,
             () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1)),
             known::contains,
-            new Verdict(world.clock, 3),
+            new ReapDecision(world.clock, 3),
             _ -> {});
   }
 

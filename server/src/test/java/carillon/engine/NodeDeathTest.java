@@ -77,7 +77,7 @@ class NodeDeathTest {
               world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
       node.onSaved.add(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
-      Verdict verdict = new Verdict(world.clock, POISON_CRASHES);
+      ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
       reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, _ -> {});
       lostClaims =
           new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, _ -> {});
@@ -399,7 +399,7 @@ class NodeDeathTest {
             world.claims,
             world.nodes,
             () -> new NodeLease("ours", System.nanoTime() - 1),
-            new Verdict(world.clock, POISON_CRASHES),
+            new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
 
     cutOff.reapOnce();
@@ -554,7 +554,7 @@ class NodeDeathTest {
             world.claims,
             world.nodes,
             () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
-            new Verdict(world.clock, POISON_CRASHES),
+            new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
     world.node("ours-again");
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 h' WHERE id = 'slower'");
@@ -664,7 +664,7 @@ class NodeDeathTest {
             world.claims,
             world.nodes,
             () -> NodeLease.renewed("ours", System.nanoTime(), Duration.ofMinutes(1)),
-            new Verdict(world.clock, POISON_CRASHES),
+            new ReapDecision(world.clock, POISON_CRASHES),
             events::add);
 
     reaper.reapOnce();

@@ -78,7 +78,7 @@ class PoisonSearchTest {
         node.claimer(seats, Claimer.Lanes.ALL, new Sending(node.dispatcher, suspects));
     private final Reaper reaper =
         new Reaper(
-            world.claims, world.nodes, node.lease, new Verdict(world.clock, CRASHES), _ -> {});
+            world.claims, world.nodes, node.lease, new ReapDecision(world.clock, CRASHES), _ -> {});
     private final Map<TaskId, Integer> running = new ConcurrentHashMap<>();
     private volatile boolean isDead;
 

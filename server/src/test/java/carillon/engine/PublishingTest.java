@@ -307,7 +307,7 @@ class PublishingTest {
         world.claims,
         world.nodes,
         () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
-        new Verdict(world.clock, 3),
+        new ReapDecision(world.clock, 3),
         _ -> {});
   }
 

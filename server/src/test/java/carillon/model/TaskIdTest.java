@@ -18,7 +18,8 @@ class TaskIdTest {
   void an_id_says_in_which_partition_its_task_lies() {
     Instant lastMoment = Instant.parse("2027-03-28T23:59:59.999Z");
 
-    assertThat(TaskId.at(lastMoment, RANDOM).partition()).isEqualTo(new Partition(LocalDate.of(2027, 3, 28)));
+    assertThat(TaskId.at(lastMoment, RANDOM).partition())
+        .isEqualTo(new Partition(LocalDate.of(2027, 3, 28)));
     assertThat(TaskId.at(lastMoment.plusMillis(1), RANDOM).partition())
         .isEqualTo(new Partition(LocalDate.of(2027, 3, 29)));
   }

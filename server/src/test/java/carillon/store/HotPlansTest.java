@@ -32,8 +32,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every statement that names a partition's own table is a hot one, and goes through an index whatever
- * the statistics say.
+ * Every statement that names a partition's own table is a hot one, and goes through an index
+ * whatever the statistics say.
  */
 @Tag("slow")
 class HotPlansTest {
@@ -48,7 +48,8 @@ class HotPlansTest {
     world.discard();
     // A million waiting, a million finished, and statistics from when there was one task.
     world.sql(
-        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)".formatted(partition.suffix()));
+        "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)"
+            .formatted(partition.suffix()));
     TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // begins with the time
     world.sql("ANALYZE carillon.task_" + partition.suffix());
     world.sql(
@@ -130,7 +131,7 @@ class HotPlansTest {
             "WorkQueue.sweep",
             "WorkQueue.expireDue",
             "Completions.complete",
-            "Endings.finish",
+            "Outcomes.finish",
             "Tasks.insert",
             "Claims.held",
             "Claims.stillRunning");

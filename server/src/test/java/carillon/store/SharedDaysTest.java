@@ -135,7 +135,8 @@ class SharedDaysTest {
   @Test
   void however_tasks_are_created_no_day_far_ahead_gets_a_partition() throws Exception {
     world.partitions.ensure(Partition.of(world.clock.instant()));
-    DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure); // as the janitor does
+    DayRange.quarters(world.clock.instant())
+        .forEach(world.partitions::ensure); // as the janitor does
     int before = partitions();
     for (int day = 300; day < 310; day++) {
       world.create(due(inDays(day)));
@@ -300,7 +301,8 @@ class SharedDaysTest {
   }
 
   @Test
-  void nodes_that_create_into_a_shared_partition_at_the_same_time_create_it_once() throws Exception {
+  void nodes_that_create_into_a_shared_partition_at_the_same_time_create_it_once()
+      throws Exception {
     Instant dueAt =
         LocalDate.ofInstant(inDays(400), ZoneOffset.UTC).atTime(12, 0).toInstant(ZoneOffset.UTC);
     List<World> nodes = List.of(world, world.beside(), world.beside(), world.beside());

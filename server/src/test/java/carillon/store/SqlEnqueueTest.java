@@ -150,7 +150,8 @@ class SqlEnqueueTest {
     TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
 
     assertThat(task.dueAt()).isEqualTo(due);
-    assertThat(task.id().partition()).isEqualTo(Partition.of(world.clock.instant().plus(Duration.ofDays(2))));
+    assertThat(task.id().partition())
+        .isEqualTo(Partition.of(world.clock.instant().plus(Duration.ofDays(2))));
     assertThat(world.value("SELECT partition FROM carillon.task WHERE id = '" + task.id() + "'"))
         .isEqualTo(task.id().partition().day().toString());
   }
@@ -184,7 +185,8 @@ class SqlEnqueueTest {
 
     TaskId id = id(user.enqueue("'mail'"));
 
-    assertThat(id.partition()).isEqualTo(Partition.of(world.clock.instant().minus(Duration.ofDays(1))));
+    assertThat(id.partition())
+        .isEqualTo(Partition.of(world.clock.instant().minus(Duration.ofDays(1))));
     assertThat(
             world.value(
                 "SELECT string_agg(day::text, ' ' ORDER BY day)"
@@ -192,7 +194,8 @@ class SqlEnqueueTest {
         .as("the others can")
         .isEqualTo(
             world.value(
-                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.partition WHERE day <> '"
+                "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.partition WHERE day"
+                    + " <> '"
                     + id.partition().day()
                     + "'"));
     user.rollback();

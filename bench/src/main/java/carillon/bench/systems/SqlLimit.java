@@ -218,7 +218,9 @@ public final class SqlLimit implements Worker {
   @Override
   public double seconds(long tasks) throws SQLException {
     String completed =
-        inPartition(" FROM carillon.task_{partition} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND %d")
+        inPartition(
+                " FROM carillon.task_{partition} WHERE state = 'COMPLETED' AND lane BETWEEN %d AND"
+                    + " %d")
             .formatted(lane(0), lane(CONNECTIONS - 1));
     long count = Long.parseLong(database.one("SELECT count(*)" + completed));
     if (count != tasks) {

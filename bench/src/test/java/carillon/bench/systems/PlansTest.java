@@ -55,7 +55,8 @@ class PlansTest {
     Plans plans = new Plans(log);
     plans.leaveOutWhatCame();
 
-    append(log, PAGE.formatted("1.000") + PARTITIONS + PAGE.formatted("3.000") + PAGE.formatted("2"));
+    append(
+        log, PAGE.formatted("1.000") + PARTITIONS + PAGE.formatted("3.000") + PAGE.formatted("2"));
     plans.keep("GET /v1/tasks");
     plans.keep("GET /v1/limits");
 

@@ -19,7 +19,7 @@ public final class Mutants {
               "a claim is ended by who no longer holds it",
               List.of(
                   text(
-                      "queue.Endings",
+                      "queue.Outcomes",
                       "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
@@ -145,7 +145,7 @@ public final class Mutants {
                       "",
                       1),
                   text(
-                      "queue.Endings",
+                      "queue.Outcomes",
                       "attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,",
                       "attempt = CASE WHEN f.released THEN t.attempt ELSE t.attempt + 1 END,",
                       1)),

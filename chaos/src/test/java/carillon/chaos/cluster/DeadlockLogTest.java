@@ -22,7 +22,7 @@ class DeadlockLogTest {
       \tProcess 12 waits for ShareLock on transaction 745; blocked by process 13.
       \tProcess 13: /* Claims.retireOver */
       \tDELETE FROM carillon.claim c
-      \tProcess 12: /* Endings.finish */
+      \tProcess 12: /* Outcomes.finish */
       \tWITH f AS MATERIALIZED (
       2026-11-18 04:05:33.123 UTC [13] m20 HINT:  See server log for query details.
       2026-11-18 04:05:33.123 UTC [13] m20 STATEMENT:  /* Claims.retireOver */
@@ -43,7 +43,7 @@ class DeadlockLogTest {
     assertThat(DeadlockLog.read(log, "m20"))
         .containsExactly(
             new DeadlockLog.Deadlock(
-                "2026-11-18 04:05:33.123 UTC", List.of("Claims.retireOver", "Endings.finish")));
+                "2026-11-18 04:05:33.123 UTC", List.of("Claims.retireOver", "Outcomes.finish")));
   }
 
   @Test

@@ -123,11 +123,11 @@ class RulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Endings.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
-    "Endings.finish, Endings.retire",
+    "Outcomes.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
+    "Outcomes.finish, Outcomes.retire",
     "Claims.held, Claims.retireOver",
     "PullQueue.renew, Claims.lock",
-    "Endings.finish, PullQueue.lookSooner",
+    "Outcomes.finish, PullQueue.lookSooner",
     "Claims.stillLapsed, WorkQueue.claimDue"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {
@@ -142,14 +142,14 @@ class RulesTest {
 
   @Test
   void a_deadlock_of_three_is_seen_too() {
-    deadlock("Endings.finish", "TaskCancels.cancel", "Claims.retireOver");
+    deadlock("Outcomes.finish", "TaskCancels.cancel", "Claims.retireOver");
 
     assertThat(broken(Rule.R24)).hasSize(1);
   }
 
   @ParameterizedTest
   @CsvSource({
-    "Endings.finish, Completions.complete", // two batches that want the same tasks in turns
+    "Outcomes.finish, Completions.complete", // two batches that want the same tasks in turns
     "WorkQueue.claimDue, WorkQueue.claimDue",
     "Faults.lockTable, Claims.retireOver" // the harness locks in any order
   })

@@ -4,7 +4,7 @@ import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.http.Query;
 import carillon.api.http.Role;
@@ -25,9 +25,9 @@ public final class AuditRoutes {
 
   private final Audit audit;
   private final DatabaseGate database;
-  private final Lists lists;
+  private final Paging lists;
 
-  public AuditRoutes(Audit audit, DatabaseGate database, Lists lists) {
+  public AuditRoutes(Audit audit, DatabaseGate database, Paging lists) {
     this.audit = audit;
     this.database = database;
     this.lists = lists;

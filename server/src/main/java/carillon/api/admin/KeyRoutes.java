@@ -6,7 +6,7 @@ import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.http.Role;
 import carillon.api.json.Fields;
@@ -37,11 +37,11 @@ public final class KeyRoutes {
 
   private final ApiKeys keys;
   private final DatabaseGate database;
-  private final Lists lists;
+  private final Paging lists;
   private final InstantSource clock;
   private final SecureRandom random = new SecureRandom();
 
-  public KeyRoutes(ApiKeys keys, DatabaseGate database, Lists lists, InstantSource clock) {
+  public KeyRoutes(ApiKeys keys, DatabaseGate database, Paging lists, InstantSource clock) {
     this.keys = keys;
     this.database = database;
     this.lists = lists;

@@ -93,7 +93,9 @@ public final class StorageRoute {
   }
 
   private static long sum(Storage storage, ToLongFunction<Part> number) {
-    return storage.partitions().stream().mapToLong(partition -> number.applyAsLong(partition.part())).sum()
+    return storage.partitions().stream()
+            .mapToLong(partition -> number.applyAsLong(partition.part()))
+            .sum()
         + storage.tables().stream().mapToLong(table -> number.applyAsLong(table.part())).sum();
   }
 

@@ -7,7 +7,7 @@ import carillon.api.http.Auth;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
 import carillon.api.targets.TargetFields;
@@ -41,9 +41,9 @@ public final class TenantRoutes {
   private final Tenants tenants;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Lists lists;
+  private final Paging lists;
 
-  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Lists lists) {
+  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Paging lists) {
     this.tenants = tenants;
     this.targets = targets;
     this.database = database;

@@ -184,7 +184,8 @@ public final class ArchiveFields {
     if (text != null && id == null) {
       fields.wrong("id", ErrorCode.INVALID_ID, "is not a task id");
     } else if (id != null
-        && (id.partition().compareTo(FIRST_PARTITION) < 0 || id.partition().compareTo(Partition.of(horizon)) > 0)) {
+        && (id.partition().compareTo(FIRST_PARTITION) < 0
+            || id.partition().compareTo(Partition.of(horizon)) > 0)) {
       fields.wrong(
           "id",
           ErrorCode.OUT_OF_RANGE,

@@ -6,9 +6,9 @@ import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
+import carillon.api.http.Idempotency;
 import carillon.api.http.LargePages;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.http.Query;
 import carillon.api.json.Fields;
@@ -58,11 +58,15 @@ public final class DeadLetterRoutes {
   private final DeadLetters deadLetters;
   private final Redrives redrives;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
 
   public DeadLetterRoutes(
-      DeadLetters deadLetters, Redrives redrives, DatabaseGate database, Once once, Lists lists) {
+      DeadLetters deadLetters,
+      Redrives redrives,
+      DatabaseGate database,
+      Idempotency once,
+      Paging lists) {
     this.deadLetters = deadLetters;
     this.redrives = redrives;
     this.database = database;

@@ -6,8 +6,8 @@ import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.http.PathIds;
 import carillon.api.http.Permission;
 import carillon.api.json.Times;
@@ -33,10 +33,10 @@ public final class RedriveRoutes {
 
   private final Redrives redrives;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
 
-  public RedriveRoutes(Redrives redrives, DatabaseGate database, Once once, Lists lists) {
+  public RedriveRoutes(Redrives redrives, DatabaseGate database, Idempotency once, Paging lists) {
     this.redrives = redrives;
     this.database = database;
     this.once = once;

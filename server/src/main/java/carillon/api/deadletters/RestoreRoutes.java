@@ -4,14 +4,14 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
 import carillon.api.error.TenantFull;
+import carillon.api.error.ValidationErrors;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.Caller;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
 import carillon.api.http.Permission;
 import carillon.api.http.RequestBody;
 import carillon.api.json.BodyMemory;
@@ -39,7 +39,7 @@ public final class RestoreRoutes {
   private final Restores restores;
   private final ArchiveFields reader;
   private final DatabaseGate database;
-  private final Once once;
+  private final Idempotency once;
 
   /**
    * The longest line takes some 100 MB while it is parsed, which is more than the memory for bodies
@@ -47,7 +47,8 @@ public final class RestoreRoutes {
    */
   private final Semaphore oneAtATime = new Semaphore(1);
 
-  public RestoreRoutes(Restores restores, ArchiveFields reader, DatabaseGate database, Once once) {
+  public RestoreRoutes(
+      Restores restores, ArchiveFields reader, DatabaseGate database, Idempotency once) {
     this.restores = restores;
     this.reader = reader;
     this.database = database;
@@ -111,7 +112,7 @@ public final class RestoreRoutes {
     private final SpillBuffer kept;
     private final List<Restores.Place> places = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>(); // of the lines that they are in
-    private final Mistakes mistakes = new Mistakes();
+    private final ValidationErrors mistakes = new ValidationErrors();
     private int lines;
 
     Lines(Call call) {
@@ -167,7 +168,7 @@ public final class RestoreRoutes {
             "/lines/" + line,
             mistakes);
       } catch (ApiException e) {
-        throw Mistakes.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
+        throw ValidationErrors.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
       }
     }
 

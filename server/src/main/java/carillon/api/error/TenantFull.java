@@ -18,7 +18,8 @@ public final class TenantFull {
     if (e.limit() == TenantLimit.SCHEDULES || e.limit() == TenantLimit.KEYS) {
       return answer(e); // its name is in the URL, or it has none
     }
-    return Mistakes.one(new FieldError(pointer, ErrorCode.LIMIT_REACHED.code(), message(e)));
+    return ValidationErrors.one(
+        new FieldError(pointer, ErrorCode.LIMIT_REACHED.code(), message(e)));
   }
 
   /** Does the work; if that is one too many, the answer points to this field. */

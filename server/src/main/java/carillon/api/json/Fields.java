@@ -1,7 +1,7 @@
 package carillon.api.json;
 
 import carillon.api.error.ErrorCode;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.model.Durations;
 import carillon.model.TaskId;
 import java.time.Duration;
@@ -32,20 +32,20 @@ public final class Fields {
 
   private final Map<String, JsonValue> values;
   private final String pointer;
-  private final Mistakes mistakes;
+  private final ValidationErrors mistakes;
   private final List<String> known = new ArrayList<>(); // few, and quicker than a set
 
-  public Fields(JsonValue.Members object, String pointer, Mistakes mistakes) {
+  public Fields(JsonValue.Members object, String pointer, ValidationErrors mistakes) {
     this.values = object.fields();
     this.pointer = pointer;
     this.mistakes = mistakes;
   }
 
   public static Fields of(JsonValue.Members object) {
-    return new Fields(object, "", new Mistakes());
+    return new Fields(object, "", new ValidationErrors());
   }
 
-  public Mistakes mistakes() {
+  public ValidationErrors mistakes() {
     return mistakes;
   }
 

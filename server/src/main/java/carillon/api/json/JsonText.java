@@ -4,7 +4,7 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -350,7 +350,7 @@ public final class JsonText {
     while (next() != JsonToken.END_OBJECT) {
       String field = parser.currentName();
       if (!field.equals(name)) {
-        throw Mistakes.one(
+        throw ValidationErrors.one(
             new FieldError(
                 "/" + Pointer.escape(field),
                 ErrorCode.UNKNOWN_FIELD.code(),
@@ -358,7 +358,7 @@ public final class JsonText {
       }
       seen = true;
       if (next() != JsonToken.START_ARRAY) {
-        throw Mistakes.one(
+        throw ValidationErrors.one(
             new FieldError("/" + name, ErrorCode.INVALID_TYPE.code(), "must be an array"));
       }
       while (next() != JsonToken.END_ARRAY) {
@@ -371,7 +371,7 @@ public final class JsonText {
     }
     end();
     if (!seen) {
-      throw Mistakes.one(
+      throw ValidationErrors.one(
           new FieldError("/" + name, ErrorCode.REQUIRED_FIELD.code(), "is required"));
     }
   }

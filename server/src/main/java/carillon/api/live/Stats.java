@@ -235,7 +235,7 @@ public final class Stats {
     tenants.forEach(tenant -> whole.add(Of.tenant(tenant)));
     // The dearest by far where there are many types, and whoever is first waits for everything. It
     // goes by the permit of this look: to ask for another while holding one could be in vain.
-    try (var hoursBeside = new Beside<>(() -> hours.of(tenants))) {
+    try (var hoursBeside = new BackgroundLoad<>(() -> hours.of(tenants))) {
       return seenNow(
           tenants,
           new Parts(

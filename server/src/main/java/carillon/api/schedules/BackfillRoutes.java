@@ -3,13 +3,13 @@ package carillon.api.schedules;
 import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.http.PathIds;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
@@ -38,11 +38,12 @@ public final class BackfillRoutes {
 
   private final Backfills backfills;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
   private final Semaphore counts = new Semaphore(MOST_COUNTS);
 
-  public BackfillRoutes(Backfills backfills, DatabaseGate database, Once once, Lists lists) {
+  public BackfillRoutes(
+      Backfills backfills, DatabaseGate database, Idempotency once, Paging lists) {
     this.backfills = backfills;
     this.database = database;
     this.once = once;
@@ -196,7 +197,7 @@ public final class BackfillRoutes {
               ErrorCode.WRONG_STATE,
               "the backfill is " + backfill.state() + "; only RUNNING ones can be stopped");
       case Backfills.Result.NotPast(var now) ->
-          throw Mistakes.one(
+          throw ValidationErrors.one(
               new FieldError(
                   "/to",
                   ErrorCode.OUT_OF_RANGE.code(),
@@ -204,7 +205,7 @@ public final class BackfillRoutes {
                       + Times.format(now)
                       + "; later times are fired by the schedule itself"));
       case Backfills.Result.Forgotten(var known) ->
-          throw Mistakes.one(
+          throw ValidationErrors.one(
               new FieldError(
                   "/from",
                   ErrorCode.OUT_OF_RANGE.code(),
@@ -213,7 +214,7 @@ public final class BackfillRoutes {
                       + " is forgotten; start there, or say \"again\": true, and they may run a"
                       + " second time"));
       case Backfills.Result.TooManyTimes() ->
-          throw Mistakes.one(
+          throw ValidationErrors.one(
               new FieldError(
                   "/from",
                   ErrorCode.TOO_MANY.code(),

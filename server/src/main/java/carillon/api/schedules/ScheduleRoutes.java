@@ -4,14 +4,14 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
 import carillon.api.error.TenantFull;
+import carillon.api.error.ValidationErrors;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.http.Query;
 import carillon.api.json.Fields;
@@ -45,8 +45,8 @@ public final class ScheduleRoutes {
   private final ScheduleFields reader;
   private final PayloadSchemas schemas;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
   private final InstantSource clock;
 
   public ScheduleRoutes(
@@ -54,8 +54,8 @@ public final class ScheduleRoutes {
       ScheduleFields reader,
       PayloadSchemas schemas,
       DatabaseGate database,
-      Once once,
-      Lists lists,
+      Idempotency once,
+      Paging lists,
       InstantSource clock) {
     this.schedules = schedules;
     this.reader = reader;
@@ -257,7 +257,7 @@ public final class ScheduleRoutes {
   }
 
   private static ApiException mistake(String pointer, ErrorCode code, String message) {
-    return Mistakes.one(new FieldError(pointer, code.code(), message));
+    return ValidationErrors.one(new FieldError(pointer, code.code(), message));
   }
 
   private Answer fires(Call call) {

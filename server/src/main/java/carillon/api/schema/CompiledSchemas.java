@@ -1,6 +1,6 @@
 package carillon.api.schema;
 
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.model.TenantId;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -30,7 +30,7 @@ final class CompiledSchemas {
   private record TypeName(int tenant, String name) {}
 
   CompiledSchemas() {
-    this(text -> PayloadSchema.compile(text, "", new Mistakes()), MOST_BYTES);
+    this(text -> PayloadSchema.compile(text, "", new ValidationErrors()), MOST_BYTES);
   }
 
   CompiledSchemas(Function<String, Optional<PayloadSchema>> compiler, long mostBytes) {

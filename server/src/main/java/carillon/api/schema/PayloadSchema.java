@@ -1,7 +1,7 @@
 package carillon.api.schema;
 
 import carillon.api.error.ErrorCode;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.api.json.Pointer;
 import carillon.model.Echo;
 import carillon.store.db.Json;
@@ -58,14 +58,15 @@ public final class PayloadSchema {
   }
 
   /** Notes what is wrong with the schema; empty then. */
-  public static Optional<PayloadSchema> compile(String text, String pointer, Mistakes mistakes) {
+  public static Optional<PayloadSchema> compile(
+      String text, String pointer, ValidationErrors mistakes) {
     Optional<JsonNode> read = read(text);
     if (read.isEmpty()) {
       mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a number that is too long");
       return Optional.empty();
     }
     JsonNode node = read.get();
-    Mistakes found = new Mistakes();
+    ValidationErrors found = new ValidationErrors();
     Library.META.check(node, pointer, ErrorCode.INVALID_SCHEMA, new CheckBudget(1), found);
     SchemaRules.Size size = found.none() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
     found.addTo(mistakes);
@@ -73,7 +74,11 @@ public final class PayloadSchema {
   }
 
   private static Optional<PayloadSchema> compile(
-      String text, JsonNode node, SchemaRules.Size size, String pointer, Mistakes mistakes) {
+      String text,
+      JsonNode node,
+      SchemaRules.Size size,
+      String pointer,
+      ValidationErrors mistakes) {
     if (node instanceof ObjectNode top) {
       top.remove("$id"); // all references start with #, and must not be taken for its children
     }
@@ -99,7 +104,8 @@ public final class PayloadSchema {
    * @param payload JSON; null is checked as if it were the JSON null
    * @param pointer where the payload is in the request
    */
-  void check(@Nullable String payload, String pointer, CheckBudget budget, Mistakes mistakes) {
+  void check(
+      @Nullable String payload, String pointer, CheckBudget budget, ValidationErrors mistakes) {
     Optional<JsonNode> read = read(payload == null ? "null" : payload);
     if (read.isEmpty()) {
       mistakes.add(pointer, ErrorCode.SCHEMA_MISMATCH, "has a number that is too long");
@@ -109,7 +115,11 @@ public final class PayloadSchema {
   }
 
   private void check(
-      JsonNode value, String pointer, ErrorCode code, CheckBudget budget, Mistakes mistakes) {
+      JsonNode value,
+      String pointer,
+      ErrorCode code,
+      CheckBudget budget,
+      ValidationErrors mistakes) {
     budget.nextPayload();
     Check check = new Check(budget, stepsPerKeyword);
     try {

@@ -2,7 +2,7 @@ package carillon.api.schema;
 
 import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.model.TenantId;
 import carillon.model.task.NewTask;
 import carillon.store.catalog.Types;
@@ -28,14 +28,14 @@ public final class PayloadSchemas {
   }
 
   public void mustFit(TenantId tenant, String type, @Nullable String payload) {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     check(tenant, type, payload, POINTER, new CheckBudget(1), mistakes);
     mistakes.refuse();
   }
 
   /** What does not fit; may take some seconds. */
-  public Mistakes misfits(TenantId tenant, PackedTasks batch) {
-    Mistakes mistakes = new Mistakes();
+  public ValidationErrors misfits(TenantId tenant, PackedTasks batch) {
+    ValidationErrors mistakes = new ValidationErrors();
     CheckBudget budget = new CheckBudget(batch.size());
     PackedTasks.Cursor task = batch.cursor();
     while (!mistakes.isFull() && !budget.isSpent() && task.next()) {
@@ -69,7 +69,7 @@ public final class PayloadSchemas {
       @Nullable String payload,
       String pointer,
       CheckBudget budget,
-      Mistakes mistakes) {
+      ValidationErrors mistakes) {
     String schema = types.known(tenant, type).schema();
     if (schema == null) {
       return;

@@ -1,7 +1,7 @@
 package carillon.api.schema;
 
 import carillon.api.error.ErrorCode;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.api.json.Pointer;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -71,7 +71,7 @@ final class SchemaRules {
       Set.of("properties", "patternProperties", "required", "dependentRequired", "dependencies");
 
   private final String pointer;
-  private final Mistakes mistakes;
+  private final ValidationErrors mistakes;
 
   /** By the pointer of each subschema, those that look at the same value. */
   private final Map<String, List<String>> inPlace = new LinkedHashMap<>();
@@ -92,7 +92,7 @@ final class SchemaRules {
 
   private record Reference(String from, String keyword, String to) {}
 
-  private SchemaRules(String pointer, Mistakes mistakes) {
+  private SchemaRules(String pointer, ValidationErrors mistakes) {
     this.pointer = pointer;
     this.mistakes = mistakes;
   }
@@ -102,7 +102,7 @@ final class SchemaRules {
    *
    * @param pointer where the schema is in the request
    */
-  static Size check(JsonNode schema, String pointer, Mistakes mistakes) {
+  static Size check(JsonNode schema, String pointer, ValidationErrors mistakes) {
     SchemaRules rules = new SchemaRules(pointer, mistakes);
     rules.visit(schema, "");
     rules.references.forEach(rules::resolve);

@@ -3,7 +3,7 @@ package carillon.api.targets;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.api.json.Fields;
 import carillon.model.Echo;
 import carillon.model.target.BrokerName;
@@ -80,7 +80,7 @@ public final class TargetFields {
     try {
       return change.get();
     } catch (HiddenValues.Unknown e) {
-      Mistakes mistakes = new Mistakes();
+      ValidationErrors mistakes = new ValidationErrors();
       e.problems().forEach(problem -> mistakes.add(error("/", problem)));
       mistakes.refuse();
       throw e;

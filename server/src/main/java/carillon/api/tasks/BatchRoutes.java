@@ -4,13 +4,13 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
 import carillon.api.error.TenantFull;
+import carillon.api.error.ValidationErrors;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.Caller;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
 import carillon.api.http.Permission;
 import carillon.api.http.RequestBody;
 import carillon.api.json.BodyMemory;
@@ -35,9 +35,9 @@ public final class BatchRoutes {
   private final Tasks tasks;
   private final TaskFields reader;
   private final PayloadSchemas schemas;
-  private final Once once;
+  private final Idempotency once;
 
-  public BatchRoutes(Tasks tasks, TaskFields reader, PayloadSchemas schemas, Once once) {
+  public BatchRoutes(Tasks tasks, TaskFields reader, PayloadSchemas schemas, Idempotency once) {
     this.tasks = tasks;
     this.reader = reader;
     this.schemas = schemas;
@@ -58,10 +58,10 @@ public final class BatchRoutes {
       if (!isRepeatable) {
         batch.refuse();
       }
-      Mistakes misfits =
+      ValidationErrors misfits =
           batch.mistakes.none() // before there is a transaction to idle
               ? schemas.misfits(call.tenant(), batch.tasks)
-              : new Mistakes();
+              : new ValidationErrors();
       return once.run(
           call,
           tx -> {
@@ -92,7 +92,7 @@ public final class BatchRoutes {
     private final boolean isRepeatable; // then all of it is read: it may be a repeat
     private final BodyMemory.Held values;
     private final PackedTasks tasks;
-    private final Mistakes mistakes = new Mistakes();
+    private final ValidationErrors mistakes = new ValidationErrors();
     private @Nullable String forbidden; // a type that the caller may not touch
     private int lines;
     private int count;
@@ -112,7 +112,7 @@ public final class BatchRoutes {
         body.items(Limits.BATCH_BYTES, "tasks", Limits.BODY_BYTES, BODY_TIME, this::add);
       }
       if (count == 0) {
-        throw Mistakes.one(
+        throw ValidationErrors.one(
             new FieldError(
                 "/tasks", ErrorCode.REQUIRED_FIELD.code(), "must have at least one task"));
       }
@@ -138,7 +138,7 @@ public final class BatchRoutes {
       }
       String pointer = "/tasks/" + count;
       if (!(value instanceof JsonValue.Members object)) {
-        throw Mistakes.one(
+        throw ValidationErrors.one(
             new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
       }
       Fields fields = new Fields(object, pointer, mistakes);
@@ -179,7 +179,7 @@ public final class BatchRoutes {
         yield isKept ? Answer.json(202, answer.text()) : Answer.json(202, "").written(answer::send);
       }
       case Tasks.BatchResult.UnknownType(var index, var type) ->
-          throw Mistakes.one(
+          throw ValidationErrors.one(
               new FieldError(
                   "/tasks/" + index + "/type",
                   ErrorCode.UNKNOWN_TYPE.code(),

@@ -6,8 +6,8 @@ import carillon.api.error.Limits;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
 import carillon.model.Partition;
@@ -30,10 +30,10 @@ import tools.jackson.databind.node.ObjectNode;
 public final class BulkRoutes {
 
   private final Tasks tasks;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
 
-  public BulkRoutes(Tasks tasks, Once once, Lists lists) {
+  public BulkRoutes(Tasks tasks, Idempotency once, Paging lists) {
     this.tasks = tasks;
     this.once = once;
     this.lists = lists;

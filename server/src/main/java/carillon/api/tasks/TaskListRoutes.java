@@ -7,7 +7,7 @@ import carillon.api.http.Cursors;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
 import carillon.api.http.LargePages;
-import carillon.api.http.Lists;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.http.Query;
 import carillon.model.TaskId;
@@ -44,9 +44,9 @@ public final class TaskListRoutes {
   private final Tasks tasks;
   private final Schedules schedules;
   private final DatabaseGate database;
-  private final Lists lists;
+  private final Paging lists;
 
-  public TaskListRoutes(Tasks tasks, Schedules schedules, DatabaseGate database, Lists lists) {
+  public TaskListRoutes(Tasks tasks, Schedules schedules, DatabaseGate database, Paging lists) {
     this.tasks = tasks;
     this.schedules = schedules;
     this.database = database;

@@ -3,16 +3,16 @@ package carillon.api.tasks;
 import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.FieldError;
-import carillon.api.error.Mistakes;
 import carillon.api.error.TenantFull;
+import carillon.api.error.ValidationErrors;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.Caller;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
+import carillon.api.http.Idempotency;
 import carillon.api.http.LargePages;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
 import carillon.api.schema.PayloadSchemas;
@@ -45,16 +45,16 @@ public final class TaskRoutes {
   private final TaskFields reader;
   private final PayloadSchemas schemas;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
 
   public TaskRoutes(
       Tasks tasks,
       TaskFields reader,
       PayloadSchemas schemas,
       DatabaseGate database,
-      Once once,
-      Lists lists) {
+      Idempotency once,
+      Paging lists) {
     this.tasks = tasks;
     this.reader = reader;
     this.schemas = schemas;
@@ -113,7 +113,7 @@ public final class TaskRoutes {
               .with("Location", "/v1/tasks/" + view.id())
               .withVersion(view.version());
       case CreateResult.UnknownType(var type) ->
-          throw Mistakes.one(
+          throw ValidationErrors.one(
               new FieldError("/type", ErrorCode.UNKNOWN_TYPE.code(), unknownType(type)));
     };
   }

@@ -7,8 +7,8 @@ import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Lists;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
+import carillon.api.http.Paging;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
 import carillon.api.schema.PayloadSchema;
@@ -48,11 +48,11 @@ public final class TypeRoutes {
   private final Types types;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Once once;
-  private final Lists lists;
+  private final Idempotency once;
+  private final Paging lists;
 
   public TypeRoutes(
-      Types types, TargetFields targets, DatabaseGate database, Once once, Lists lists) {
+      Types types, TargetFields targets, DatabaseGate database, Idempotency once, Paging lists) {
     this.types = types;
     this.targets = targets;
     this.database = database;

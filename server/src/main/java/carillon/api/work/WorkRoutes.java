@@ -5,7 +5,7 @@ import carillon.api.error.Limits;
 import carillon.api.http.Answer;
 import carillon.api.http.Call;
 import carillon.api.http.Endpoint;
-import carillon.api.http.Once;
+import carillon.api.http.Idempotency;
 import carillon.api.http.Permission;
 import carillon.api.json.Fields;
 import carillon.api.json.JsonText;
@@ -40,14 +40,14 @@ public final class WorkRoutes {
   private static final Duration RETRY_AFTER_MAX = Duration.ofHours(24);
 
   private final PullQueue queue;
-  private final Once once;
+  private final Idempotency once;
   private final BooleanSupplier stopping;
   private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
 
   /**
    * @param stopping ends waiting for work early
    */
-  public WorkRoutes(PullQueue queue, Once once, BooleanSupplier stopping) {
+  public WorkRoutes(PullQueue queue, Idempotency once, BooleanSupplier stopping) {
     this.queue = queue;
     this.once = once;
     this.stopping = stopping;

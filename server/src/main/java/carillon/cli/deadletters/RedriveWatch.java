@@ -2,7 +2,7 @@ package carillon.cli.deadletters;
 
 import carillon.cli.ApiCommand;
 import carillon.cli.Console;
-import carillon.cli.Watch;
+import carillon.cli.WatchOption;
 import carillon.client.Carillon;
 import java.util.function.Supplier;
 import picocli.CommandLine.Mixin;
@@ -11,7 +11,7 @@ import tools.jackson.databind.JsonNode;
 /** The option to look on until a redrive has ended. */
 final class RedriveWatch {
 
-  @Mixin private final Watch watch = new Watch();
+  @Mixin private final WatchOption watch = new WatchOption();
 
   /**
    * The redrive once it has ended, or as it is if nobody wants to watch.
@@ -23,7 +23,7 @@ final class RedriveWatch {
   }
 
   /** How a redrive is asked for, and what it says. */
-  private record Redrive(Carillon carillon) implements Watch.Subject {
+  private record Redrive(Carillon carillon) implements WatchOption.Subject {
 
     @Override
     public JsonNode again(JsonNode last) {
@@ -31,10 +31,10 @@ final class RedriveWatch {
     }
 
     @Override
-    public Watch.Progress progress(JsonNode now) {
+    public WatchOption.Progress progress(JsonNode now) {
       long matched = now.path("matched").asLong(0);
       long redriven = now.path("redriven").asLong(0);
-      return new Watch.Progress(
+      return new WatchOption.Progress(
           now.path("status").asString(""),
           redriven,
           matched,

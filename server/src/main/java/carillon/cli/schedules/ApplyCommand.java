@@ -66,7 +66,7 @@ final class ApplyCommand extends ApiCommand {
     }
     List<Step> plan = new ArrayList<>();
     wanted.values().forEach(each -> plan.add(compare(carillon, each)));
-    new Refusals(carillon).check(plan);
+    new DryRun(carillon).check(plan);
     if (prune) {
       listed(carillon).stream()
           .filter(schedule -> !wanted.containsKey(schedule.path("name").asString()))

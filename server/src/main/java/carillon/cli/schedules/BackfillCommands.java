@@ -5,7 +5,7 @@ import carillon.cli.Console;
 import carillon.cli.ListOptions;
 import carillon.cli.NamedCommand;
 import carillon.cli.Table;
-import carillon.cli.Watch;
+import carillon.cli.WatchOption;
 import carillon.client.Carillon;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -52,7 +52,7 @@ final class BackfillCommands {
     @Option(names = "--dry-run", description = "only say how many it would be")
     private boolean dryRun;
 
-    @Mixin private final Watch watch = new Watch();
+    @Mixin private final WatchOption watch = new WatchOption();
 
     Start(Console console) {
       super(console, ScheduleCommands.SCHEDULES);
@@ -73,7 +73,7 @@ final class BackfillCommands {
 
   /** How a backfill is asked for, and what it says. */
   private record Backfill(Carillon carillon, String schedule, String path)
-      implements Watch.Subject {
+      implements WatchOption.Subject {
 
     @Override
     public JsonNode again(JsonNode last) {
@@ -81,13 +81,13 @@ final class BackfillCommands {
     }
 
     @Override
-    public Watch.Progress progress(JsonNode now) {
+    public WatchOption.Progress progress(JsonNode now) {
       long times = now.path("times").asLong(0);
       long made = now.path("made").asLong(0);
       long existing = now.path("existing").asLong(0);
       long skipped = now.path("skipped").asLong(0);
       long done = made + existing + skipped;
-      return new Watch.Progress(
+      return new WatchOption.Progress(
           now.path("status").asString(""),
           done,
           times,

@@ -56,7 +56,7 @@ public final class KafkaPublisher implements Publisher {
 
   private final KafkaCluster cluster;
   private final InstantSource clock;
-  private final Watch watch;
+  private final ClusterMonitor watch;
   private final Topics topics;
   private final Depths depths = new Depths(System::nanoTime);
   private final long mostBytes;
@@ -74,7 +74,7 @@ public final class KafkaPublisher implements Publisher {
   private KafkaPublisher(KafkaCluster cluster, InstantSource clock) {
     this.cluster = cluster;
     this.clock = clock;
-    this.watch = new Watch(cluster, depths);
+    this.watch = new ClusterMonitor(cluster, depths);
     this.topics = new Topics(this::lookUp, System::nanoTime);
     this.mostBytes = cluster.mostBytes();
     this.inFlight = new InFlight(mostBytes);

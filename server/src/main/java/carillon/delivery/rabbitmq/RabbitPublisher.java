@@ -35,9 +35,9 @@ public final class RabbitPublisher implements Publisher {
   private final BrokerName name;
   private final InstantSource clock;
   private final Exchanges exchanges = new Exchanges();
-  private final Places places = new Places(System::nanoTime);
+  private final RouteBackoff places = new RouteBackoff(System::nanoTime);
   private final QueueDepths depths = new QueueDepths();
-  private final Held held = new Held();
+  private final UnconfirmedBytes held = new UnconfirmedBytes();
   private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread keeper;
@@ -133,7 +133,7 @@ public final class RabbitPublisher implements Publisher {
 
   private Publication publication(
       ClaimedTask task, Target.RabbitMq target, BiConsumer<ClaimedTask, DeliveryResult> ended) {
-    long size = Held.sizeOf(task);
+    long size = UnconfirmedBytes.sizeOf(task);
     held.add(size);
     return new Publication(
         task,

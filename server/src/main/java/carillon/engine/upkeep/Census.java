@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps how many tasks wait, partition by partition and at its leisure: only partitions that have changed, and
- * after each a rest of a hundred times what it took, so that it never costs more than a hundredth
- * of a core.
+ * Keeps how many tasks wait, partition by partition and at its leisure: only partitions that have
+ * changed, and after each a rest of a hundred times what it took, so that it never costs more than
+ * a hundredth of a core.
  */
 final class Census {
 

@@ -3,8 +3,8 @@ package carillon.engine.upkeep;
 import carillon.engine.EngineEvent;
 import carillon.model.cron.Timetable;
 import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
-import carillon.model.schedule.Settlement;
 import carillon.store.db.StoreException;
 import carillon.store.schedules.Fires;
 import carillon.store.schedules.StoredSchedule;
@@ -177,7 +177,7 @@ final class CronPlanner {
   private Fires.Planned decide(Fires.Due due, Instant now, int most) {
     StoredSchedule schedule = due.schedule();
     int failures = schedule.counters().failuresInARow();
-    Settlement settlement = Settlement.of(due.open(), failures, schedule.schedule());
+    FireSettlement settlement = FireSettlement.of(due.open(), failures, schedule.schedule());
     if (settlement.pauseReason() != null && !schedule.isPaused()) {
       return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
@@ -204,7 +204,7 @@ final class CronPlanner {
     }
   }
 
-  private FirePlan.State state(StoredSchedule schedule, Settlement settlement) {
+  private FirePlan.State state(StoredSchedule schedule, FireSettlement settlement) {
     return new FirePlan.State(
         schedule.id(),
         schedule.generation(),

@@ -2,8 +2,8 @@ package carillon.engine.upkeep;
 
 import carillon.model.Partition;
 import carillon.model.task.DayRange;
-import carillon.store.catalog.Replies;
 import carillon.store.catalog.Partitions;
+import carillon.store.catalog.Replies;
 import carillon.store.db.DbClock;
 import carillon.store.deadletters.DeadLetters;
 import carillon.store.deadletters.Redrives;
@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes partitions ahead, drops those that nobody needs any more, and forgets what is too old. Harmless
- * on several nodes.
+ * Makes partitions ahead, drops those that nobody needs any more, and forgets what is too old.
+ * Harmless on several nodes.
  */
 public final class Janitor {
 

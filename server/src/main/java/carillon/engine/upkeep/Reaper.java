@@ -1,10 +1,10 @@
 package carillon.engine.upkeep;
 
 import carillon.engine.EngineEvent;
-import carillon.engine.Verdict;
+import carillon.engine.ReapDecision;
 import carillon.model.TaskId;
 import carillon.model.cluster.NodeLease;
-import carillon.model.task.Silence;
+import carillon.model.task.LostHolder;
 import carillon.model.task.TaskState;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.StoreException;
@@ -35,7 +35,7 @@ public final class Reaper {
   private final Claims claims;
   private final Nodes nodes;
   private final Supplier<NodeLease> node;
-  private final Verdict verdict;
+  private final ReapDecision verdict;
   private final Consumer<EngineEvent> events;
   private long passes; // these three of this loop's thread only
   private @Nullable String knownAs;
@@ -45,7 +45,7 @@ public final class Reaper {
       Claims claims,
       Nodes nodes,
       Supplier<NodeLease> node,
-      Verdict verdict,
+      ReapDecision verdict,
       Consumer<EngineEvent> events) {
     this.claims = claims;
     this.nodes = nodes;
@@ -112,7 +112,7 @@ public final class Reaper {
             .reap(
                 claim,
                 (held, silence) -> {
-                  if (silence.holder() == Silence.Holder.DIED) {
+                  if (silence.holder() == LostHolder.Holder.DIED) {
                     died.put(held.id(), held); // again, if the transaction is repeated
                   }
                   return verdict.of(held, silence);

@@ -2,12 +2,12 @@ package carillon.engine.upkeep;
 
 import carillon.engine.EngineEvent;
 import carillon.engine.Loop;
-import carillon.engine.Verdict;
+import carillon.engine.ReapDecision;
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
-import carillon.store.catalog.Replies;
 import carillon.store.catalog.Partitions;
+import carillon.store.catalog.Replies;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.DbClock;
 import carillon.store.db.StoreException;
@@ -97,7 +97,11 @@ public final class Upkeep implements AutoCloseable {
     this.events = events;
     var reaper =
         new Reaper(
-            store.claims(), store.nodes(), node, new Verdict(store.clock(), poisonCrashes), events);
+            store.claims(),
+            store.nodes(),
+            node,
+            new ReapDecision(store.clock(), poisonCrashes),
+            events);
     var janitor =
         new Janitor(
             store.partitions(),

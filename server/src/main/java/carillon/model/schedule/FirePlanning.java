@@ -33,7 +33,7 @@ final class FirePlanning {
   private long runs;
   private int missed;
   private @Nullable Instant lookAt;
-  private @Nullable MadeUp madeUp; // not null exactly if something was missed
+  private @Nullable CatchUpPlan madeUp; // not null exactly if something was missed
 
   private record Live(TaskId task, Instant recordedAt) {}
 
@@ -70,7 +70,7 @@ final class FirePlanning {
       return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
     }
     if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
-      madeUp = MadeUp.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
+      madeUp = CatchUpPlan.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
     int enough = madeUp == null ? most : Math.min(most, MOST_MISSED);
     if (fires.size() >= enough && mayStopBefore(at)) {
@@ -166,7 +166,7 @@ final class FirePlanning {
     }
   }
 
-  private void makeUp(NominalTime time, MadeUp madeUp) {
+  private void makeUp(NominalTime time, CatchUpPlan madeUp) {
     missed++;
     if (!madeUp.has(time.at())) {
       skip(time, SkipReason.WINDOW);

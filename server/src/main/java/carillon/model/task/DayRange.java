@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The UTC days whose tasks share one partition, the first day's: a single day while it is near, a month,
- * a quarter or a year when it is far ahead. So the number of partitions depends on these bounds and not
- * on the due times that clients choose. The creator of a task chooses once, and the task's id keeps
- * the choice: the same due time belongs to a shorter range when it is nearer.
+ * The UTC days whose tasks share one partition, the first day's: a single day while it is near, a
+ * month, a quarter or a year when it is far ahead. So the number of partitions depends on these
+ * bounds and not on the due times that clients choose. The creator of a task chooses once, and the
+ * task's id keeps the choice: the same due time belongs to a shorter range when it is nearer.
  */
 public record DayRange(LocalDate first, LocalDate last) {
 
@@ -56,11 +56,14 @@ public record DayRange(LocalDate first, LocalDate last) {
     return new DayRange(day.withDayOfYear(1), day.with(TemporalAdjusters.lastDayOfYear()));
   }
 
-  /** The partitions that tasks due at this instant may lie in because they were created long before. */
+  /**
+   * The partitions that tasks due at this instant may lie in because they were created long before.
+   */
   public static Set<Partition> sharedAt(Instant dueAt) {
     LocalDate day = day(dueAt);
     // Not Set.of, which refuses equal ones.
-    return Set.copyOf(List.of(month(day).partition(), quarter(day).partition(), year(day).partition()));
+    return Set.copyOf(
+        List.of(month(day).partition(), quarter(day).partition(), year(day).partition()));
   }
 
   /** This quarter and the following ones in which tasks may be due. */

@@ -50,8 +50,8 @@ public final class Partitions {
       """;
 
   /**
-   * Makes the partition unless it is there; in a transaction of its own, so that its lock is held for a
-   * moment only.
+   * Makes the partition unless it is there; in a transaction of its own, so that its lock is held
+   * for a moment only.
    */
   public void ensure(Partition partition) {
     ensure(new DayRange(partition.day(), partition.day()));
@@ -67,8 +67,8 @@ public final class Partitions {
       """;
 
   /**
-   * Creates the partition of these days unless it exists, and has it kept until the last of them is too
-   * old. Asks the database nothing if this process knows that both were done.
+   * Creates the partition of these days unless it exists, and has it kept until the last of them is
+   * too old. Asks the database nothing if this process knows that both were done.
    */
   public void ensure(DayRange days) {
     Partition partition = days.partition();
@@ -104,14 +104,15 @@ public final class Partitions {
       """;
 
   /**
-   * Keeps old partitions from being dropped until the transaction ends, and makes those that are not
-   * there any more, whatever this process remembers of them.
+   * Keeps old partitions from being dropped until the transaction ends, and makes those that are
+   * not there any more, whatever this process remembers of them.
    */
   public void hold(Tx tx, Collection<Partition> wanted) {
     Set<Partition> missing = new TreeSet<>(wanted);
     for (int tries = 1; !missing.isEmpty(); tries++) {
       if (tries > MAX_TRIES) {
-        throw new StoreException("partition " + missing.iterator().next().suffix() + " does not stay");
+        throw new StoreException(
+            "partition " + missing.iterator().next().suffix() + " does not stay");
       }
       missing.removeAll(
           tx.query(
@@ -125,8 +126,8 @@ public final class Partitions {
   }
 
   /**
-   * This many partitions may exist only because something was restored to them: an archive can have a
-   * task of every day of many years.
+   * This many partitions may exist only because something was restored to them: an archive can have
+   * a task of every day of many years.
    */
   static final int MOST_RESTORED = 100;
 
@@ -142,7 +143,8 @@ public final class Partitions {
     }
   }
 
-  // The lock of carillon.create_partition: only one transaction at a time counts partitions and creates one.
+  // The lock of carillon.create_partition: only one transaction at a time counts partitions and
+  // creates one.
   private static final String ALONE =
       """
       /* Partitions.alone */
@@ -209,7 +211,8 @@ public final class Partitions {
 
   /** The partitions in which something may be due by then. */
   public List<Partition> open(Instant by) {
-    return db.ask(tx -> tx.query(OPEN, row -> new Partition(row.getObject("day", LocalDate.class)), by));
+    return db.ask(
+        tx -> tx.query(OPEN, row -> new Partition(row.getObject("day", LocalDate.class)), by));
   }
 
   private static final String ALL =
@@ -271,8 +274,8 @@ public final class Partitions {
   }
 
   /**
-   * What comes of reading which partitions there are and asking them: from the start again if one was
-   * dropped in between.
+   * What comes of reading which partitions there are and asking them: from the start again if one
+   * was dropped in between.
    */
   public static <T> T whileTheyChange(Supplier<T> walk) {
     for (int tries = 1; ; tries++) {
@@ -322,7 +325,8 @@ public final class Partitions {
       LIMIT 100
       """;
 
-  // Readers and writers of other partitions queue behind whoever waits for the parent's lock, so nobody
+  // Readers and writers of other partitions queue behind whoever waits for the parent's lock, so
+  // nobody
   // waits for it long.
   private static final String NO_WAITING =
       """
@@ -361,7 +365,8 @@ public final class Partitions {
   public int dropBefore(Partition oldest) {
     List<Partition> old =
         db.inTransaction(
-            tx -> tx.query(OLD, row -> new Partition(row.getObject("day", LocalDate.class)), oldest));
+            tx ->
+                tx.query(OLD, row -> new Partition(row.getObject("day", LocalDate.class)), oldest));
     int dropped = 0;
     for (Partition partition : old) {
       dropped += isUnused(partition) && tryDrop(partition) ? 1 : 0;
@@ -375,7 +380,11 @@ public final class Partitions {
   }
 
   private static boolean isInUse(Tx tx, Partition partition) {
-    return tx.query(Sql.forPartition(IN_USE, partition), row -> row.getBoolean("in_use"), partition, partition)
+    return tx.query(
+            Sql.forPartition(IN_USE, partition),
+            row -> row.getBoolean("in_use"),
+            partition,
+            partition)
         .getFirst();
   }
 

@@ -293,14 +293,17 @@ public final class Types {
 
   private static boolean hasWaiting(Tx tx, Column lanes, List<Partition> partitions) {
     return partitions.stream()
-        .anyMatch(partition -> !tx.query(Sql.forPartition(HAS_WAITING, partition), row -> true, lanes).isEmpty());
+        .anyMatch(
+            partition ->
+                !tx.query(Sql.forPartition(HAS_WAITING, partition), row -> true, lanes).isEmpty());
   }
 
   private static boolean hasRunning(Tx tx, TenantId tenant, Column lanes) {
     return Partitions.claimed(tx).stream()
         .anyMatch(
             partition ->
-                !tx.query(Sql.forPartition(HAS_RUNNING, partition), row -> true, tenant, lanes).isEmpty());
+                !tx.query(Sql.forPartition(HAS_RUNNING, partition), row -> true, tenant, lanes)
+                    .isEmpty());
   }
 
   private Result delete(

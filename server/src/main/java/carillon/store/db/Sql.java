@@ -26,7 +26,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How our values cross into JDBC and back, and how a statement is aimed at one partition's own tables.
+ * How our values cross into JDBC and back, and how a statement is aimed at one partition's own
+ * tables.
  */
 public final class Sql {
 
@@ -37,11 +38,11 @@ public final class Sql {
   private Sql() {}
 
   /**
-   * The statement with {@code {partition}} replaced by the partition's suffix and {@code {day}} by its date.
-   * Hot statements name the partition: through the parent they pay for all the others, and lock
-   * them. Statements that must also work without the partition compare the parent's partition with the
-   * date: as a constant it lets the planner leave out the others before they are locked. Both are
-   * made from a date, never text from outside.
+   * The statement with {@code {partition}} replaced by the partition's suffix and {@code {day}} by
+   * its date. Hot statements name the partition: through the parent they pay for all the others,
+   * and lock them. Statements that must also work without the partition compare the parent's
+   * partition with the date: as a constant it lets the planner leave out the others before they are
+   * locked. Both are made from a date, never text from outside.
    */
   public static String forPartition(String template, Partition partition) {
     return FOR_PARTITION.computeIfAbsent(

@@ -403,7 +403,8 @@ public final class DeadLetterArchive {
    */
   public int drop(List<Letter> letters, String file, String who) {
     Map<Partition, List<Letter>> byPartition = new TreeMap<>();
-    letters.forEach(each -> byPartition.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each));
+    letters.forEach(
+        each -> byPartition.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each));
     int dropped = 0;
     for (Map.Entry<Partition, List<Letter>> each : byPartition.entrySet()) {
       // Each day by itself: its tasks are locked before groups, which other transactions do too.
@@ -412,7 +413,8 @@ public final class DeadLetterArchive {
     return dropped;
   }
 
-  private static int drop(Tx tx, Partition partition, List<Letter> letters, String file, String who) {
+  private static int drop(
+      Tx tx, Partition partition, List<Letter> letters, String file, String who) {
     Map<Integer, Integer> dropped = new TreeMap<>();
     drop(tx, partition, letters).forEach(tenant -> dropped.merge(tenant, 1, Integer::sum));
     dropped.forEach(

@@ -361,7 +361,10 @@ public final class DeadLetters {
   static Map<Partition, List<Position>> byPartition(List<Position> letters) {
     Map<Partition, List<Position>> byPartition = new TreeMap<>();
     letters.forEach(
-        letter -> byPartition.computeIfAbsent(letter.id().partition(), _ -> new ArrayList<>()).add(letter));
+        letter ->
+            byPartition
+                .computeIfAbsent(letter.id().partition(), _ -> new ArrayList<>())
+                .add(letter));
     return byPartition;
   }
 

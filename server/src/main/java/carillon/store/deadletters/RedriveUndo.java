@@ -124,7 +124,8 @@ final class RedriveUndo {
     List<LetGo> last =
         tx.query(
             LAST_REDRIVEN,
-            r -> new LetGo(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
+            r ->
+                new LetGo(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
             redrive.id(),
             Redrives.BATCH);
     long undone = 0;

@@ -116,7 +116,8 @@ public final class Restores {
   public record Restored(int restored, int present) {}
 
   /**
-   * Makes the types, lanes and partitions that are gone. Of two with the same id the first is meant.
+   * Makes the types, lanes and partitions that are gone. Of two with the same id the first is
+   * meant.
    *
    * @throws Partitions.TooManyRestored if the tasks are of too many days
    * @throws carillon.store.catalog.LimitReached with the index of the task that is one too many for

@@ -18,8 +18,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows to be waiting: per partition and lane, a time before which nothing is. A hint
- * and nothing more: what it misses, the sweep finds; what it has too much, costs an empty claim.
+ * What this process knows to be waiting: per partition and lane, a time before which nothing is. A
+ * hint and nothing more: what it misses, the sweep finds; what it has too much, costs an empty
+ * claim.
  *
  * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
  * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
@@ -77,7 +78,9 @@ public final class Agenda implements DueListener {
     /** Whether they should have taken what waits since then. */
     boolean haveLeft(Instant head);
 
-    /** Whether they look into this partition so seldom that what is noted in it here has to stay. */
+    /**
+     * Whether they look into this partition so seldom that what is noted in it here has to stay.
+     */
     boolean mayMiss(Partition partition);
 
     /** Tells them of something new in a lane that they look after. */
@@ -134,8 +137,8 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * A sweep has seen the first of each lane of a partition. Of lanes that others look after it is the
-   * whole truth, and only what they have left waiting is worth knowing, and what they may miss.
+   * A sweep has seen the first of each lane of a partition. Of lanes that others look after it is
+   * the whole truth, and only what they have left waiting is worth knowing, and what they may miss.
    */
   void swept(Partition partition, List<Entry> heads) {
     Others neighbours = others;

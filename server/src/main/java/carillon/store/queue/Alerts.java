@@ -73,9 +73,9 @@ public final class Alerts {
    * else can find at the same time that one has grown too large, and who found it before has
    * committed.
    */
-  void raise(Tx tx, List<Endings.Done> dead) {
+  void raise(Tx tx, List<Outcomes.Done> dead) {
     Map<Integer, List<TaskId>> byTenant = new TreeMap<>();
-    for (Endings.Done each : dead) {
+    for (Outcomes.Done each : dead) {
       Lane lane = catalog.lane(each.lane());
       if (!TaskType.isOwn(lane.type())) {
         byTenant.computeIfAbsent(lane.tenant().value(), _ -> new ArrayList<>()).add(each.id());

@@ -64,10 +64,10 @@ final class CallbackTasks {
   private record Told(TenantId tenant, TaskId id) {}
 
   /** Asks the database for nothing unless somebody is to be told. */
-  void write(Tx tx, Partition partition, List<Endings.Done> done) {
+  void write(Tx tx, Partition partition, List<Outcomes.Done> done) {
     Map<Told, Target> targets = new HashMap<>();
-    List<Endings.Done> told = new ArrayList<>();
-    for (Endings.Done each : done) {
+    List<Outcomes.Done> told = new ArrayList<>();
+    for (Outcomes.Done each : done) {
       Target target = target(each);
       if (target != null) {
         targets.put(new Told(catalog.lane(each.lane()).tenant(), each.id()), target);
@@ -93,7 +93,7 @@ final class CallbackTasks {
   }
 
   /** The task's own callback, or else its type's. */
-  private @Nullable Target target(Endings.Done done) {
+  private @Nullable Target target(Outcomes.Done done) {
     if (done.state() != TaskState.COMPLETED && done.state() != TaskState.DEAD) {
       return null;
     }

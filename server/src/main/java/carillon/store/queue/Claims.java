@@ -5,9 +5,9 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.Lane;
 import carillon.model.task.Lease;
+import carillon.model.task.LostHolder;
 import carillon.model.task.Outcome;
 import carillon.model.task.RetryPolicy;
-import carillon.model.task.Silence;
 import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
@@ -38,9 +38,9 @@ public final class Claims {
 
   private final Db db;
   private final Catalog catalog;
-  private final Endings endings;
+  private final Outcomes endings;
 
-  public Claims(Db db, Catalog catalog, Endings endings) {
+  public Claims(Db db, Catalog catalog, Outcomes endings) {
     this.db = db;
     this.catalog = catalog;
     this.endings = endings;
@@ -182,28 +182,29 @@ public final class Claims {
    *
    * @param suspects the tasks that it had begun to run apart from the others
    */
-  private record Lapsed(Silence.Holder holder, List<UUID> suspects) {
+  private record Lapsed(LostHolder.Holder holder, List<UUID> suspects) {
 
-    static final Lapsed NO_NODE = new Lapsed(Silence.Holder.SILENT, List.of());
+    static final Lapsed NO_NODE = new Lapsed(LostHolder.Holder.SILENT, List.of());
 
     /**
      * Everything that had begun shares the blame. A suspect begins with its mark. Tasks that are no
      * suspects yet are blamed also where suspects ran: otherwise a poison among them would stay
      * unknown, and suspects would be dead of what it does.
      */
-    Silence silenceFor(Held held) {
-      if (holder == Silence.Holder.SILENT) {
-        return Silence.UNEXPLAINED;
+    LostHolder silenceFor(Held held) {
+      if (holder == LostHolder.Holder.SILENT) {
+        return LostHolder.UNEXPLAINED;
       }
       boolean begun = held.crashes() == 0 || !held.isSent() || suspects.contains(held.id().value());
-      return new Silence(holder, begun, begun && held.isSent() && holder == Silence.Holder.DIED);
+      return new LostHolder(
+          holder, begun, begun && held.isSent() && holder == LostHolder.Holder.DIED);
     }
   }
 
   private static Lapsed lapsed(ResultSet row) throws SQLException {
     String ending = row.getString("ending");
     return new Lapsed(
-        ending == null ? Silence.Holder.DIED : Silence.Holder.valueOf(ending),
+        ending == null ? LostHolder.Holder.DIED : LostHolder.Holder.valueOf(ending),
         Arrays.asList(Sql.uuids(row, "suspects")));
   }
 
@@ -246,23 +247,23 @@ public final class Claims {
    * transaction: the next pass sees what became of it.
    *
    * <p>Never waits for a task: a holder that comes back locks its tasks in another order, and then
-   * its claim. The claim's own row is locked last, as {@link Endings} says.
+   * its claim. The claim's own row is locked last, as {@link Outcomes} says.
    */
-  public Endings.Written reap(Silent silent, BiFunction<Held, Silence, Outcome> decide) {
+  public Outcomes.Written reap(Silent silent, BiFunction<Held, LostHolder, Outcome> decide) {
     return db.inTransaction(tx -> reap(tx, silent, decide));
   }
 
-  public Endings.Written reap(Tx tx, Silent silent, BiFunction<Held, Silence, Outcome> decide) {
+  public Outcomes.Written reap(Tx tx, Silent silent, BiFunction<Held, LostHolder, Outcome> decide) {
     Optional<Lapsed> node =
         silent.node() == null
             ? Optional.of(Lapsed.NO_NODE)
             : tx.queryOne(STILL_LAPSED, Claims::lapsed, silent.node());
     Optional<Row> claim = tx.queryOne(FIND, Claims::row, silent.claim());
     if (node.isEmpty() || claim.isEmpty()) {
-      return new Endings.Written(Map.of()); // it has recovered, or somebody else was faster
+      return new Outcomes.Written(Map.of()); // it has recovered, or somebody else was faster
     }
     Row row = claim.get();
-    List<Endings.Ending> ends = new ArrayList<>();
+    List<Outcomes.Ending> ends = new ArrayList<>();
     for (Held held :
         tx.query(
             Sql.forPartition(HELD, row.partition()),
@@ -270,10 +271,10 @@ public final class Claims {
             row.tenantColumn(),
             row.taskColumn(),
             row.id())) {
-      Silence silence = node.get().silenceFor(held);
-      ends.add(Endings.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
+      LostHolder silence = node.get().silenceFor(held);
+      ends.add(Outcomes.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
-    Endings.Written written = endings.finishLapsed(tx, ends, WHO);
+    Outcomes.Written written = endings.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);
     return written;
   }

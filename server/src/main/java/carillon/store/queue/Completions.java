@@ -92,7 +92,7 @@ final class Completions {
             .thenComparing(Alike::progress, nullsFirst(naturalOrder()))
             .thenComparing(Alike::request, nullsFirst(naturalOrder()));
 
-    static Alike of(Endings.Ending ending) {
+    static Alike of(Outcomes.Ending ending) {
       return new Alike(
           ending.tenant(),
           ending.lease(),
@@ -111,12 +111,13 @@ final class Completions {
   private record Stretch(Alike alike, int first, int last) {}
 
   /** Writes those that are still held as they say, and returns them. */
-  static List<Endings.Done> write(Tx tx, Partition partition, List<Endings.Ending> endings, String who) {
+  static List<Outcomes.Done> write(
+      Tx tx, Partition partition, List<Outcomes.Ending> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }
     Map<Alike, List<TaskId>> groups = new TreeMap<>(Alike.LOCKED);
-    for (Endings.Ending ending : endings) {
+    for (Outcomes.Ending ending : endings) {
       groups.computeIfAbsent(Alike.of(ending), _ -> new ArrayList<>()).add(ending.id());
     }
     List<TaskId> ids = new ArrayList<>(endings.size());
@@ -143,8 +144,8 @@ final class Completions {
         who);
   }
 
-  private static Endings.Done done(ResultSet row, Partition partition) throws SQLException {
-    return Endings.Done.completed(
+  private static Outcomes.Done done(ResultSet row, Partition partition) throws SQLException {
+    return Outcomes.Done.completed(
         new TaskId(Sql.uuid(row, "id")),
         partition,
         row.getInt("lane"),

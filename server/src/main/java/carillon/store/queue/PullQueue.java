@@ -49,7 +49,7 @@ public final class PullQueue {
 
   private final Catalog catalog;
   private final WorkQueue queue;
-  private final Endings endings;
+  private final Outcomes endings;
   private final Claims claims;
   private final Agenda agenda;
   private final DbClock clock;
@@ -57,7 +57,7 @@ public final class PullQueue {
   public PullQueue(
       Catalog catalog,
       WorkQueue queue,
-      Endings endings,
+      Outcomes endings,
       Claims claims,
       Agenda agenda,
       DbClock clock) {
@@ -179,7 +179,8 @@ public final class PullQueue {
       """;
 
   /** Only partitions that exist: an id can name any day. */
-  private static <T> Map<Partition, List<T>> byPartition(Tx tx, List<T> items, Function<T, TaskId> id) {
+  private static <T> Map<Partition, List<T>> byPartition(
+      Tx tx, List<T> items, Function<T, TaskId> id) {
     Map<Partition, List<T>> byPartition = new TreeMap<>();
     for (T item : items) {
       byPartition.computeIfAbsent(id.apply(item).partition(), _ -> new ArrayList<>()).add(item);
@@ -214,10 +215,13 @@ public final class PullQueue {
   public List<Boolean> report(
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
-    List<Endings.Ending> ends = new ArrayList<>();
+    List<Outcomes.Ending> ends = new ArrayList<>();
     byPartition(tx, reports, WorkReport::id)
-        .forEach((partition, some) -> accepted.putAll(current(tx, tenant, partition, some, types, ends)));
-    // The tasks of all partitions before any claim: that is the order in which everybody locks them.
+        .forEach(
+            (partition, some) ->
+                accepted.putAll(current(tx, tenant, partition, some, types, ends)));
+    // The tasks of all partitions before any claim: that is the order in which everybody locks
+    // them.
     accepted.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
     retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
@@ -244,7 +248,7 @@ public final class PullQueue {
       Partition partition,
       List<WorkReport> reports,
       List<String> types,
-      List<Endings.Ending> ends) {
+      List<Outcomes.Ending> ends) {
     Set<TaskId> once = new HashSet<>();
     Set<TaskId> again = new HashSet<>();
     reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
@@ -267,7 +271,7 @@ public final class PullQueue {
                   && (types.isEmpty() || types.contains(task.type())));
       if (isCurrent && first.putIfAbsent(report.id(), report) == null) {
         ends.add(
-            new Endings.Ending(
+            new Outcomes.Ending(
                 tenant,
                 report.id(),
                 task == null ? null : task.type(),
@@ -396,7 +400,9 @@ public final class PullQueue {
     Map<TaskId, RenewResult> renewed = new HashMap<>();
     List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
     byPartition(tx, renewals, Renewal::id)
-        .forEach((partition, some) -> renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
+        .forEach(
+            (partition, some) ->
+                renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
     if (!ends.isEmpty()) { // after the tasks of all partitions, and in the order of retireOver
       tx.update(
           LOOK_SOONER,

@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is
- * in {@link Endings}.
+ * in {@link Outcomes}.
  */
 public final class WorkQueue {
 
@@ -125,8 +125,8 @@ public final class WorkQueue {
       """;
 
   /**
-   * How many tasks that a node may have died of wait in these lanes of a partition, among the first so
-   * many of each.
+   * How many tasks that a node may have died of wait in these lanes of a partition, among the first
+   * so many of each.
    */
   public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();
@@ -154,7 +154,8 @@ public final class WorkQueue {
   public Set<TaskId> cancelRequested(List<ClaimedTask> tasks) {
     Map<Partition, List<ClaimedTask>> byPartition = new TreeMap<>();
     tasks.forEach(
-        task -> byPartition.computeIfAbsent(task.id().partition(), _ -> new ArrayList<>()).add(task));
+        task ->
+            byPartition.computeIfAbsent(task.id().partition(), _ -> new ArrayList<>()).add(task));
     Set<TaskId> requested = new HashSet<>();
     byPartition.forEach(
         (partition, held) ->
@@ -182,15 +183,16 @@ public final class WorkQueue {
   }
 
   /**
-   * Notes in the agenda whatever waits in the partitions that are open by then. One before yesterday, or
-   * one that was opened before its day, in which nothing is known to be due is looked at when it is
-   * new here and every tenth time only: who makes something due in it notes it, be it in a lane of
-   * another node, and tells that node.
+   * Notes in the agenda whatever waits in the partitions that are open by then. One before
+   * yesterday, or one that was opened before its day, in which nothing is known to be due is looked
+   * at when it is new here and every tenth time only: who makes something due in it notes it, be it
+   * in a lane of another node, and tells that node.
    */
   public void sweep(Instant openBy) {
     Partition yesterday = Partition.of(openBy.minus(Duration.ofDays(1)));
     Partition today = Partition.of(openBy.plus(BEFORE_ITS_DAY));
-    Set<Partition> shared = new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
+    Set<Partition> shared =
+        new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
     shared.addAll(DayRange.sharedAt(openBy.minus(Duration.ofDays(1))));
     Set<Partition> due = agenda.partitionsDueBy(openBy);
     boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
@@ -200,7 +202,8 @@ public final class WorkQueue {
     open = all;
     for (Partition partition : opened) {
       boolean isRecent =
-          shared.contains(partition) || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
+          shared.contains(partition)
+              || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
       // Until a partition was seen to be open, what others told of it was not believed.
       if (isFull || isRecent || due.contains(partition) || !before.contains(partition)) {
         sweepPartition(partition);
@@ -209,7 +212,9 @@ public final class WorkQueue {
     swept = all;
   }
 
-  /** From now on every second sweep looks at all open partitions: other nodes tell this one nothing. */
+  /**
+   * From now on every second sweep looks at all open partitions: other nodes tell this one nothing.
+   */
   public void isToldNothing() {
     fullSweep = FULL_SWEEP_UNTOLD;
   }
@@ -232,8 +237,8 @@ public final class WorkQueue {
   }
 
   /**
-   * Claims due tasks of one partition: locks them, skipping what others are claiming, and makes them
-   * RUNNING.
+   * Claims due tasks of one partition: locks them, skipping what others are claiming, and makes
+   * them RUNNING.
    */
   private static final String CLAIM_DUE =
       """
@@ -536,7 +541,8 @@ public final class WorkQueue {
       FROM expired
       """;
 
-  // Through the parent, so that one look finds the partitions with something to do. They are constants:
+  // Through the parent, so that one look finds the partitions with something to do. They are
+  // constants:
   // the planner leaves out all others before they are locked.
   private static final String LATE_PARTITIONS =
       """
@@ -566,7 +572,8 @@ public final class WorkQueue {
 
   /**
    * Ends tasks that were not started in time, also where nobody claims; says how many. Nothing
-   * expires before it is due, so only open partitions are looked at, and most old ones every tenth time.
+   * expires before it is due, so only open partitions are looked at, and most old ones every tenth
+   * time.
    */
   public int expireDue(int limit) {
     List<Partition> open = partitions.openNow(expiries.getAndIncrement() % FULL_SWEEP == 0);
@@ -582,7 +589,8 @@ public final class WorkQueue {
 
   private static List<Partition> latePartitions(Tx tx, List<Partition> partitions, int limit) {
     tx.update(BY_EXPIRY);
-    String days = partitions.stream().map(partition -> partition.day().toString()).collect(joining(","));
+    String days =
+        partitions.stream().map(partition -> partition.day().toString()).collect(joining(","));
     return tx.query(
         LATE_PARTITIONS.replace("{days}", days),
         row -> new Partition(row.getObject("partition", LocalDate.class)),

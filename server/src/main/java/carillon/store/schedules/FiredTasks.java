@@ -38,7 +38,8 @@ final class FiredTasks {
     this.reader = reader;
   }
 
-  private record Fire(RecordedFire.Moment position, @Nullable UUID task, @Nullable Partition partition) {}
+  private record Fire(
+      RecordedFire.Moment position, @Nullable UUID task, @Nullable Partition partition) {}
 
   private static final String SCHEDULE =
       """
@@ -120,7 +121,8 @@ final class FiredTasks {
                   filter,
                   withPayload,
                   Column.uuids(made, Fire::task),
-                  Column.dates(made, fire -> fire.partition() == null ? null : fire.partition().day()),
+                  Column.dates(
+                      made, fire -> fire.partition() == null ? null : fire.partition().day()),
                   tenant,
                   lanes,
                   lanes,

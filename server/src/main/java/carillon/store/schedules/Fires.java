@@ -3,8 +3,8 @@ package carillon.store.schedules;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OpenFire;
-import carillon.model.schedule.Settlement;
 import carillon.model.schedule.SkipReason;
 import carillon.model.task.TaskState;
 import carillon.store.db.Column;
@@ -72,7 +72,7 @@ public final class Fires {
    * What was decided about a schedule. If the settlement asks for a pause, it is paused, and then
    * planned again as a paused one.
    */
-  public record Planned(Due due, Settlement settlement, FirePlan plan) {}
+  public record Planned(Due due, FireSettlement settlement, FirePlan plan) {}
 
   /**
    * What one step did.
@@ -193,7 +193,7 @@ public final class Fires {
     List<StoredSchedule> locked =
         tx.query(LOCK, ScheduleRows::read, Column.longs(due, DueId::id), now);
     List<Planned> planned = decide.apply(withOpen(tx, locked));
-    Decisions written = Decisions.write(tx, tasks, now, planned);
+    FireDecisions written = FireDecisions.write(tx, tasks, now, planned);
     return new Step(due.size(), planned.size(), written.made(), written.skipped());
   }
 

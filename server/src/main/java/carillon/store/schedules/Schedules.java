@@ -36,7 +36,7 @@ public final class Schedules {
 
   private final Db db;
   private final Tasks tasks;
-  private final Triggers triggers;
+  private final ManualTriggers triggers;
   private final TaskReader reader;
   private final FiredTasks fired;
   private final InstantSource clock;
@@ -45,7 +45,7 @@ public final class Schedules {
   public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
     this.db = db;
     this.tasks = tasks;
-    this.triggers = new Triggers(tasks);
+    this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
     this.fired = new FiredTasks(db, reader);
     this.clock = clock;
@@ -232,7 +232,7 @@ public final class Schedules {
         return replace(tx, before, new Wanted(kept, wanted.paused()), who, now);
       }
       TenantLimits.hold(tx, tenant, TenantLimit.SCHEDULES);
-      if (Definitions.add(tx, tenant, wanted, who, now)) {
+      if (ScheduleDefinitions.add(tx, tenant, wanted, who, now)) {
         TenantLimits.refuseIfOver(tx, tenant, TenantLimit.SCHEDULES);
         prepare(tenant, schedule, now);
         boolean isPaused = wanted.paused() != null && wanted.paused();
@@ -278,7 +278,7 @@ public final class Schedules {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
     if (isOther) {
-      Definitions.replace(tx, before, schedule);
+      ScheduleDefinitions.replace(tx, before, schedule);
     }
     if (paused != before.isPaused()) {
       setPaused(tx, before, paused ? new StoredSchedule.Pause(null, who, now) : null);
@@ -315,13 +315,13 @@ public final class Schedules {
   private static void withdraw(
       Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
     String reason = reason(schedule, what);
-    Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, who, reason);
+    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, who, reason);
   }
 
   private static void cancelLate(
       Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
     var because = new TaskCancels.Because(who, reason(schedule, what));
-    Withdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
+    PlannedTaskWithdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
   }
 
   private static String reason(StoredSchedule schedule, String what) {

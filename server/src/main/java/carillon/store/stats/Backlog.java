@@ -54,7 +54,8 @@ public final class Backlog {
   public record Length(long due, @Nullable Instant oldest) {}
 
   /**
-   * Looks at all lanes, in other partitions than the latest only where the last census saw something.
+   * Looks at all lanes, in other partitions than the latest only where the last census saw
+   * something.
    */
   public Length look(Instant now, int limit) {
     long due = 0;

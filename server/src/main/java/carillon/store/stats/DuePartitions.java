@@ -15,9 +15,9 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Where something may be due: in today's partition and yesterday's in every lane, in others only where
- * the last census found something. To look into every old partition, and every one that was opened
- * before its day, for every lane would be many looks.
+ * Where something may be due: in today's partition and yesterday's in every lane, in others only
+ * where the last census found something. To look into every old partition, and every one that was
+ * opened before its day, for every lane would be many looks.
  */
 final class DuePartitions {
 
@@ -51,8 +51,8 @@ final class DuePartitions {
   record Looks(Map<Partition, List<Integer>> lanes, boolean isAll) {}
 
   /**
-   * Of these lanes, which to look at in which partition. Left out are the latest partitions first: those that
-   * were opened before their day, as a rule, where most is for later.
+   * Of these lanes, which to look at in which partition. Left out are the latest partitions first:
+   * those that were opened before their day, as a rule, where most is for later.
    */
   Looks of(Collection<Integer> lanes, Instant now) {
     if (lanes.isEmpty()) {
@@ -60,14 +60,18 @@ final class DuePartitions {
     }
     Set<Partition> recent = Set.of(Partition.of(now), Partition.of(now.minus(Duration.ofDays(1))));
     List<Partition> open = partitions.open(now);
-    List<Partition> others = open.stream().filter(partition -> !recent.contains(partition)).toList();
+    List<Partition> others =
+        open.stream().filter(partition -> !recent.contains(partition)).toList();
     List<Waiting> found = waiting(others, lanes);
     Map<Partition, List<Integer>> wanted = new TreeMap<>();
     found.stream()
         .limit(MOST_LOOKS)
         .forEach(
-            each -> wanted.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each.lane()));
-    open.stream().filter(recent::contains).forEach(partition -> wanted.put(partition, List.copyOf(lanes)));
+            each ->
+                wanted.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each.lane()));
+    open.stream()
+        .filter(recent::contains)
+        .forEach(partition -> wanted.put(partition, List.copyOf(lanes)));
     return new Looks(wanted, found.size() <= MOST_LOOKS);
   }
 
@@ -81,7 +85,8 @@ final class DuePartitions {
                 WAITING,
                 row ->
                     new Waiting(
-                        new Partition(row.getObject("partition", LocalDate.class)), row.getInt("lane")),
+                        new Partition(row.getObject("partition", LocalDate.class)),
+                        row.getInt("lane")),
                 Column.dates(others, Partition::day),
                 Column.ints(lanes, lane -> lane),
                 MOST_LOOKS + 1));

@@ -117,9 +117,9 @@ public final class StatsReader {
       """;
 
   /**
-   * What is due, through the queue's index. In other partitions than today's and yesterday's only where
-   * the last census saw something. If even this takes too long, because of an old snapshot say,
-   * nothing is known.
+   * What is due, through the queue's index. In other partitions than today's and yesterday's only
+   * where the last census saw something. If even this takes too long, because of an old snapshot
+   * say, nothing is known.
    */
   public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
     List<Integer> lanes = lanes(tenants);
@@ -199,7 +199,10 @@ public final class StatsReader {
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
     List<Partition> claimed =
         db.ask(
-            tx -> tx.query(CLAIMED_PARTITIONS, row -> new Partition(row.getObject("partition", LocalDate.class))));
+            tx ->
+                tx.query(
+                    CLAIMED_PARTITIONS,
+                    row -> new Partition(row.getObject("partition", LocalDate.class))));
     Map<TenantId, Map<String, Long>> running = forEach(tenants);
     Set<TenantId> withMore = new HashSet<>();
     for (Partition partition : claimed) {
@@ -225,7 +228,8 @@ public final class StatsReader {
                 new TenantId(row.getInt("tenant")), Sql.integer(row, "lane"), row.getLong("tasks"));
     String sql = Sql.forPartition(COUNT_RUNNING, partition);
     Column all = Column.ints(tenants, TenantId::value);
-    return Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
+    return Partitions.unlessDropped(
+        () -> db.ask(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
   }
 
   private static final String COUNT_DEAD =

@@ -30,7 +30,10 @@ public final class StorageReader {
    * @param tables all others, the largest first
    */
   public record Storage(
-      Instant at, @Nullable Duration oldestSnapshot, List<PartitionPart> partitions, List<TablePart> tables) {
+      Instant at,
+      @Nullable Duration oldestSnapshot,
+      List<PartitionPart> partitions,
+      List<TablePart> tables) {
     public Storage {
       partitions = List.copyOf(partitions);
       tables = List.copyOf(tables);
@@ -85,8 +88,8 @@ public final class StorageReader {
              END AS oldest_us
       """;
 
-  private static Storage storage(ResultSet row, List<PartitionPart> partitions, List<TablePart> tables)
-      throws SQLException {
+  private static Storage storage(
+      ResultSet row, List<PartitionPart> partitions, List<TablePart> tables) throws SQLException {
     long micros = row.getLong("oldest_us");
     Duration oldest = row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS);
     return new Storage(Sql.requiredInstant(row, "at"), oldest, partitions, tables);

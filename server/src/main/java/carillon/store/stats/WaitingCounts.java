@@ -45,7 +45,8 @@ public final class WaitingCounts {
                 CHANGES,
                 row ->
                     changes.put(
-                        new Partition(row.getObject("day", LocalDate.class)), row.getLong("changes"))));
+                        new Partition(row.getObject("day", LocalDate.class)),
+                        row.getLong("changes"))));
     return changes;
   }
 

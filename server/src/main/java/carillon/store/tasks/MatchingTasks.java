@@ -34,13 +34,13 @@ final class MatchingTasks {
 
   private final DbClock clock;
   private final DueListener due;
-  private final WaitingWalk.Bounds bounds;
+  private final WaitingScan.Bounds bounds;
 
   MatchingTasks(DbClock clock, DueListener due) {
-    this(clock, due, WaitingWalk.Bounds.USUAL);
+    this(clock, due, WaitingScan.Bounds.USUAL);
   }
 
-  MatchingTasks(DbClock clock, DueListener due, WaitingWalk.Bounds bounds) {
+  MatchingTasks(DbClock clock, DueListener due, WaitingScan.Bounds bounds) {
     this.clock = clock;
     this.due = due;
     this.bounds = bounds;
@@ -233,7 +233,8 @@ final class MatchingTasks {
           .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
 
   /** In the order in which they are locked. */
-  private static Map<Partition, List<UUID>> withKey(Tx tx, Search search, List<Partition> partitions, int most) {
+  private static Map<Partition, List<UUID>> withKey(
+      Tx tx, Search search, List<Partition> partitions, int most) {
     Map<Partition, List<UUID>> found = new TreeMap<>();
     int left = most;
     for (Partition partition : partitions) {
@@ -255,24 +256,25 @@ final class MatchingTasks {
   }
 
   /** Those with a key are few, so that all of them are looked at. */
-  private static WaitingWalk.Walked changeByKey(Tx tx, Search search, WaitingWalk.Change change) {
+  private static WaitingScan.Walked changeByKey(Tx tx, Search search, WaitingScan.Change change) {
     int changed = 0;
     for (List<Partition> partitions : Partitions.inGroups(tx)) {
       int most = Tasks.MOST_AT_ONCE - changed;
-      Map<Partition, List<UUID>> found = tx.readUnlocking(() -> withKey(tx, search, partitions, most));
+      Map<Partition, List<UUID>> found =
+          tx.readUnlocking(() -> withKey(tx, search, partitions, most));
       for (Map.Entry<Partition, List<UUID>> some : found.entrySet()) {
         changed += change.apply(some.getKey(), some.getValue());
       }
     }
-    return new WaitingWalk.Walked(changed, null);
+    return new WaitingScan.Walked(changed, null);
   }
 
-  private WaitingWalk.Walked change(
-      Tx tx, Search search, BulkResult.@Nullable Place from, WaitingWalk.Change change) {
+  private WaitingScan.Walked change(
+      Tx tx, Search search, BulkResult.@Nullable Place from, WaitingScan.Change change) {
     TaskFilter filter = search.filter();
     return search.isByKey()
         ? changeByKey(tx, search, change)
-        : new WaitingWalk(
+        : new WaitingScan(
                 tx,
                 CatalogRows.laneIds(tx, search.tenant(), filter.type()),
                 filter,
@@ -282,7 +284,7 @@ final class MatchingTasks {
             .walk(from, change);
   }
 
-  private static BulkResult result(WaitingWalk.Walked walked, int requested) {
+  private static BulkResult result(WaitingScan.Walked walked, int requested) {
     boolean isMore = walked.next() != null || walked.changed() >= Tasks.MOST_AT_ONCE;
     return new BulkResult(walked.changed(), requested, isMore, walked.next());
   }
@@ -333,7 +335,7 @@ final class MatchingTasks {
   BulkResult run(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
     Search search = search(tx, tenant, filter, clock.instant());
-    WaitingWalk.Walked walked =
+    WaitingScan.Walked walked =
         change(tx, search, from, (partition, tasks) -> run(tx, tenant, partition, tasks));
     ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
     detail.set("filter", TaskAuditDetail.of(filter));
@@ -416,10 +418,11 @@ final class MatchingTasks {
     boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
     Search search = search(tx, tenant, filter, Instant.EPOCH);
     int requested = wantsRunning ? requestCancel(tx, search) : 0;
-    WaitingWalk.Walked walked =
+    WaitingScan.Walked walked =
         wantsWaiting
-            ? change(tx, search, from, (partition, tasks) -> cancel(tx, tenant, partition, tasks, who))
-            : new WaitingWalk.Walked(0, null);
+            ? change(
+                tx, search, from, (partition, tasks) -> cancel(tx, tenant, partition, tasks, who))
+            : new WaitingScan.Walked(0, null);
     requested += wantsRunning ? requestCancel(tx, search) : 0;
     ObjectNode detail =
         JsonNodeFactory.instance
@@ -431,7 +434,8 @@ final class MatchingTasks {
     return result(walked, requested);
   }
 
-  private static int cancel(Tx tx, TenantId tenant, Partition partition, List<UUID> tasks, String who) {
+  private static int cancel(
+      Tx tx, TenantId tenant, Partition partition, List<UUID> tasks, String who) {
     List<Transitions.Moved> moved =
         tx.query(
             Sql.forPartition(CANCEL, partition),

@@ -146,7 +146,10 @@ public final class TaskCancels {
     tasks.stream()
         .sorted(Comparator.comparing(task -> task.id().toString())) // rows are locked in this order
         .forEach(
-            task -> byPartition.computeIfAbsent(task.id().partition(), _ -> new ArrayList<>()).add(task));
+            task ->
+                byPartition
+                    .computeIfAbsent(task.id().partition(), _ -> new ArrayList<>())
+                    .add(task));
     return byPartition;
   }
 }

@@ -223,7 +223,8 @@ final class TaskChanges {
           Partition partition = id.partition();
           Instant at =
               later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
-          t.update(Sql.forPartition(REDRIVE, partition), tenant, id, tenant, id, at, at, tenant, id);
+          t.update(
+              Sql.forPartition(REDRIVE, partition), tenant, id, tenant, id, at, at, tenant, id);
           record(t, tenant, task, TaskState.PENDING, who);
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
           return ready(t, tenant, id);

@@ -187,7 +187,12 @@ public final class TaskReader {
             task,
             end,
             tx.query(
-                Sql.forPartition(ATTEMPTS, id.partition()), TaskReader::attempt, tenant, id, end, limit + 1));
+                Sql.forPartition(ATTEMPTS, id.partition()),
+                TaskReader::attempt,
+                tenant,
+                id,
+                end,
+                limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
@@ -264,7 +269,7 @@ public final class TaskReader {
             () ->
                 db.inTransaction(
                     tx ->
-                        new PartitionWalk(tx, this, tenant, filter, withPayload, System::nanoTime)
+                        new PartitionScan(tx, this, tenant, filter, withPayload, System::nanoTime)
                             .page(limit, before)))
         : db.inTransaction(tx -> pageByKey(tx, tenant, filter, limit, before, withPayload));
   }
@@ -285,7 +290,7 @@ public final class TaskReader {
                 withPayload,
                 tenant,
                 filter.key(),
-                before == null ? PartitionWalk.LAST_ID : before,
+                before == null ? PartitionScan.LAST_ID : before,
                 CatalogRows.lanes(tx, tenant, filter.type()),
                 limit + 1));
     return found.size() <= limit

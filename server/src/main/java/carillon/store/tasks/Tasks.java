@@ -205,7 +205,8 @@ public final class Tasks {
         () -> {
           created.add(rows.ids().size());
           rows.earliest()
-              .forEach((partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
+              .forEach(
+                  (partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
         });
     tx.created(rows.created());
   }
@@ -386,7 +387,8 @@ public final class Tasks {
   /** One statement for each partition; the agenda hears of them once they are committed. */
   private void insert(Tx tx, List<TaskRow> rows) {
     Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
-    rows.forEach(row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
+    rows.forEach(
+        row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
     byPartition.forEach(
         (partition, some) -> {
           if (some.size() < COPIED_FROM) {

@@ -132,7 +132,8 @@ class RestoreTest {
         "null",
         "\"text\""
       })
-  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_partition_was_dropped(String payload) {
+  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_partition_was_dropped(
+      String payload) {
     String id = dead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="

@@ -91,7 +91,10 @@ class StatsApiTest {
                 new Activity.Row(tenant, Activity.ALL_TYPES, all),
                 new Activity.Row(Activity.ALL_TENANTS, Activity.ALL_TYPES, all)));
     WaitingCounts waiting = new WaitingCounts(api.world.db);
-    waiting.changes().keySet().forEach(partition -> waiting.keep(partition, waiting.count(partition)));
+    waiting
+        .changes()
+        .keySet()
+        .forEach(partition -> waiting.keep(partition, waiting.count(partition)));
     waiting.done(now);
   }
 

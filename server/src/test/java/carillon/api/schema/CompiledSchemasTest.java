@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import carillon.model.TenantId;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +23,7 @@ class CompiledSchemasTest {
 
   private Optional<PayloadSchema> compile(String text) {
     compilations.incrementAndGet();
-    return PayloadSchema.compile(text, "", new Mistakes());
+    return PayloadSchema.compile(text, "", new ValidationErrors());
   }
 
   @Test

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import carillon.api.error.ApiException;
 import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
-import carillon.api.error.Mistakes;
+import carillon.api.error.ValidationErrors;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -25,25 +25,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PayloadSchemaTest {
 
   private static PayloadSchema compiled(String schema) {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     return PayloadSchema.compile(schema, "/schema", mistakes)
         .orElseThrow(() -> new AssertionError(errors(mistakes)));
   }
 
-  private static List<FieldError> errors(Mistakes mistakes) {
+  private static List<FieldError> errors(ValidationErrors mistakes) {
     return mistakes.none()
         ? List.of()
         : catchThrowableOfType(ApiException.class, mistakes::refuse).errors();
   }
 
   private static List<FieldError> wrongWith(String schema) {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     assertThat(PayloadSchema.compile(schema, "/schema", mistakes)).isEmpty();
     return errors(mistakes);
   }
 
   private static List<FieldError> misfits(String schema, String payload) {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     compiled(schema).check(payload, "/payload", new CheckBudget(1), mistakes);
     return errors(mistakes);
   }
@@ -118,7 +118,7 @@ class PayloadSchemaTest {
 
   @Test
   void no_payload_is_checked_as_null() {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
 
     compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), mistakes);
 
@@ -258,7 +258,7 @@ class PayloadSchemaTest {
   @MethodSource("bombs")
   void no_schema_and_payload_take_long(String what, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     long began = System.nanoTime();
 
     compiled.check(payload, "/payload", new CheckBudget(1), mistakes);
@@ -284,7 +284,7 @@ class PayloadSchemaTest {
   private static Checked checked(int batch, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
     CheckBudget budget = new CheckBudget(batch);
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     int tasks = 0;
     while (tasks < batch) {
       compiled.check(payload, "/payload", budget, mistakes);

@@ -26,7 +26,8 @@ class CensusTest {
   void open() {
     world = World.create();
     world.sql(
-        "SELECT carillon.create_partition(DATE '2027-01-30'), carillon.create_partition(DATE '2027-01-31')");
+        "SELECT carillon.create_partition(DATE '2027-01-30'), carillon.create_partition(DATE"
+            + " '2027-01-31')");
     insert("2027-01-30", 7, 3);
     insert("2027-01-31", 7, 5);
     insert("2027-01-31", 8, 1);
@@ -104,7 +105,8 @@ class CensusTest {
     round();
 
     assertThat(world.value(WAITING)).contains("2027-01-31 8 2");
-    assertThat(world.value(rows + " WHERE partition = '2027-01-31' AND lane = 7")).isEqualTo(before);
+    assertThat(world.value(rows + " WHERE partition = '2027-01-31' AND lane = 7"))
+        .isEqualTo(before);
   }
 
   @Test

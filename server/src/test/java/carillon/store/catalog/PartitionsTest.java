@@ -163,7 +163,8 @@ class PartitionsTest {
 
   @ParameterizedTest
   @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
-  void a_partition_with_anything_that_is_still_wanted_stays(String state, String readyAt, String claim) {
+  void a_partition_with_anything_that_is_still_wanted_stays(
+      String state, String readyAt, String claim) {
     put(state, readyAt, claim);
     world.sql(
         """

@@ -226,8 +226,8 @@ class AlertsTest {
   @Test
   void a_death_that_is_rolled_back_raises_none() {
     List<ClaimedTask> claimed = claim(World.TENANT, "t", 10);
-    List<Endings.Ending> ends =
-        claimed.stream().map(task -> Endings.Ending.of(dead(task, "404"))).toList();
+    List<Outcomes.Ending> ends =
+        claimed.stream().map(task -> Outcomes.Ending.of(dead(task, "404"))).toList();
 
     assertThatThrownBy(
             () ->

@@ -65,12 +65,12 @@ class CompletionsTest {
         tx -> world.queue.claimForWorker(tx, any.partition(), quota, "worker").tasks());
   }
 
-  private static Endings.Ending completed(ClaimedTask task, @Nullable String output) {
+  private static Outcomes.Ending completed(ClaimedTask task, @Nullable String output) {
     return completed(task, task.lease(), output);
   }
 
-  private static Endings.Ending completed(ClaimedTask task, Lease lease, @Nullable String output) {
-    return new Endings.Ending(
+  private static Outcomes.Ending completed(ClaimedTask task, Lease lease, @Nullable String output) {
+    return new Outcomes.Ending(
         task.tenant(),
         task.id(),
         "t",
@@ -81,7 +81,7 @@ class CompletionsTest {
         false);
   }
 
-  private Set<TaskId> finish(List<Endings.Ending> endings, String who) {
+  private Set<TaskId> finish(List<Outcomes.Ending> endings, String who) {
     return world.db.inTransaction(tx -> world.endings.finish(tx, endings, who)).states().keySet();
   }
 
@@ -94,7 +94,7 @@ class CompletionsTest {
         tasks.stream()
             .map(
                 task ->
-                    new Endings.Ending(
+                    new Outcomes.Ending(
                         task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
             .toList(),
         "reaper");
@@ -166,11 +166,11 @@ class CompletionsTest {
   void each_is_written_as_it_says_and_not_as_one_that_is_nearly_alike() {
     world.sql("UPDATE carillon.task SET progress = 'before'");
     List<ClaimedTask> claimed = claim(TASKS);
-    List<Endings.Ending> endings = new ArrayList<>();
+    List<Outcomes.Ending> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
       ClaimedTask task = claimed.get(i);
       endings.add(
-          new Endings.Ending(
+          new Outcomes.Ending(
               task.tenant(),
               task.id(),
               "t",
@@ -185,7 +185,7 @@ class CompletionsTest {
 
     assertThat(finish(endings, "worker")).hasSize(TASKS);
 
-    for (Endings.Ending ending : endings) {
+    for (Outcomes.Ending ending : endings) {
       assertThat(
               world.value(
                   """
@@ -210,7 +210,7 @@ class CompletionsTest {
     List<ClaimedTask> first = claim(100);
     List<ClaimedTask> second = claim(60);
     List<ClaimedTask> third = claim(1);
-    List<Endings.Ending> endings = new ArrayList<>();
+    List<Outcomes.Ending> endings = new ArrayList<>();
     first.subList(0, 99).forEach(task -> endings.add(completed(task, null)));
     second.subList(0, 59).forEach(task -> endings.add(completed(task, null)));
     third.forEach(task -> endings.add(completed(task, null)));
@@ -243,7 +243,7 @@ class CompletionsTest {
         """
             .formatted(told));
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
-    List<Endings.Ending> endings = new ArrayList<>();
+    List<Outcomes.Ending> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
       endings.add(completed(claimed.get(i), i % 50 == 49 ? "said " + i : null));
     }
@@ -256,7 +256,7 @@ class CompletionsTest {
     assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
         .isEqualTo(String.valueOf(TASKS));
     assertThat(world.endings.callbacks()).isEqualTo(1);
-    assertThat(world.endings.count(Endings.Ended.COMPLETED)).isEqualTo(TASKS);
+    assertThat(world.endings.count(Outcomes.Ended.COMPLETED)).isEqualTo(TASKS);
   }
 
   private TaskId first() {

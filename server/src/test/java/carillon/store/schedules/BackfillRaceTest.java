@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Partition;
 import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
-import carillon.model.schedule.Settlement;
 import carillon.store.db.Tx;
 import carillon.store.schedules.Backfills.Asked;
 import carillon.store.schedules.Backfills.Result;
@@ -89,8 +89,8 @@ class BackfillRaceTest {
 
   private static Fires.Planned decide(Fires.Due due, Instant now) {
     StoredSchedule stored = due.schedule();
-    Settlement settlement =
-        Settlement.of(due.open(), stored.counters().failuresInARow(), stored.schedule());
+    FireSettlement settlement =
+        FireSettlement.of(due.open(), stored.counters().failuresInARow(), stored.schedule());
     var state =
         new FirePlan.State(
             stored.id(),

@@ -61,7 +61,7 @@ class FirePlansTest {
   @CsvSource({
     "BackfillSteps, TAKEN, schedule_fire_pkey, schedule =.*at =",
     "BackfillSteps, SKIPPED, schedule_fire_pkey, schedule =.*at =",
-    "Withdrawals, LATE, schedule_fire_open, schedule =.*at <=",
+    "PlannedTaskWithdrawals, LATE, schedule_fire_open, schedule =.*at <=",
     "FiredTasks, FIRES, schedule_fire_pkey, schedule = .*ROW",
     "FiredTasks, TASKS, task_, id =",
     "OldFires, FORGET, schedule_fire_age, recorded_at <",

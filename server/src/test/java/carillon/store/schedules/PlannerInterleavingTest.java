@@ -7,7 +7,7 @@ import carillon.model.TaskId;
 import carillon.model.cron.NominalTime;
 import carillon.model.cron.Timetable;
 import carillon.model.schedule.FirePlan;
-import carillon.model.schedule.Settlement;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.task.Lane;
 import carillon.model.task.Route;
 import carillon.store.db.Tx;
@@ -84,8 +84,9 @@ class PlannerInterleavingTest {
         .map(
             each -> {
               StoredSchedule stored = each.schedule();
-              Settlement settlement =
-                  Settlement.of(each.open(), stored.counters().failuresInARow(), stored.schedule());
+              FireSettlement settlement =
+                  FireSettlement.of(
+                      each.open(), stored.counters().failuresInARow(), stored.schedule());
               var state =
                   new FirePlan.State(
                       stored.id(),
@@ -139,7 +140,7 @@ class PlannerInterleavingTest {
   private void withdraw(Tx tx, boolean pauses) {
     tx.query("SELECT id FROM carillon.schedule WHERE id = ? FOR UPDATE", row -> true, id);
     tx.update("UPDATE carillon.schedule SET paused = ? WHERE id = ?", pauses, id);
-    Withdrawals.withdraw(tx, id, World.TENANT, start.plusSeconds(5), "test", "changed");
+    PlannedTaskWithdrawals.withdraw(tx, id, World.TENANT, start.plusSeconds(5), "test", "changed");
   }
 
   private void claim(Tx tx) {

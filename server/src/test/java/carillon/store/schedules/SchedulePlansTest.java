@@ -6,7 +6,7 @@ import carillon.model.Partition;
 import carillon.model.cron.NominalTime;
 import carillon.model.schedule.FireHash;
 import carillon.model.schedule.FirePlan;
-import carillon.model.schedule.Settlement;
+import carillon.model.schedule.FireSettlement;
 import carillon.store.Explained;
 import carillon.store.catalog.Types;
 import carillon.store.db.Sql;
@@ -44,12 +44,12 @@ class SchedulePlansTest {
   private static final List<Class<?>> STORE =
       List.of(
           Fires.class,
-          Decisions.class,
-          Withdrawals.class,
+          FireDecisions.class,
+          PlannedTaskWithdrawals.class,
           TaskCancels.class,
           Schedules.class,
-          Definitions.class,
-          Triggers.class,
+          ScheduleDefinitions.class,
+          ManualTriggers.class,
           FireHistory.class);
 
   /** Ends with the first entry. */
@@ -128,10 +128,10 @@ class SchedulePlansTest {
             "Fires.due",
             "Fires.lock",
             "Fires.open",
-            "Decisions.settle",
-            "Decisions.record",
-            "Decisions.advance",
-            "Withdrawals.planned",
+            "FireDecisions.settle",
+            "FireDecisions.record",
+            "FireDecisions.advance",
+            "PlannedTaskWithdrawals.planned",
             "Schedules.lock",
             "FireHistory.list",
             "FireHistory.lastRun",
@@ -190,7 +190,7 @@ class SchedulePlansTest {
     return List.of(
         new Fires.Planned(
             due.getFirst(),
-            Settlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
+            FireSettlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
             new FirePlan(List.of(made), List.of(), at, at.plusSeconds(7_200), 0)));
   }
 

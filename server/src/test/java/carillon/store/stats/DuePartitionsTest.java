@@ -57,7 +57,8 @@ class DuePartitionsTest {
 
   /** Of days from a first one on. */
   private List<Partition> openPartitions(LocalDate first, int days) {
-    List<Partition> partitions = first.datesUntil(first.plusDays(days)).map(Partition::new).toList();
+    List<Partition> partitions =
+        first.datesUntil(first.plusDays(days)).map(Partition::new).toList();
     world.sql(
         """
         INSERT INTO carillon.partition (day, opens_at)

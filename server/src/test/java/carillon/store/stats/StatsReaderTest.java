@@ -56,7 +56,8 @@ class StatsReaderTest {
     for (Partition partition : new Partition[] {today, lastWeek, nextWeek}) {
       randomTasks(partition);
     }
-    world.sql("UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
+    world.sql(
+        "UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
     // As claims are: of two tenants in one, and with tasks that have ended since.
     world.sql(
         """

@@ -177,17 +177,17 @@ class RunMatchingTest {
     assertThat(cancellable(filter("a", null, Map.of())).matched()).isEqualTo(2);
   }
 
-  static Stream<WaitingWalk.Bounds> bounds() {
+  static Stream<WaitingScan.Bounds> bounds() {
     return Stream.of(
-        new WaitingWalk.Bounds(5, 10, Duration.ofMinutes(1)),
-        new WaitingWalk.Bounds(5, 1_000, Duration.ZERO),
-        new WaitingWalk.Bounds(1_000, 1, Duration.ofMinutes(1)),
-        WaitingWalk.Bounds.USUAL);
+        new WaitingScan.Bounds(5, 10, Duration.ofMinutes(1)),
+        new WaitingScan.Bounds(5, 1_000, Duration.ZERO),
+        new WaitingScan.Bounds(1_000, 1, Duration.ofMinutes(1)),
+        WaitingScan.Bounds.USUAL);
   }
 
   @ParameterizedTest
   @MethodSource("bounds")
-  void few_among_many_are_found_by_going_on_where_the_call_before_ended(WaitingWalk.Bounds bounds) {
+  void few_among_many_are_found_by_going_on_where_the_call_before_ended(WaitingScan.Bounds bounds) {
     List<TaskId> blue = new ArrayList<>();
     List<TaskId> red = new ArrayList<>();
     for (int i = 0; i < 20; i++) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class SettlementTest {
+class FireSettlementTest {
 
   private static final Instant NOON = Instant.parse("2027-01-10T12:00:00Z");
 
@@ -65,7 +65,7 @@ class SettlementTest {
   })
   void ends_are_counted_and_what_has_not_ended_is_live(
       String states, int before, int completed, int failed, int cancelled, int after, int live) {
-    Settlement settlement = Settlement.of(fires(states), before, pausedAfter(null));
+    FireSettlement settlement = FireSettlement.of(fires(states), before, pausedAfter(null));
 
     assertThat(settlement.completed()).isEqualTo(completed);
     assertThat(settlement.failed()).isEqualTo(failed);
@@ -86,7 +86,7 @@ class SettlementTest {
       String states, int before, boolean pauses) {
     List<OpenFire> fires = fires(states);
 
-    Settlement settlement = Settlement.of(fires, before, pausedAfter(3));
+    FireSettlement settlement = FireSettlement.of(fires, before, pausedAfter(3));
 
     if (pauses) {
       assertThat(settlement.pauseReason())

@@ -25,7 +25,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 
 /** How leases are renewed with what handlers say. */
 @Timeout(30)
-class KeeperTest {
+class LeaseRenewerTest {
 
   private static final JsonMapper JSON = JsonMapper.builder().build();
   private static final Duration LEASE = Duration.ofSeconds(30);
@@ -92,13 +92,13 @@ class KeeperTest {
     }
   }
 
-  private Keeper keeper() {
+  private LeaseRenewer keeper() {
     var settings = new Worker.Settings("w", Map.of(), 1, 1, LEASE, Duration.ZERO, false);
-    return new Keeper(
+    return new LeaseRenewer(
         carillon,
         settings,
         () -> held,
-        new Keeper.Finder() {
+        new LeaseRenewer.Finder() {
           @Override
           public void cancelled(HeldTask one) {}
 
@@ -117,7 +117,7 @@ class KeeperTest {
   void long_progress_of_many_tasks_goes_in_several_requests_that_the_server_takes()
       throws InterruptedException {
     hold(500, "\u20ac".repeat(4096));
-    Keeper keeper = keeper();
+    LeaseRenewer keeper = keeper();
 
     int renewed = 0;
     while (renewed < held.size()) {
@@ -133,7 +133,7 @@ class KeeperTest {
   void progress_that_is_refused_costs_no_lease() throws InterruptedException {
     refusesProgress = true;
     hold(3, "half");
-    Keeper keeper = keeper();
+    LeaseRenewer keeper = keeper();
 
     assertThat(bodies.take()).contains("half");
     assertThat(bodies.take()).doesNotContain("half").contains("token");

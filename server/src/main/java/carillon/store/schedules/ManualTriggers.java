@@ -13,17 +13,17 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /** Fires of schedules that somebody asked for. */
-final class Triggers {
+final class ManualTriggers {
 
   private final Tasks tasks;
 
-  Triggers(Tasks tasks) {
+  ManualTriggers(Tasks tasks) {
     this.tasks = tasks;
   }
 
   private static final String RECORD_TRIGGER =
       """
-      /* Triggers.isRecorded */
+      /* ManualTriggers.isRecorded */
       INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, task, partition)
       VALUES (?, ?, ?, 'NONE', 'TRIGGER', ?, ?)
       ON CONFLICT DO NOTHING
@@ -31,7 +31,7 @@ final class Triggers {
 
   private static final String LOOK_AGAIN =
       """
-      /* Triggers.fire */
+      /* ManualTriggers.fire */
       UPDATE carillon.schedule
       SET plan_at = least(plan_at, ?) -- also where it was never: somebody has to see how the task ends
       WHERE id = ?

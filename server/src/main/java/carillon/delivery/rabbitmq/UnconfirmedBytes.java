@@ -4,7 +4,7 @@ import carillon.model.task.ClaimedTask;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** How much memory the messages take that have not ended. */
-final class Held {
+final class UnconfirmedBytes {
 
   /** What is claimed at once comes on top of it, and the heap is a few hundred. */
   static final long MOST = 32L << 20;

@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Knows whether a cluster answers: makes the clients, asks again and again, measures depths. */
-final class Watch implements AutoCloseable {
+final class ClusterMonitor implements AutoCloseable {
 
-  private static final Logger log = LoggerFactory.getLogger(Watch.class);
+  private static final Logger log = LoggerFactory.getLogger(ClusterMonitor.class);
   private static final Duration PERIOD = Duration.ofSeconds(1);
 
   private final KafkaCluster cluster;
@@ -35,7 +35,7 @@ final class Watch implements AutoCloseable {
   private boolean isLost; // of the thread
   private Duration pause = Duration.ZERO; // of the thread
 
-  Watch(KafkaCluster cluster, Depths depths) {
+  ClusterMonitor(KafkaCluster cluster, Depths depths) {
     this.cluster = cluster;
     this.depths = depths;
     this.thread =

@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
 /** The option to look on until something that the server does has ended. */
-public final class Watch {
+public final class WatchOption {
 
   private static final int WIDTH = 30;
   private static final int ALL = 100;

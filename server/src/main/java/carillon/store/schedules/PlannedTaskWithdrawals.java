@@ -19,16 +19,16 @@ import org.jspecify.annotations.Nullable;
  * caller holds the lock of the schedule's row. What was started ahead of its time, or cancelled by
  * somebody, keeps its fire, so that its nominal time is not planned again.
  */
-final class Withdrawals {
+final class PlannedTaskWithdrawals {
 
-  private Withdrawals() {}
+  private PlannedTaskWithdrawals() {}
 
   /** A fire that is not due yet: its task, or why it was skipped ahead of time. */
   private record Planned(@Nullable TaskId task, @Nullable SkipReason skipped) {}
 
   private static final String PLANNED =
       """
-      /* Withdrawals.planned */
+      /* PlannedTaskWithdrawals.planned */
       SELECT task
       FROM carillon.schedule_fire
       WHERE schedule = ?
@@ -40,7 +40,7 @@ final class Withdrawals {
 
   private static final String FORGET =
       """
-      /* Withdrawals.forget */
+      /* PlannedTaskWithdrawals.forget */
       DELETE FROM carillon.schedule_fire
       WHERE schedule = ?
         AND at > ?
@@ -51,7 +51,7 @@ final class Withdrawals {
 
   private static final String GO_BACK =
       """
-      /* Withdrawals.goBack */
+      /* PlannedTaskWithdrawals.goBack */
       UPDATE carillon.schedule
       SET cursor = least(cursor, ?),
           generation = generation + 1,
@@ -94,7 +94,7 @@ final class Withdrawals {
   // without a look at the task of each.
   private static final String LATE =
       """
-      /* Withdrawals.late */
+      /* PlannedTaskWithdrawals.late */
       SELECT f.task
       FROM carillon.schedule_fire f
       CROSS JOIN LATERAL (

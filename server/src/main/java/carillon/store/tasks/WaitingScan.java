@@ -16,11 +16,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over the waiting tasks of some lanes, partition by partition, and changes those that match a filter.
- * Filters are answered by looking at each task, so a walk ends early once it has looked at many,
- * changed many or taken long; the next one goes on where it ended.
+ * Walks over the waiting tasks of some lanes, partition by partition, and changes those that match
+ * a filter. Filters are answered by looking at each task, so a walk ends early once it has looked
+ * at many, changed many or taken long; the next one goes on where it ended.
  */
-final class WaitingWalk {
+final class WaitingScan {
 
   /**
    * How far one walk goes.
@@ -55,7 +55,7 @@ final class WaitingWalk {
    * @param lanes in ascending order
    * @param after those are meant that are ready only then
    */
-  WaitingWalk(
+  WaitingScan(
       Tx tx,
       List<Integer> lanes,
       TaskFilter filter,
@@ -76,7 +76,7 @@ final class WaitingWalk {
   // instant is looked at again: the index does not tell those apart that are ready at the same one.
   static final String LOOK =
       """
-      /* WaitingWalk.look */
+      /* WaitingScan.look */
       WITH %s
       SELECT t.id, t.lane, t.ready_at, t.matches, t.n
       FROM (
@@ -113,7 +113,7 @@ final class WaitingWalk {
         () ->
             tx.query(
                 Sql.forPartition(LOOK, from.partition()),
-                WaitingWalk::reached,
+                WaitingScan::reached,
                 FilterSql.arguments(
                     filter,
                     Column.ints(left, lane -> lane),
@@ -142,7 +142,8 @@ final class WaitingWalk {
       if (isUnderWay && isSpent()) {
         return new Walked(changed, beginning(partition));
       }
-      BulkResult.Place begin = from != null && partition.equals(from.partition()) ? from : beginning(partition);
+      BulkResult.Place begin =
+          from != null && partition.equals(from.partition()) ? from : beginning(partition);
       BulkResult.Place next = walkPartition(begin, change);
       if (next != null) {
         return new Walked(changed, next);

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 
 /** Which of the nominal times that a schedule missed become tasks after all. */
-final class MadeUp {
+final class CatchUpPlan {
 
   private static final Duration FIRST_LOOK = Duration.ofMinutes(1);
   private static final int FARTHER = 4;
 
   private final Map<Instant, Integer> places;
 
-  private MadeUp(List<Instant> times) {
+  private CatchUpPlan(List<Instant> times) {
     this.places = HashMap.newHashMap(times.size());
     times.forEach(at -> places.put(at, places.size()));
   }
@@ -29,7 +29,8 @@ final class MadeUp {
    * @param after those up to and including this one are decided already
    * @param upTo the newest that can be among them
    */
-  static MadeUp of(CatchUp rule, Timetable timetable, Instant after, Instant upTo, Instant now) {
+  static CatchUpPlan of(
+      CatchUp rule, Timetable timetable, Instant after, Instant upTo, Instant now) {
     int wanted =
         switch (rule.rule()) {
           case NONE -> 0;
@@ -38,7 +39,7 @@ final class MadeUp {
         };
     Instant windowStart = now.minus(rule.window()).minusNanos(1);
     Instant from = after.isAfter(windowStart) ? after : windowStart;
-    return new MadeUp(wanted == 0 ? List.of() : newest(timetable, from, upTo, wanted));
+    return new CatchUpPlan(wanted == 0 ? List.of() : newest(timetable, from, upTo, wanted));
   }
 
   /**

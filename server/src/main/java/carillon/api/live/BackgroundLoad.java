@@ -5,11 +5,11 @@ import java.util.concurrent.FutureTask;
 import java.util.function.Supplier;
 
 /** Something that is looked at on a thread of its own while its owner looks elsewhere. */
-final class Beside<T> implements AutoCloseable {
+final class BackgroundLoad<T> implements AutoCloseable {
 
   private final FutureTask<T> task;
 
-  Beside(Supplier<T> look) {
+  BackgroundLoad(Supplier<T> look) {
     this.task = new FutureTask<>(look::get);
     Thread.startVirtualThread(task);
   }

@@ -3,8 +3,8 @@ package carillon.store.schedules;
 import carillon.model.TaskId;
 import carillon.model.cron.NominalTime;
 import carillon.model.schedule.FirePlan;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.Schedule;
-import carillon.model.schedule.Settlement;
 import carillon.model.schedule.SkipReason;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Column;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * Writes what the planner decided about schedules whose rows are locked. A nominal time that has
  * its fire already keeps it, and what was decided for it anew is dropped: no task, no count.
  */
-final class Decisions {
+final class FireDecisions {
 
   private static final String WHO = "carillon";
 
@@ -39,10 +39,10 @@ final class Decisions {
   /** By schedule: how many were skipped here, and why. */
   private final Map<Long, Map<SkipReason, Integer>> skipped = new HashMap<>();
 
-  private Decisions() {}
+  private FireDecisions() {}
 
-  static Decisions write(Tx tx, Tasks tasks, Instant now, List<Fires.Planned> planned) {
-    Decisions decisions = new Decisions();
+  static FireDecisions write(Tx tx, Tasks tasks, Instant now, List<Fires.Planned> planned) {
+    FireDecisions decisions = new FireDecisions();
     settle(tx, planned);
     List<Row> recorded = decisions.record(tx, now, planned);
     createTasks(tx, tasks, recorded);
@@ -69,7 +69,7 @@ final class Decisions {
 
   private static final String SETTLE =
       """
-      /* Decisions.settle */
+      /* FireDecisions.settle */
       WITH settled AS MATERIALIZED (
           SELECT f.place, n.outcome
           FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
@@ -90,12 +90,12 @@ final class Decisions {
         AND f.outcome IS NULL
       """;
 
-  private record SettledRow(long schedule, Settlement.Settled settled) {}
+  private record SettledRow(long schedule, FireSettlement.Settled settled) {}
 
   private static void settle(Tx tx, List<Fires.Planned> planned) {
     List<SettledRow> rows = new ArrayList<>();
     for (Fires.Planned each : planned) {
-      for (Settlement.Settled settled : each.settlement().settled()) {
+      for (FireSettlement.Settled settled : each.settlement().settled()) {
         rows.add(new SettledRow(each.due().schedule().id(), settled));
       }
     }
@@ -139,7 +139,7 @@ final class Decisions {
   // The same instant may have another local time since its schedule's zone was changed.
   private static final String RECORD =
       """
-      /* Decisions.record */
+      /* FireDecisions.record */
       INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, partition, recorded_at)
       SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.partition, ?
       FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::uuid[], ?::date[])
@@ -243,7 +243,7 @@ final class Decisions {
   // with all of these.
   private static final String ADVANCE =
       """
-      /* Decisions.advance */
+      /* FireDecisions.advance */
       WITH n AS MATERIALIZED (
           SELECT n.*, s.place
           FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
@@ -275,7 +275,7 @@ final class Decisions {
     }
     tx.update(
         ADVANCE,
-        Column.longs(planned, Decisions::id),
+        Column.longs(planned, FireDecisions::id),
         Column.instants(planned, each -> each.plan().cursor()),
         Column.instants(planned, each -> each.plan().lookAt()),
         Column.ints(planned, each -> runs.getOrDefault(id(each), 0)),
@@ -300,7 +300,7 @@ final class Decisions {
 
   private static final String PAUSE =
       """
-      /* Decisions.pause */
+      /* FireDecisions.pause */
       UPDATE carillon.schedule
       SET paused = true,
           paused_reason = ?,
@@ -316,8 +316,8 @@ final class Decisions {
     String detail = Json.of(Map.of("reason", reason)).toString();
     Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), detail);
     String why = "its schedule was paused: " + reason;
-    Withdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
-    Withdrawals.cancelLate(
+    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
+    PlannedTaskWithdrawals.cancelLate(
         tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(WHO, why));
   }
 }

@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * <p>A schedule that is put if it still has version 0 is checked as every other, and then not
  * saved, because none has that version.
  */
-final class Refusals {
+final class DryRun {
 
   private static final int NEVER = 0;
 
   private final Carillon carillon;
 
-  Refusals(Carillon carillon) {
+  DryRun(Carillon carillon) {
     this.carillon = carillon;
   }
 

@@ -8,13 +8,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** How long a queue is left alone that does not confirm. */
-class PlacesTest {
+class RouteBackoffTest {
 
   private static final Target.RabbitMq BAD = to("bad");
   private static final Target.RabbitMq GOOD = to("good");
 
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // clocks may turn over
-  private final Places places = new Places(nanos::get);
+  private final RouteBackoff places = new RouteBackoff(nanos::get);
 
   private static Target.RabbitMq to(String queue) {
     return new Target.RabbitMq("main", "", queue, Target.Complete.ON_PUBLISH, null);

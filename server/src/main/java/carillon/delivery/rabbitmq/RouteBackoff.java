@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
  * Where messages were not confirmed in time, as by a queue without its majority: left alone for a
  * while, so that they do not hold the seats of all others again and again.
  */
-final class Places {
+final class RouteBackoff {
 
   private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
@@ -28,7 +28,7 @@ final class Places {
   private final Map<Place, Rest> rests = new ConcurrentHashMap<>();
   private final LongSupplier nanos;
 
-  Places(LongSupplier nanos) {
+  RouteBackoff(LongSupplier nanos) {
     this.nanos = nanos;
   }
 

@@ -15,7 +15,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Keeps the leases of all tasks that a worker holds, and hears of cancels by that. */
-final class Keeper {
+final class LeaseRenewer {
 
   private static final String PATH = "/v1/work/renew";
   private static final int BATCH_TASKS = 1_000;
@@ -48,7 +48,7 @@ final class Keeper {
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread;
 
-  Keeper(
+  LeaseRenewer(
       Carillon carillon,
       Worker.Settings settings,
       Supplier<Collection<HeldTask>> tasks,

@@ -6,7 +6,7 @@ import carillon.model.TaskId;
 import carillon.model.cron.NominalTime;
 import carillon.model.schedule.FireHash;
 import carillon.model.schedule.FirePlan;
-import carillon.model.schedule.Settlement;
+import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.SkipReason;
 import carillon.model.task.TaskState;
 import carillon.store.tasks.TaskStory;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class WithdrawalsTest {
+class PlannedTaskWithdrawalsTest {
 
   private World world;
   private Fires fires;
@@ -69,14 +69,16 @@ class WithdrawalsTest {
                 .map(
                     each ->
                         new Fires.Planned(
-                            each, Settlement.of(List.of(), 0, each.schedule().schedule()), plan))
+                            each,
+                            FireSettlement.of(List.of(), 0, each.schedule().schedule()),
+                            plan))
                 .toList());
     return ids;
   }
 
   private int withdraw(Instant at) {
     return world.db.inTransaction(
-        tx -> Withdrawals.withdraw(tx, schedule, World.TENANT, at, "me", "it changed"));
+        tx -> PlannedTaskWithdrawals.withdraw(tx, schedule, World.TENANT, at, "me", "it changed"));
   }
 
   private String row() {

@@ -10,11 +10,11 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * Pages of lists: {@code {items, nextCursor}}, with cursors that belong to one list of one tenant.
  */
-public final class Lists {
+public final class Paging {
 
   private final Cursors cursors;
 
-  public Lists(Cursors cursors) {
+  public Paging(Cursors cursors) {
     this.cursors = cursors;
   }
 

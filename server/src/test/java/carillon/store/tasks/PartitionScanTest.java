@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Lists beside thirty past days with 1,000 tasks each, and 30,000 that wait for next week. */
 @Tag("slow")
-class PartitionWalkTest {
+class PartitionScanTest {
 
   private static final int DAYS = 30;
   private static final int EACH_DAY = 1_000;
@@ -123,7 +123,7 @@ class PartitionWalkTest {
       Page<TaskView, TaskId> page =
           world.db.inTransaction(
               tx ->
-                  new PartitionWalk(
+                  new PartitionScan(
                           tx,
                           reader,
                           World.TENANT,

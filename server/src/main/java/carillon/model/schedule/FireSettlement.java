@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param failuresInARow as it stands now
  * @param pauseReason why the schedule is to be paused; null if it is not
  */
-public record Settlement(
+public record FireSettlement(
     List<Settled> settled,
     List<OpenFire> live,
     int completed,
@@ -34,7 +34,7 @@ public record Settlement(
   /** A fire, and how its task ended. */
   public record Settled(OpenFire fire, End end) {}
 
-  public Settlement {
+  public FireSettlement {
     settled = List.copyOf(settled);
     live = List.copyOf(live);
   }
@@ -44,7 +44,7 @@ public record Settlement(
    *
    * @param failuresInARow so far
    */
-  public static Settlement of(List<OpenFire> open, int failuresInARow, Schedule schedule) {
+  public static FireSettlement of(List<OpenFire> open, int failuresInARow, Schedule schedule) {
     List<Settled> settled = new ArrayList<>();
     List<OpenFire> live = new ArrayList<>();
     int completed = 0;
@@ -76,7 +76,7 @@ public record Settlement(
         inARow = 0; // who resumes it starts anew
       }
     }
-    return new Settlement(settled, live, completed, failed, cancelled, inARow, pauseReason);
+    return new FireSettlement(settled, live, completed, failed, cancelled, inARow, pauseReason);
   }
 
   private static End end(@Nullable TaskState state) {

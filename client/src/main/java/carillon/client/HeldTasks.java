@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The tasks that a worker holds: takes them from the source and runs a handler for each. */
-final class Desk implements TaskSource.Sink, Keeper.Finder {
+final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
 
   private final Carillon carillon;
   private final Worker.Settings settings;
@@ -42,7 +42,7 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
    * @param threads where handlers run
    * @param callbacks where their own wishes do, which must not wait for a handler to end
    */
-  Desk(
+  HeldTasks(
       Carillon carillon,
       Worker.Settings settings,
       WorkerListener listener,
@@ -131,7 +131,7 @@ final class Desk implements TaskSource.Sink, Keeper.Finder {
             ended,
             carillon.mapper(),
             callbacks,
-            Keeper.renewAt(settings.lease(), task.leaseUntil()));
+            LeaseRenewer.renewAt(settings.lease(), task.leaseUntil()));
     listener.claimed(task);
     synchronized (this) {
       held.put(name(one), one);

@@ -42,12 +42,12 @@ import org.jspecify.annotations.Nullable;
  * the one fenced statement below.
  *
  * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
- * that no two of them wait for each other: the row of the node; tasks, partition by partition; concurrency
- * keys; dead letters and their groups; the catalog; rows of claims, by partition and id. The reaper
- * alone comes with a node's row, and never waits for a task ({@link Claims#reap}). {@code
- * LockOrderTest} runs each pair of them into each other.
+ * that no two of them wait for each other: the row of the node; tasks, partition by partition;
+ * concurrency keys; dead letters and their groups; the catalog; rows of claims, by partition and
+ * id. The reaper alone comes with a node's row, and never waits for a task ({@link Claims#reap}).
+ * {@code LockOrderTest} runs each pair of them into each other.
  */
-public final class Endings {
+public final class Outcomes {
 
   private final Db db;
   private final Catalog catalog;
@@ -58,7 +58,7 @@ public final class Endings {
   private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
   private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
 
-  public Endings(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
+  public Outcomes(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
     this.db = db;
     this.catalog = catalog;
     this.agenda = agenda;
@@ -182,7 +182,7 @@ public final class Endings {
    */
   private static final String FINISH =
       """
-      /* Endings.finish */
+      /* Outcomes.finish */
       WITH f AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
@@ -252,11 +252,12 @@ public final class Endings {
       FROM done
       """;
 
-  // Of all partitions at once: the groups that the letters count in are then locked in one order, and
+  // Of all partitions at once: the groups that the letters count in are then locked in one order,
+  // and
   // last.
   private static final String BURY =
       """
-      /* Endings.bury */
+      /* Outcomes.bury */
       INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
       SELECT tenant, task, partition, type, clock_timestamp(), error, failure, status, key
       FROM unnest(?::int[], ?::uuid[], ?::date[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[])
@@ -303,9 +304,24 @@ public final class Endings {
       implements Transitions.Move {
 
     static Done completed(
-        TaskId id, Partition partition, int lane, int attempt, boolean keyed, @Nullable String callback) {
+        TaskId id,
+        Partition partition,
+        int lane,
+        int attempt,
+        boolean keyed,
+        @Nullable String callback) {
       return new Done(
-          id, partition, lane, TaskState.COMPLETED, null, attempt, keyed, false, null, callback, null);
+          id,
+          partition,
+          lane,
+          TaskState.COMPLETED,
+          null,
+          attempt,
+          keyed,
+          false,
+          null,
+          callback,
+          null);
     }
 
     @Override
@@ -335,7 +351,7 @@ public final class Endings {
 
   private static final String RETIRE =
       """
-      /* Endings.retire */
+      /* Outcomes.retire */
       DELETE FROM carillon.claim
       WHERE id = ANY (?)
       """;
@@ -370,7 +386,10 @@ public final class Endings {
   private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
     Map<Partition, List<Ending>> byPartition = new TreeMap<>();
     endings.forEach(
-        ending -> byPartition.computeIfAbsent(ending.id().partition(), _ -> new ArrayList<>()).add(ending));
+        ending ->
+            byPartition
+                .computeIfAbsent(ending.id().partition(), _ -> new ArrayList<>())
+                .add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
     List<Done> dead = new ArrayList<>();
     byPartition.forEach(

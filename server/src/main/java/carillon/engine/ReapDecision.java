@@ -2,8 +2,8 @@ package carillon.engine;
 
 import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
+import carillon.model.task.LostHolder;
 import carillon.model.task.Outcome;
-import carillon.model.task.Silence;
 import carillon.store.queue.Claims;
 import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param poisonCrashes after this many crashes a task is dead
  */
-public record Verdict(InstantSource clock, int poisonCrashes) {
+public record ReapDecision(InstantSource clock, int poisonCrashes) {
 
   private static final Failure LOST =
       Failure.of(
@@ -38,7 +38,7 @@ public record Verdict(InstantSource clock, int poisonCrashes) {
   }
 
   /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
-  public Outcome of(Claims.Held held, Silence silence) {
+  public Outcome of(Claims.Held held, LostHolder silence) {
     int crashes = held.crashes() + 1;
     if (silence.blamed() && isPoisonNext(held)) {
       return new Outcome.Dead(
@@ -53,7 +53,7 @@ public record Verdict(InstantSource clock, int poisonCrashes) {
           case CUT_OFF -> CUT_OFF;
           case DIED -> CRASHED;
         };
-    if (!silence.begun() || silence.holder() == Silence.Holder.LEFT) {
+    if (!silence.begun() || silence.holder() == LostHolder.Holder.LEFT) {
       return new Outcome.Released(failure);
     }
     return held.retry()

@@ -17,7 +17,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 
 /** The desk of a worker whose handlers have one thread, as where there are no virtual ones. */
 @Timeout(30)
-class DeskTest {
+class HeldTasksTest {
 
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
   private final Carillon carillon = Carillon.connect("http://127.0.0.1:9", "key");
@@ -28,11 +28,11 @@ class DeskTest {
     carillon.close();
   }
 
-  private Desk desk(PlainHandler handler, WorkerListener listener) {
+  private HeldTasks desk(PlainHandler handler, WorkerListener listener) {
     var settings =
         new Worker.Settings(
             "w", Map.of("t", handler), 1, 1, Duration.ofSeconds(30), Duration.ZERO, false);
-    return new Desk(
+    return new HeldTasks(
         carillon,
         settings,
         new QuietListener(listener),
@@ -60,7 +60,7 @@ class DeskTest {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch cancelled = new CountDownLatch(1);
     CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
-    Desk desk =
+    HeldTasks desk =
         desk(
             context -> {
               context.onCancel(cancelled::countDown);
@@ -80,7 +80,7 @@ class DeskTest {
   @Test
   void an_error_of_the_listener_loses_no_task() {
     CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
-    Desk desk =
+    HeldTasks desk =
         desk(
             context -> null,
             new WorkerListener() {

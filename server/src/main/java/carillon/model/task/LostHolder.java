@@ -6,7 +6,7 @@ package carillon.model.task;
  * @param begun whether it may have been started; a suspect that waited for its turn was not
  * @param blamed whether it may be what its node died of
  */
-public record Silence(Holder holder, boolean begun, boolean blamed) {
+public record LostHolder(Holder holder, boolean begun, boolean blamed) {
 
   /** Who held it. */
   public enum Holder {
@@ -20,5 +20,5 @@ public record Silence(Holder holder, boolean begun, boolean blamed) {
     DIED
   }
 
-  public static final Silence UNEXPLAINED = new Silence(Holder.SILENT, true, false);
+  public static final LostHolder UNEXPLAINED = new LostHolder(Holder.SILENT, true, false);
 }

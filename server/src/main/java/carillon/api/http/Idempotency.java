@@ -21,12 +21,12 @@ import tools.jackson.core.ObjectReadContext;
  * Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer
  * kept.
  */
-public final class Once {
+public final class Idempotency {
 
   private final DatabaseGate database;
   private final Replies replies;
 
-  public Once(DatabaseGate database, Replies replies) {
+  public Idempotency(DatabaseGate database, Replies replies) {
     this.database = database;
     this.replies = replies;
   }
@@ -56,7 +56,7 @@ public final class Once {
             tx -> {
               Optional<Answer> answer = work.apply(tx);
               answer.ifPresent(made::set);
-              return answer.map(Once::reply);
+              return answer.map(Idempotency::reply);
             });
     return answer(result, made.get());
   }

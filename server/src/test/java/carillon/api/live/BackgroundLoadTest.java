@@ -7,12 +7,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-class BesideTest {
+class BackgroundLoadTest {
 
   @Test
   void what_was_seen_is_told_by_another_thread() {
     Thread here = Thread.currentThread();
-    try (var beside = new Beside<>(Thread::currentThread)) {
+    try (var beside = new BackgroundLoad<>(Thread::currentThread)) {
       assertThat(beside.get()).isNotSameAs(here);
     }
   }
@@ -21,7 +21,7 @@ class BesideTest {
   void it_fails_as_the_look_did() {
     var failure = new IllegalArgumentException("too much");
     try (var beside =
-        new Beside<String>(
+        new BackgroundLoad<String>(
             () -> {
               throw failure;
             })) {
@@ -35,7 +35,7 @@ class BesideTest {
     var ended = new AtomicBoolean();
     Thread.currentThread().interrupt();
     try (var _ =
-        new Beside<>(
+        new BackgroundLoad<>(
             () -> {
               await(goOn);
               ended.set(true);

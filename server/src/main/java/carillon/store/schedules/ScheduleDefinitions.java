@@ -11,9 +11,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Writes what a schedule was asked to be. */
-final class Definitions {
+final class ScheduleDefinitions {
 
-  private Definitions() {}
+  private ScheduleDefinitions() {}
 
   private static final String DEFINITION =
       """
@@ -59,7 +59,7 @@ final class Definitions {
 
   private static final String ADD =
       """
-      /* Definitions.add */
+      /* ScheduleDefinitions.add */
       INSERT INTO carillon.schedule (
           %s, tenant, name, created_at, updated_at, cursor, plan_at, paused, paused_by, paused_at)
       VALUES (%s, ?, ?, ?, ?, ?, ?, ?, ?::text, ?::timestamptz)
@@ -79,7 +79,7 @@ final class Definitions {
 
   private static final String REPLACE =
       """
-      /* Definitions.replace */
+      /* ScheduleDefinitions.replace */
       UPDATE carillon.schedule
       SET (%s) = (%s)
       WHERE id = ?

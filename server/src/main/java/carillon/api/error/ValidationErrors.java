@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** The mistakes found in one body, so that a client hears of several at once. */
-public final class Mistakes {
+public final class ValidationErrors {
 
   private static final int MAX = 20;
 
@@ -21,7 +21,7 @@ public final class Mistakes {
     }
   }
 
-  public void addTo(Mistakes others) {
+  public void addTo(ValidationErrors others) {
     errors.forEach(others::add);
   }
 
@@ -45,7 +45,7 @@ public final class Mistakes {
   }
 
   public static ApiException one(FieldError error) {
-    Mistakes mistakes = new Mistakes();
+    ValidationErrors mistakes = new ValidationErrors();
     mistakes.add(error);
     return mistakes.asException();
   }

@@ -19,11 +19,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over a tenant's tasks from the last partition to the first for one page. Filters are answered by
- * looking at each task, so a page ends early, with less than was asked for or nothing, once it has
- * looked at many or for long; the next one goes on where it ended.
+ * Walks over a tenant's tasks from the last partition to the first for one page. Filters are
+ * answered by looking at each task, so a page ends early, with less than was asked for or nothing,
+ * once it has looked at many or for long; the next one goes on where it ended.
  */
-final class PartitionWalk {
+final class PartitionScan {
 
   /** How many tasks one page looks at. */
   private static final int REACH = 20_000;
@@ -51,7 +51,7 @@ final class PartitionWalk {
   /**
    * @param nanos a clock that says how long something took
    */
-  PartitionWalk(
+  PartitionScan(
       Tx tx,
       TaskReader reader,
       TenantId tenant,
@@ -67,11 +67,12 @@ final class PartitionWalk {
     this.lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
   }
 
-  // Nothing in a partition was ever due before it opens, and nothing was claimed there: whoever wants a
+  // Nothing in a partition was ever due before it opens, and nothing was claimed there: whoever
+  // wants a
   // task earlier opens its partition earlier.
   static final String PARTITIONS =
       """
-      /* PartitionWalk.partitions */
+      /* PartitionScan.partitions */
       SELECT day
       FROM carillon.partition
       WHERE day <= ?
@@ -103,7 +104,7 @@ final class PartitionWalk {
   // comes out, matching or not, to say how many they were and where to go on.
   static final String PAGE =
       """
-      /* PartitionWalk.page */
+      /* PartitionScan.page */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches, t.n
       FROM (
