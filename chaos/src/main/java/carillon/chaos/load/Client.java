@@ -30,6 +30,12 @@ final class Client {
   private static final int TRIES = 120;
   private static final long AGAIN_MILLIS = 250;
 
+  /**
+   * One submit in this many has its response dropped, as by a client that timed out. The faults
+   * alone lose too few responses to judge idempotency keys by.
+   */
+  private static final int DROPPED_RESPONSES = 60;
+
   private final Load load;
   private final Recorder recorder;
   private final Tenant tenant;
@@ -202,6 +208,9 @@ final class Client {
     Reply reply =
         nodes.call(
             node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+    if (!again && random.nextInt(DROPPED_RESPONSES) == 0) {
+      reply = new Reply.Lost("the client dropped the response");
+    }
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       String id = answered.body().path("id").asString("");
       recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
