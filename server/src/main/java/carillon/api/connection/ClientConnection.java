@@ -259,10 +259,11 @@ public final class ClientConnection {
     }
     boolean isLate = now - since > patience.toNanos();
     return switch (wait) {
-      case NEXT_REQUEST -> isLate ? dropped(Drop.IDLE) : null;
-      case HEAD -> isLate ? cutOff(Drop.SLOW_HEAD) : null;
+      case NEXT_REQUEST -> isLate && !hasUnreadBytes() ? dropped(Drop.IDLE) : null;
+      case HEAD -> isLate && !hasUnreadBytes() ? cutOff(Drop.SLOW_HEAD) : null;
       case BODY -> {
-        Drop reason = isLate ? Drop.STALLED_BODY : slowBody(now, since, patience);
+        boolean isStalled = isLate && !hasUnreadBytes();
+        Drop reason = isStalled ? Drop.STALLED_BODY : slowBody(now, since, patience);
         yield reason == null ? null : cutOff(reason);
       }
       case ANSWER ->
@@ -274,6 +275,20 @@ public final class ClientConnection {
         yield null;
       }
     };
+  }
+
+  /**
+   * Whether the client has sent bytes that this connection's thread has not read yet. On an
+   * overloaded machine that thread may wait for a core longer than the timeout; the client has then
+   * done its part.
+   */
+  private boolean hasUnreadBytes() {
+    try {
+      return channel.socket().getInputStream().available() > 0;
+    } catch (IOException e) {
+      LOG.debug("a connection closed while it was swept", e);
+      return false;
+    }
   }
 
   private Drop dropped(Drop reason) {

@@ -1,5 +1,6 @@
 package carillon.api.connection;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -106,6 +107,20 @@ class SlowClientsTest {
     watcher.connection().waits(ClientConnection.Wait.NEXT_REQUEST); // the stream is over
     await().until(() -> !watcher.isOpen());
     await().until(() -> dropped(ClientConnection.Drop.IDLE) == 2);
+  }
+
+  @Test
+  void a_request_that_has_arrived_is_not_idle_though_no_thread_had_time_to_read_it()
+      throws IOException {
+    Accepted starved = accept();
+    clients.getLast().write(ByteBuffer.wrap("GET / HTTP/1.1\r\n".getBytes(US_ASCII)));
+    Accepted silent = accept();
+
+    await().until(() -> !silent.isOpen());
+
+    assertThat(starved.isOpen()).isTrue();
+    starved.channel().read(ByteBuffer.allocate(100));
+    await().until(() -> !starved.isOpen()); // read, and nothing followed
   }
 
   @Test
