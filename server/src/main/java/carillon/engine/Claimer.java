@@ -8,6 +8,7 @@ import carillon.model.task.Lane;
 import carillon.model.task.Quotas;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.WorkQueue.Claim;
+import carillon.store.queue.WorkQueue.Claimant;
 import carillon.store.queue.WorkQueue.Quota;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,14 +23,8 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
-/**
- * Moves due tasks from the table into this node, never more than it has seats for.
- *
- * <p>One or two loops run its passes; {@link ClaimPipeline} makes sure that only one of them looks
- * for due tasks at a time.
- */
+/** Moves due tasks from the table into this node, never more than it has seats for. */
 final class Claimer {
 
   static final int MAX_BATCH = 2_000;
@@ -80,10 +75,9 @@ final class Claimer {
   private final Seats seats;
   private final TaskStarter starter;
   private final OpenClaims openClaims;
-  private final ClaimPipeline pipeline;
   private final Hooks hooks;
 
-  // Used by the thread that has the turn only.
+  // Used by the claimer's own thread only.
   private final HelpBackoff helpBackoff = new HelpBackoff(System::nanoTime);
   private long lastClaimAt = System.nanoTime() - GATHER_TIME.toNanos();
 
@@ -92,7 +86,6 @@ final class Claimer {
       Supplier<NodeLease> node,
       Workload workload,
       OpenClaims openClaims,
-      ClaimPipeline pipeline,
       Hooks hooks) {
     this.store = store;
     this.node = node;
@@ -100,49 +93,26 @@ final class Claimer {
     this.seats = workload.seats();
     this.starter = workload.starter();
     this.openClaims = openClaims;
-    this.pipeline = pipeline;
     this.hooks = hooks;
-  }
-
-  /** What every stage of one pass needs. */
-  private static final class Current {
-    private final NodeLease lease;
-    private final ClaimPipeline.Turn turn;
-    private boolean hasClaimed; // the database was asked for tasks and answered
-
-    Current(NodeLease lease, ClaimPipeline.Turn turn) {
-      this.lease = lease;
-      this.turn = turn;
-    }
   }
 
   /** One pass. It waits for as long as nothing is known to be due. */
   Pass claimOnce() {
-    ClaimPipeline.Turn turn = pipeline.tryTakeTurn();
-    if (turn == null) {
-      return Pass.skipped(IDLE); // the other thread wakes this one when it passes the turn on
-    }
-    try {
-      return claimInTurn(new Current(node.get(), turn));
-    } finally {
-      turn.close();
-    }
-  }
-
-  private Pass claimInTurn(Current pass) {
-    if (!canClaim(pass.lease)) {
+    NodeLease lease = node.get();
+    if (!canClaim(lease)) {
       return Pass.skipped(IDLE);
     }
     Duration gathering = gatheringTime();
     if (gathering.isPositive()) {
       return Pass.skipped(gathering);
     }
-    claimFrom(takeDue(store.clock().instant(), this::isOwn), pass);
+    boolean hasAsked = claimFrom(takeDue(store.clock().instant(), this::isOwn), lease);
     Duration wait = untilFirstOf(this::isOwn);
-    if (canHelp(wait, pass)) {
-      wait = helpOthers(wait, pass);
+    if (canHelp(wait)) {
+      hasAsked |= helpOthers(lease);
+      wait = earlierOf(wait, untilHelp());
     }
-    return new Pass(wait, pass.hasClaimed);
+    return new Pass(wait, hasAsked);
   }
 
   /**
@@ -165,22 +135,25 @@ final class Claimer {
 
   // ---- Help: other nodes' lanes, when there is nothing to do here and room to do it ----
 
-  private boolean canHelp(Duration wait, Current pass) {
-    return wait.isPositive() && seats.hasMinBatch() && pass.turn.isHeld();
+  private boolean canHelp(Duration wait) {
+    return wait.isPositive() && seats.hasMinBatch();
   }
 
   /**
    * Claims overdue tasks of other nodes' lanes. So a lane that is too much for one node gets the
    * seats of all nodes, and a lost node delays its tasks by two seconds.
    */
-  private Duration helpOthers(Duration wait, Current pass) {
-    claimFrom(takeDue(store.clock().instant().minus(HELP_AFTER), this::isOthers), pass);
-    Instant first =
-        pass.turn.isHeld() && seats.hasMinBatch()
-            ? store.agenda().earliest(this::isOthers)
-            : null; // the other thread has the turn now, or there is no room to help
-    Duration untilHelp = first == null ? wait : until(first).plus(HELP_AFTER);
-    return untilHelp.compareTo(wait) < 0 ? untilHelp : wait;
+  private boolean helpOthers(NodeLease lease) {
+    return claimFrom(takeDue(store.clock().instant().minus(HELP_AFTER), this::isOthers), lease);
+  }
+
+  private Duration untilHelp() {
+    Instant first = seats.hasMinBatch() ? store.agenda().earliest(this::isOthers) : null;
+    return first == null ? IDLE : until(first).plus(HELP_AFTER);
+  }
+
+  private static Duration earlierOf(Duration a, Duration b) {
+    return a.compareTo(b) < 0 ? a : b;
   }
 
   // ---- Stage 1: due lanes ----
@@ -235,22 +208,21 @@ final class Claimer {
 
   // ---- Stages 3 and 4: claim, then start ----
 
-  private void claimFrom(List<Quotas.Line> due, Current pass) {
-    List<Batch> batches = shareSeats(due);
+  /** Returns whether the database was asked for tasks and answered. */
+  private boolean claimFrom(List<Quotas.Line> due, NodeLease lease) {
     List<Batch> failed = new ArrayList<>();
     Throwable failure = null;
+    boolean hasAsked = false;
     boolean claimedAny = false;
-    int left = batches.size();
-    for (Batch batch : batches) {
-      boolean isLast = --left == 0;
+    for (Batch batch : shareSeats(due)) {
       hooks.onProgress().run();
       if (!starter.isReady()) { // the batches before this one may have filled it
         putBack(batch);
         continue;
       }
       try {
-        claimedAny |= claimBatch(batch, isLast, pass);
-        pass.hasClaimed = true;
+        claimedAny |= claimBatch(batch, lease);
+        hasAsked = true;
       } catch (RuntimeException | Error e) { // a partition that fails must not stop the others
         failure = e;
         failed.add(batch);
@@ -260,6 +232,7 @@ final class Claimer {
       failed.forEach(claimedAny ? this::putBackAndWake : this::putBack);
       throwUnchecked(failure);
     }
+    return hasAsked;
   }
 
   private static void throwUnchecked(Throwable failure) {
@@ -271,29 +244,21 @@ final class Claimer {
   }
 
   /** Returns whether it claimed anything. */
-  private boolean claimBatch(Batch batch, boolean isLast, Current pass) {
+  private boolean claimBatch(Batch batch, NodeLease lease) {
     lastClaimAt = System.nanoTime();
     UUID id = UUID.randomUUID();
-    String nodeId = pass.lease.node();
     openClaims.requested(id);
-    try (Seats.Reservation reservation = seats.newReservation()) {
+    try {
       Claim claim =
-          store
-              .queue()
-              .claimDue(
-                  batch.partition(),
-                  batch.quotas(),
-                  starter.claimant(id, nodeId, batch.terms().forConsumer()),
-                  locked -> {
-                    reservation.take(locked.tasks().size());
-                    beforeCommit(locked, batch, isLast ? pass.turn : null);
-                  });
+          store.queue().claimDue(batch.partition(), batch.quotas(), claimant(id, batch, lease));
+      claim.next().forEach((lane, at) -> store.agenda().putBack(batch.partition(), lane, at));
+      updateHelpBackoff(batch, claim);
       if (claim.tasks().isEmpty()) {
         return false;
       }
+      seats.take(claim.tasks().size());
       openClaims.opened(id, claim.tasks().size(), seats);
-      reservation.keep();
-      start(id, claim.tasks(), nodeId);
+      start(id, claim.tasks(), lease.node());
       return true;
     } finally {
       // If the answer was lost, the claim may be committed all the same. It is unknown here from
@@ -302,18 +267,8 @@ final class Claimer {
     }
   }
 
-  /**
-   * Runs once, after the claim statement and before its commit: nothing but the commit can fail
-   * after it. The thread that looks next must find the seats taken and the cursors noted.
-   *
-   * @param turn to be passed on; null if this pass claims more
-   */
-  private void beforeCommit(Claim claim, Batch batch, ClaimPipeline.@Nullable Turn turn) {
-    claim.next().forEach((lane, at) -> store.agenda().putBack(batch.partition(), lane, at));
-    updateHelpBackoff(batch, claim);
-    if (turn != null) {
-      turn.passOnIfSafe(claim, batch.quotas());
-    }
+  private Claimant claimant(UUID id, Batch batch, NodeLease lease) {
+    return starter.claimant(id, lease.node(), batch.terms().forConsumer());
   }
 
   private void start(UUID claim, List<ClaimedTask> tasks, String nodeId) {

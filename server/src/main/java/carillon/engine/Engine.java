@@ -263,33 +263,20 @@ public final class Engine {
         new Claimer.Lanes(
             lane -> view.get().isOurs(lane) && publishing.takes(lane),
             lane -> !view.get().isOurs(lane) && publishing.takes(lane));
-    Claimer claimer =
-        claimer(new Claimer.Workload(lanes, seats, publishing), ClaimPipeline.ofOneThread());
-    addLoop("claimer-" + name.kind().text() + "-" + name.cluster(), claimer, ready);
+    addClaimer(
+        "claimer-" + name.kind().text() + "-" + name.cluster(),
+        new Claimer.Workload(lanes, seats, publishing),
+        ready);
     publisher.whenReady(ready::raise);
     outlets.add(new Outlet(publisher, publishing, seats));
   }
 
-  /** A claimer of two threads: one looks for due tasks while the other one commits. */
-  private void addClaimer(String name, Claimer.Workload workload, Signal seatsFreed) {
-    Signal turnFree = new Signal();
-    Claimer claimer = claimer(workload, ClaimPipeline.ofTwoThreads(turnFree));
-    for (String thread : List.of(name, name + "-b")) {
-      Loop loop = addLoop(thread, claimer, seatsFreed);
-      turnFree.add(loop::offerTurn);
-    }
-  }
-
-  private Loop addLoop(String name, Claimer claimer, Signal wakeUp) {
+  private void addClaimer(String name, Claimer.Workload workload, Signal wakeUp) {
+    var hooks = new Claimer.Hooks(this::claimerMoved, events);
+    var claimer = new Claimer(store, node, workload, openClaims, hooks);
     Loop loop = Loop.of(name, claimer::claimOnce, this::failed);
     wakeUp.add(loop::wake);
     claiming.add(loop);
-    return loop;
-  }
-
-  private Claimer claimer(Claimer.Workload workload, ClaimPipeline pipeline) {
-    return new Claimer(
-        store, node, workload, openClaims, pipeline, new Claimer.Hooks(this::claimerMoved, events));
   }
 
   /** Each loop takes this for its own only on its own thread. */

@@ -29,7 +29,6 @@ public final class Loop implements AutoCloseable {
   private int failures; // in a row; these three of this thread only
   private boolean hasSkipped; // since the last failure
   private long warnedAt;
-  private volatile boolean isFailing; // the same, for others to see
 
   /**
    * @param pass does one round of work and says how long to wait before the next; zero means go
@@ -77,16 +76,6 @@ public final class Loop implements AutoCloseable {
     }
   }
 
-  /**
-   * Offers this loop the turn of another one. Nothing new is to be done, so this neither cuts short
-   * the rest after a failure nor wakes the loop that offers.
-   */
-  void offerTurn() {
-    if (!isFailing && !Thread.currentThread().equals(thread)) {
-      wake();
-    }
-  }
-
   private void run() {
     while (!closed) {
       try {
@@ -108,7 +97,6 @@ public final class Loop implements AutoCloseable {
       if (failures > 0 && done.isProof()) {
         log.info("pass works again loop={} failures={}", name, failures);
         failures = 0;
-        isFailing = false;
       }
       hasSkipped |= !done.isProof();
       return done.delay();
@@ -118,7 +106,6 @@ public final class Loop implements AutoCloseable {
       }
       whenFailed.accept(name);
       failures++;
-      isFailing = true;
       if (failures == 1 || isNewTrouble()) { // the metric counts the rest
         warnedAt = System.nanoTime();
         log.warn("pass failed loop={} error={}", name, e.toString());

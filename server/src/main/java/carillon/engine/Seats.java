@@ -69,41 +69,13 @@ final class Seats {
     return free() >= minBatch;
   }
 
-  /** Only the thread that looks for due tasks takes seats, so it gets what it saw free. */
+  /** Only the claimer's thread takes seats, so it gets what it saw free. */
   synchronized void take(int seats) {
     if (free() < seats) {
       throw new IllegalStateException("more was claimed than there were seats");
     }
     unsaved += seats;
     running += seats;
-  }
-
-  /** The seats of one claim until it is known to be committed. */
-  Reservation newReservation() {
-    return new Reservation();
-  }
-
-  /** Gives the seats back when it is closed, unless the claim keeps them. */
-  final class Reservation implements AutoCloseable {
-    private int seats;
-
-    void take(int wanted) {
-      Seats.this.take(wanted);
-      seats += wanted;
-    }
-
-    /** The claim is committed and has the seats from now on. */
-    void keep() {
-      seats = 0;
-    }
-
-    @Override
-    public void close() {
-      if (seats > 0) {
-        leave(seats, seats);
-        seats = 0;
-      }
-    }
   }
 
   /**

@@ -529,10 +529,7 @@ class EngineTest {
         world
             .queue
             .claimDue(
-                id.partition(),
-                quotas,
-                WorkQueue.Claimant.discard(claim, world.node("keeper")),
-                _ -> {})
+                id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")))
             .tasks();
     node.expect(claim, 2, seats);
 

@@ -87,7 +87,6 @@ final class NodeByHand implements AutoCloseable {
         lease,
         new Claimer.Workload(lanes, seats, starter),
         openClaims,
-        ClaimPipeline.ofOneThread(),
         new Claimer.Hooks(progress::incrementAndGet, events));
   }
 

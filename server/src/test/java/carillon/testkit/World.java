@@ -205,8 +205,7 @@ public final class World implements AutoCloseable {
                   .claimDue(
                       partition,
                       List.of(quota),
-                      WorkQueue.Claimant.node(UUID.randomUUID(), node, Integer.MAX_VALUE),
-                      _ -> {})
+                      WorkQueue.Claimant.node(UUID.randomUUID(), node, Integer.MAX_VALUE))
                   .tasks());
         }
       }

@@ -35,7 +35,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -386,20 +385,9 @@ public final class WorkQueue {
     }
   }
 
-  /**
-   * Claims due tasks of one partition.
-   *
-   * @param beforeCommit runs once, when the tasks are locked and nothing is committed: only the
-   *     commit can fail after it, and a failed commit is not retried
-   */
-  public Claim claimDue(
-      Partition partition, List<Quota> quotas, Claimant claimant, Consumer<Claim> beforeCommit) {
-    return db.inTransaction(
-        tx -> {
-          Claim claim = claimDue(tx, partition, quotas, claimant);
-          beforeCommit.accept(claim);
-          return claim;
-        });
+  /** Claims due tasks of one partition. */
+  public Claim claimDue(Partition partition, List<Quota> quotas, Claimant claimant) {
+    return db.inTransaction(tx -> claimDue(tx, partition, quotas, claimant));
   }
 
   /** Claims for a worker, which holds a lease for each task. */

@@ -315,8 +315,7 @@ class BrokerTargetApiTest {
                           .claimDue(
                               Partition.of(api.world.clock.instant()),
                               List.of(quota),
-                              WorkQueue.Claimant.reporter(UUID.randomUUID(), "kafka/main"),
-                              _ -> {})
+                              WorkQueue.Claimant.reporter(UUID.randomUUID(), "kafka/main"))
                           .tasks());
                 }
               }

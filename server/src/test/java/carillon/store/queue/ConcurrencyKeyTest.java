@@ -73,8 +73,7 @@ class ConcurrencyKeyTest {
                       .claimDue(
                           Partition.of(world.clock.instant()),
                           List.of(quota),
-                          WorkQueue.Claimant.node(UUID.randomUUID(), "node", Integer.MAX_VALUE),
-                          _ -> {})
+                          WorkQueue.Claimant.node(UUID.randomUUID(), "node", Integer.MAX_VALUE))
                       .tasks());
             });
     return claimed;
