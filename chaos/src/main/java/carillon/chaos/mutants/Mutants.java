@@ -179,8 +179,8 @@ public final class Mutants {
               "a redrive starts versions and fences anew",
               List.of(
                   text(
-                      "tasks.TaskChanges",
-                      "crashes = NULL,\n    version = version + 1",
+                      "tasks.TaskRedrives",
+                      "crashes = NULL,\n    version = t.version + 1",
                       "crashes = NULL,\n    fence = 0,\n    version = 1",
                       1)),
               List.of(),

@@ -1,28 +1,23 @@
 package carillon.store.deadletters;
 
-import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
-import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Page;
 import carillon.store.db.Sql;
-import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
 import carillon.store.deadletters.DeadLetters.Position;
 import carillon.store.tasks.DueListener;
+import carillon.store.tasks.TaskRedrives;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -62,11 +57,11 @@ public final class Redrives {
   public static final int MOST_OPEN = 20;
 
   private final Db db;
-  private final DueListener due;
+  private final TaskRedrives tasks;
 
   public Redrives(Db db, DueListener due) {
     this.db = db;
-    this.due = due;
+    this.tasks = new TaskRedrives(due);
   }
 
   /** Where a redrive stands. */
@@ -239,7 +234,7 @@ public final class Redrives {
     if (isDoneAtOnce) {
       // Once only, because its groups stay locked until the end: if one look did not find them all,
       // the others follow step by step.
-      letGo(tx, row, AT_ONCE);
+      redriveBatch(tx, row, AT_ONCE);
       row = lock(tx, tenant, id).orElseThrow();
     }
     return Optional.of(row.redrive());
@@ -318,7 +313,7 @@ public final class Redrives {
   private Optional<Duration> stepForward(Tx tx, Row row) {
     Integer rate = row.redrive().rate();
     if (rate == null) {
-      return letGo(tx, row, BATCH) ? Optional.empty() : Optional.of(Duration.ZERO);
+      return redriveBatch(tx, row, BATCH) ? Optional.empty() : Optional.of(Duration.ZERO);
     }
     if (row.steppedAt() != null) {
       // Asked under the lock: who waited for it has waited for another node's step.
@@ -328,14 +323,14 @@ public final class Redrives {
       }
     }
     long share = (row.steps() + 1) * rate / STEPS_A_SECOND - row.steps() * rate / STEPS_A_SECOND;
-    return letGo(tx, row, (int) share) ? Optional.empty() : Optional.of(STEP);
+    return redriveBatch(tx, row, (int) share) ? Optional.empty() : Optional.of(STEP);
   }
 
-  private static final String REDRIVE =
+  private static final String NOTE =
       """
-      /* Redrives.letGo */
+      /* Redrives.note */
       WITH letter AS MATERIALIZED (
-          -- No joins here and below: the planner would compare all with all, rather than sort by id.
+          -- No join: the planner would compare all with all, rather than sort by id.
           SELECT t.*,
                  (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at,
                  (SELECT d.kept_from FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS kept_from
@@ -344,49 +339,14 @@ public final class Redrives {
             AND t.id = ANY (?)
             AND t.state = 'DEAD'
           ORDER BY t.id
-          FOR UPDATE OF t -- who redrives, edits or purges one by hand comes before us or after us
-      ), noted AS (
-          INSERT INTO carillon.redriven (
-              redrive, n, tenant, task, partition, fence, attempt, crashes, due_at, expires_at, finished_at, died_at,
-              kept_from)
-          SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, partition, fence, attempt, crashes, due_at,
-                 expires_at, finished_at, coalesce(died_at, finished_at), coalesce(kept_from, finished_at)
-          FROM letter
-      ), kept AS ( -- the last attempt stood on the row, which is about to be used again
-          INSERT INTO carillon.attempt_{partition} (
-              tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
-              output, request)
-          SELECT tenant, id, partition, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status, error,
-                 output, request
-          FROM letter
-      ), trail AS (
-          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
-          SELECT tenant, id, partition, clock_timestamp(), 'DEAD', 'PENDING', fence, ?, ?
-          FROM letter
+          FOR UPDATE OF t -- a redrive, an edit or a purge by hand comes before us or after us
       )
-      UPDATE carillon.task_{partition} t
-      SET state = 'PENDING',
-          -- It may have been put off while it was dead. Spread over a millisecond, as new ones are.
-          ready_at = greatest(t.due_at, ?) + random() * interval '999 microseconds',
-          due_at = greatest(t.due_at, ?), -- what is measured from it, such as the greatest age, starts anew
-          expires_at = NULL, -- it was started in time
-          attempt = 0,
-          crashes = NULL,
-          finished_at = NULL,
-          cancel_requested = false,
-          version = t.version + 1
-      WHERE t.tenant = ?
-        AND t.id = ANY (ARRAY(SELECT id FROM letter))
-        AND t.state = 'DEAD'
-      RETURNING t.id, t.lane, t.ready_at
-      """;
-
-  private static final String REMOVE_LETTERS =
-      """
-      /* Redrives.removeLetters */
-      DELETE FROM carillon.dead_letter
-      WHERE tenant = ?
-        AND task = ANY (?)
+      INSERT INTO carillon.redriven (
+          redrive, n, tenant, task, partition, fence, attempt, crashes, due_at, expires_at, finished_at, died_at, kept_from)
+      SELECT ?, ? + row_number() OVER (ORDER BY died_at, id), tenant, id, partition, fence, attempt, crashes, due_at,
+             expires_at, finished_at, coalesce(died_at, finished_at), coalesce(kept_from, finished_at)
+      FROM letter
+      RETURNING task
       """;
 
   private static final String STILL_THERE =
@@ -415,26 +375,8 @@ public final class Redrives {
       WHERE id = ?
       """;
 
-  private record Woken(TaskId id, int lane, Instant readyAt) implements Transitions.Move {
-
-    @Override
-    public TaskState from() {
-      return TaskState.DEAD;
-    }
-
-    @Override
-    public TaskState to() {
-      return TaskState.PENDING;
-    }
-
-    @Override
-    public int attempt() {
-      return 0; // its budget is new
-    }
-  }
-
-  /** Lets the next ones go, and says whether they were the last. */
-  private boolean letGo(Tx tx, Row row, int most) {
+  /** Redrives the next ones, and says whether they were the last. */
+  private boolean redriveBatch(Tx tx, Row row, int most) {
     Redrive redrive = row.redrive();
     TenantId tenant = row.tenant();
     Page<Position, Position> page =
@@ -442,35 +384,30 @@ public final class Redrives {
             ? new Page<>(List.of(), row.after() == null ? before(row) : row.after())
             : LetterSearch.page(
                 tx, tenant, row.filter(), LetterSearch.Order.OLDEST_FIRST, row.after(), most);
-    Instant now = now(tx);
-    Set<TaskId> woken = new HashSet<>();
+    Set<TaskId> redriven = new HashSet<>();
     DeadLetters.byPartition(page.items())
         .forEach(
             (partition, letters) -> {
-              List<Woken> some =
+              List<TaskId> noted =
                   tx.query(
-                      Sql.forPartition(REDRIVE, partition),
-                      Redrives::woken,
+                      Sql.forPartition(NOTE, partition),
+                      noted -> new TaskId(Sql.uuid(noted, "task")),
                       tenant,
                       Column.uuids(letters, letter -> letter.id().value()),
                       redrive.id(),
-                      redrive.redriven() + woken.size(),
-                      redrive.who(),
-                      "redrive " + redrive.id(),
-                      now,
-                      now,
-                      tenant);
-              some.forEach(each -> woken.add(each.id()));
-              wake(tx, partition, some);
+                      redrive.redriven() + redriven.size());
+              redriven.addAll(
+                  tasks.redrive(
+                      tx, tenant, partition, noted, redrive.who(), "redrive " + redrive.id()));
             });
-    long refused = removeLetters(tx, tenant, page.items(), woken);
+    long refused = removeLetters(tx, tenant, page.items(), redriven);
     boolean isOver = page.next() == null;
     Position end = isOver ? row.after() : page.next();
     tx.update(
         ADVANCE,
-        woken.size(),
+        redriven.size(),
         refused,
-        woken.size() + refused,
+        redriven.size() + refused,
         end == null ? null : end.diedAt(),
         end == null ? null : end.id(),
         isOver,
@@ -486,7 +423,7 @@ public final class Redrives {
           redrive.id().toString(),
           JsonNodeFactory.instance
               .objectNode()
-              .put("redriven", redrive.redriven() + woken.size())
+              .put("redriven", redrive.redriven() + redriven.size())
               .put("refused", redrive.refused() + refused)
               .toString());
     }
@@ -500,35 +437,19 @@ public final class Redrives {
         first == null ? Instant.parse("0001-01-01T00:00:00Z") : first, new TaskId(new UUID(0, 0)));
   }
 
-  private static Woken woken(ResultSet row) throws SQLException {
-    return new Woken(
-        new TaskId(Sql.uuid(row, "id")), row.getInt("lane"), Sql.requiredInstant(row, "ready_at"));
-  }
-
-  private void wake(Tx tx, Partition partition, List<Woken> woken) {
-    Map<Integer, Instant> earliest = new HashMap<>();
-    woken.forEach(
-        each -> earliest.merge(each.lane(), each.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
-    earliest.values().stream()
-        .min(Instant::compareTo)
-        .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
-    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.note(partition, lane, at)));
-    tx.moved(woken);
-  }
-
   /**
    * As the last of all, because it locks the groups that others want to add to. Says how many there
    * are of which the task was not dead after all: they cannot be redriven, and nobody should have
    * to find out.
    */
-  private static long removeLetters(Tx tx, TenantId tenant, List<Position> met, Set<TaskId> woken) {
-    if (!woken.isEmpty()) {
-      tx.update(REMOVE_LETTERS, tenant, Column.uuids(woken, TaskId::value));
+  private static long removeLetters(Tx tx, TenantId tenant, List<Position> met, Set<TaskId> redriven) {
+    if (!redriven.isEmpty()) {
+      TaskRedrives.deleteLetters(tx, tenant, redriven);
     }
-    if (woken.size() == met.size()) {
+    if (redriven.size() == met.size()) {
       return 0;
     }
-    List<TaskId> others = met.stream().map(Position::id).filter(id -> !woken.contains(id)).toList();
+    List<TaskId> others = met.stream().map(Position::id).filter(id -> !redriven.contains(id)).toList();
     return tx.query(
             STILL_THERE, row -> row.getLong("letters"), tenant, Column.uuids(others, TaskId::value))
         .getFirst();
