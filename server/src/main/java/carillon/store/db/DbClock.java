@@ -22,7 +22,7 @@ public final class DbClock implements InstantSource {
 
   private static final String NOW =
       """
-      /* DbClock.measure */
+      /* DbClock.now */
       SELECT clock_timestamp() AS now
       """;
 
@@ -48,6 +48,11 @@ public final class DbClock implements InstantSource {
   @Override
   public Instant instant() {
     return anchor.now();
+  }
+
+  /** The database's time, read from it and not estimated. */
+  public static Instant now(Tx tx) {
+    return tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
   }
 
   /** How far the database's clock is ahead of ours. */
@@ -78,7 +83,7 @@ public final class DbClock implements InstantSource {
 
     static Trip make(Tx tx) {
       long asked = System.nanoTime();
-      Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+      Instant now = DbClock.now(tx);
       return new Trip(asked, now, System.nanoTime() - asked);
     }
 

@@ -9,6 +9,7 @@ import carillon.model.schedule.SkipReason;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
 import carillon.store.tasks.Tasks;
@@ -218,7 +219,7 @@ public final class BackfillSteps {
       """;
 
   private Step make(Tx tx, Row row, StoredSchedule schedule, NominalTimes some) {
-    Instant now = Backfills.now(tx);
+    Instant now = DbClock.now(tx);
     Set<Instant> taken =
         taken(
             tx,

@@ -6,6 +6,7 @@ import carillon.model.cron.Timetable;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import carillon.store.db.Page;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
@@ -145,7 +146,7 @@ public final class Backfills {
           if (found.isEmpty()) {
             return new Look.Refused(new Result.NotFound());
           }
-          Instant now = now(tx);
+          Instant now = DbClock.now(tx);
           if (asked.to().isAfter(now)) {
             return new Look.Refused(new Result.NotPast(now));
           }
@@ -256,7 +257,7 @@ public final class Backfills {
     if (tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
       return new Result.TooManyOpen();
     }
-    Instant now = now(tx);
+    Instant now = DbClock.now(tx);
     UUID id = UUID.randomUUID();
     tx.update(
         START,
@@ -290,16 +291,6 @@ public final class Backfills {
     return find(tx, tenant, schedule, id)
         .<Result>map(Result.Saved::new)
         .orElseGet(Result.NotFound::new);
-  }
-
-  private static final String NOW =
-      """
-      /* Backfills.now */
-      SELECT clock_timestamp() AS now
-      """;
-
-  static Instant now(Tx tx) {
-    return tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
   }
 
   private static final String COLUMNS =
@@ -409,11 +400,7 @@ public final class Backfills {
             tx ->
                 tx.query(
                     LIST, Backfills::backfill, schedule.id(), from.at(), from.id(), limit + 1));
-    if (found.size() <= limit) {
-      return new Page<>(found, null);
-    }
-    Backfill last = found.get(limit - 1);
-    return new Page<>(found.subList(0, limit), new Started(last.createdAt(), last.id()));
+    return Page.of(found, limit, last -> new Started(last.createdAt(), last.id()));
   }
 
   private static final String FORGET =
