@@ -20,6 +20,7 @@ import carillon.store.db.Page;
 import carillon.store.db.Tx;
 import carillon.store.deadletters.DeadLetterFilter;
 import carillon.store.deadletters.DeadLetters;
+import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
 import java.time.Duration;
 import java.time.Instant;
@@ -180,7 +181,7 @@ public final class DeadLetterRoutes {
         Redrives.MOST_OPEN + " redrives are under way; wait until one has ended, or stop one");
   }
 
-  private static Answer started(Redrives.Redrive redrive) {
+  private static Answer started(Redrive redrive) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("matched", redrive.matched());
     if (redrive.isAtLeast()) {

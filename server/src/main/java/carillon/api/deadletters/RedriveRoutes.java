@@ -13,7 +13,7 @@ import carillon.api.http.Permission;
 import carillon.api.json.Times;
 import carillon.store.db.Page;
 import carillon.store.deadletters.Redrives;
-import carillon.store.deadletters.Redrives.Redrive;
+import carillon.store.deadletters.Redrive;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;

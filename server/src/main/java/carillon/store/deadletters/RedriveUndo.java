@@ -114,20 +114,20 @@ final class RedriveUndo {
       WHERE id = ?
       """;
 
-  private record LetGo(long n, Partition partition) {}
+  private record Redriven(long n, Partition partition) {}
 
   private record Returned(String type, String fingerprint, long letters) {}
 
   /** Takes back those that were let go last, and says whether there are more. */
-  static Optional<Duration> step(Tx tx, Redrives.Row row) {
-    Redrives.Redrive redrive = row.redrive();
-    List<LetGo> last =
+  static Optional<Duration> step(Tx tx, RedriveRow row) {
+    Redrive redrive = row.redrive();
+    List<Redriven> last =
         tx.query(
             LAST_REDRIVEN,
             r ->
-                new LetGo(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
+                new Redriven(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
             redrive.id(),
-            Redrives.BATCH);
+            RedriveSteps.BATCH);
     long undone = 0;
     if (!last.isEmpty()) {
       long from = last.getLast().n();
@@ -138,7 +138,7 @@ final class RedriveUndo {
       }
       tx.update(FORGET_REDRIVEN, redrive.id(), from);
     }
-    boolean isOver = last.size() < Redrives.BATCH;
+    boolean isOver = last.size() < RedriveSteps.BATCH;
     tx.update(RETREAT, undone, isOver, isOver, redrive.id());
     if (isOver) {
       Audit.record(
@@ -156,11 +156,11 @@ final class RedriveUndo {
     return isOver ? Optional.empty() : Optional.of(Duration.ZERO);
   }
 
-  private static String undoneBy(Redrives.Row row) {
+  private static String undoneBy(RedriveRow row) {
     return row.undoneBy() == null ? row.redrive().who() : row.undoneBy();
   }
 
-  private static long takeBack(Tx tx, Redrives.Row row, Partition partition, long from) {
+  private static long takeBack(Tx tx, RedriveRow row, Partition partition, long from) {
     List<Returned> returned =
         tx.query(
             Sql.forPartition(TAKE_BACK, partition),

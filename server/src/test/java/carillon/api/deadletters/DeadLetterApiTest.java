@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
 import carillon.model.TenantId;
+import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
@@ -275,6 +276,6 @@ class DeadLetterApiTest {
         .noneMatch(entry -> entry.get("action").asString().startsWith("redrive"));
     api.request("GET", "/v1/redrives/" + id).as(producer).send().expect(ErrorCode.MISSING_SCOPE);
     assertThat(api.world.redrives.find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
-        .isEqualTo(Redrives.State.RUNNING);
+        .isEqualTo(Redrive.State.RUNNING);
   }
 }

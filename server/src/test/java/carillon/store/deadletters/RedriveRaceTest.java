@@ -117,7 +117,7 @@ class RedriveRaceTest {
     }
     DeadTasks.fill(world, 1, 1);
     TaskId id = new TaskId(UUID.fromString(world.value("SELECT task FROM carillon.dead_letter")));
-    Redrives.Redrive redrive =
+    Redrive redrive =
         world.db.inTransaction(
             tx ->
                 world
