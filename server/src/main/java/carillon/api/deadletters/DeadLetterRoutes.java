@@ -19,6 +19,7 @@ import carillon.model.TaskId;
 import carillon.store.db.Page;
 import carillon.store.db.Tx;
 import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.deadletters.DeadLetterGroup;
 import carillon.store.deadletters.DeadLetters;
 import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
@@ -121,23 +122,23 @@ public final class DeadLetterRoutes {
 
   private Answer groups(Call call) {
     Query query = call.query();
-    DeadLetters.GroupFilter filter =
-        new DeadLetters.GroupFilter(
+    DeadLetterGroup.Filter filter =
+        new DeadLetterGroup.Filter(
             TaskRoutes.oneType(call.caller(), query.typeName("type")),
             DeadLetterFields.failure(query),
             DeadLetterFields.status(query));
     int limit = query.limit();
-    DeadLetters.GroupPosition before = lists.start(call, DeadLetterRoutes::groupPosition);
-    Page<DeadLetters.Group, DeadLetters.GroupPosition> page =
+    DeadLetterGroup.Position before = lists.start(call, DeadLetterRoutes::groupPosition);
+    Page<DeadLetterGroup, DeadLetterGroup.Position> page =
         database.use(() -> deadLetters.groups(call.tenant(), filter, limit, before));
-    DeadLetters.GroupPosition next = page.next();
+    DeadLetterGroup.Position next = page.next();
     return lists.answer(
         call,
         page.items().stream().map(DeadLetterRoutes::json).toList(),
         next == null ? null : next.lastAt() + " " + next.type() + " " + next.fingerprint());
   }
 
-  private static ObjectNode json(DeadLetters.Group group) {
+  private static ObjectNode json(DeadLetterGroup group) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("type", group.type());
     node.put("group", group.fingerprint());
@@ -151,10 +152,10 @@ public final class DeadLetterRoutes {
     return node;
   }
 
-  private static DeadLetters.@Nullable GroupPosition groupPosition(String text) {
+  private static DeadLetterGroup.@Nullable Position groupPosition(String text) {
     String[] parts = text.split(" ", -1);
     return parts.length == 3
-        ? new DeadLetters.GroupPosition(Instant.parse(parts[0]), parts[1], parts[2])
+        ? new DeadLetterGroup.Position(Instant.parse(parts[0]), parts[1], parts[2])
         : null;
   }
 

@@ -3,7 +3,6 @@ package carillon.store.deadletters;
 import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.task.FailureKind;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
@@ -35,7 +34,6 @@ public final class DeadLetters {
   /** Who only wants to know how many does not keep a connection for longer. */
   static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
 
-  private static final int GROUPS_REACH = 5_000;
   private static final Duration EMPTY_GROUPS_KEPT = Duration.ofDays(30);
 
   private final Db db;
@@ -124,131 +122,13 @@ public final class DeadLetters {
     return LetterSearch.count(tx, tenant, filter, COUNT_PATIENCE);
   }
 
-  /**
-   * Dead letters of one type that died of the same thing.
-   *
-   * @param error of one of the newest
-   * @param letters that are there now
-   * @param deaths that there ever were
-   */
-  public record Group(
-      String type,
-      String fingerprint,
-      @Nullable FailureKind failure,
-      @Nullable Integer status,
-      @Nullable String error,
-      long letters,
-      long deaths,
-      Instant firstAt,
-      Instant lastAt) {}
-
-  /** Which groups; what is null does not matter. */
-  public record GroupFilter(
-      @Nullable String type, @Nullable FailureKind failure, @Nullable Integer status) {}
-
-  /** Where a page of groups ended. */
-  public record GroupPosition(Instant lastAt, String type, String fingerprint) {}
-
-  // The filter looks only at groups that the inner part has reached; the last of those always comes
-  // out, to say where the next page goes on.
-  static final String GROUPS =
-      """
-      /* DeadLetters.groups */
-      SELECT *
-      FROM (
-          SELECT g.*,
-                 row_number() OVER (ORDER BY g.tenant DESC, g.last_at DESC, g.type DESC, g.fingerprint DESC) = ?
-                     AS is_end,
-                 ((?::text IS NULL OR g.type = ?::text)
-                     AND (?::text IS NULL OR g.failure = ?::text)
-                     AND (?::smallint IS NULL OR g.status = ?::smallint)) IS TRUE AS matches
-          FROM (
-              SELECT *
-              FROM carillon.dead_letter_group
-              WHERE letters > 0
-                AND (tenant, last_at, type, fingerprint) > (?, '-infinity', '', '')
-                AND (tenant, last_at, type, fingerprint) < (?, ?, ?, ?)
-              ORDER BY tenant DESC, last_at DESC, type DESC, fingerprint DESC
-              LIMIT ?
-          ) g
-      ) g
-      WHERE g.matches OR g.is_end
-      ORDER BY g.last_at DESC, g.type DESC, g.fingerprint DESC
-      LIMIT ?
-      """;
-
-  private static final GroupPosition LAST_GROUP =
-      new GroupPosition(Instant.parse("9999-12-31T00:00:00Z"), "", "");
-
-  private record ReachedGroup(Group group, boolean matches, boolean isEnd) {
-    private GroupPosition position() {
-      return new GroupPosition(group.lastAt(), group.type(), group.fingerprint());
-    }
-  }
-
   /** The groups that have letters, the one with the newest death first. */
-  public Page<Group, GroupPosition> groups(
-      TenantId tenant, GroupFilter filter, int limit, @Nullable GroupPosition before) {
-    GroupPosition from = before == null ? LAST_GROUP : before;
-    List<ReachedGroup> reached =
-        db.inTransaction(
-            tx ->
-                tx.query(GROUPS, DeadLetters::group, groupArguments(tenant, filter, limit, from)));
-    List<Group> items = new ArrayList<>();
-    GroupPosition end = from;
-    for (ReachedGroup each : reached) {
-      if (each.matches() && items.size() == limit) {
-        return new Page<>(items, end);
-      }
-      if (each.matches()) {
-        items.add(each.group());
-        end = each.position();
-      }
-      if (each.isEnd()) {
-        return new Page<>(items, each.position());
-      }
-    }
-    return new Page<>(items, null);
-  }
-
-  static @Nullable Object[] groupArguments(
-      TenantId tenant, GroupFilter filter, int limit, @Nullable GroupPosition before) {
-    GroupPosition from = before == null ? LAST_GROUP : before;
-    String failure = filter.failure() == null ? null : filter.failure().name();
-    boolean isFiltered = filter.type() != null || failure != null || filter.status() != null;
-    int reach = isFiltered ? GROUPS_REACH : limit + 1;
-    return new @Nullable Object[] {
-      reach,
-      filter.type(),
-      filter.type(),
-      failure,
-      failure,
-      filter.status(),
-      filter.status(),
-      tenant,
-      tenant,
-      from.lastAt(),
-      from.type(),
-      from.fingerprint(),
-      reach,
-      limit + 1
-    };
-  }
-
-  private static ReachedGroup group(ResultSet row) throws SQLException {
-    String failure = row.getString("failure");
-    Group group =
-        new Group(
-            row.getString("type"),
-            row.getString("fingerprint"),
-            failure == null ? null : FailureKind.valueOf(failure),
-            Sql.integer(row, "status"),
-            row.getString("error"),
-            row.getLong("letters"),
-            row.getLong("deaths"),
-            Sql.requiredInstant(row, "first_at"),
-            Sql.requiredInstant(row, "last_at"));
-    return new ReachedGroup(group, row.getBoolean("matches"), row.getBoolean("is_end"));
+  public Page<DeadLetterGroup, DeadLetterGroup.Position> groups(
+      TenantId tenant,
+      DeadLetterGroup.Filter filter,
+      int limit,
+      DeadLetterGroup.@Nullable Position before) {
+    return db.inTransaction(tx -> GroupSearch.page(tx, tenant, filter, limit, before));
   }
 
   /**

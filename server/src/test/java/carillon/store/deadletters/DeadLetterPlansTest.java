@@ -264,7 +264,7 @@ class DeadLetterPlansTest {
   @ParameterizedTest
   @MethodSource("questions")
   void a_page_walks_along_one_index_and_touches_few_pages(Question question) {
-    LetterSearch.Composed page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
+    LetterPlan.Composed page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
 
     Explained explained = explain(page.sql(), page.arguments().toArray());
 
@@ -315,7 +315,7 @@ class DeadLetterPlansTest {
             filter("many", null, 504, null, null, Map.of(), null),
             filter(null, null, null, null, null, Map.of(), rare),
             filter("t3", null, null, null, null, Map.of(), rare))) {
-      LetterSearch.Composed kinds = LetterSearch.composeKinds(World.TENANT, filter);
+      LetterPlan.Composed kinds = LetterPlan.composeKinds(World.TENANT, filter);
 
       Explained explained = explain(kinds.sql(), kinds.arguments().toArray());
 
@@ -359,7 +359,7 @@ class DeadLetterPlansTest {
               filter("t0", null, null, null, null, Map.of(), null),
               filter("bulk", null, 500, null, null, Map.of(), null),
               filter(null, null, null, null, "bulk", Map.of(), null))) {
-        LetterSearch.Composed page = compose(filter, order, middle);
+        LetterPlan.Composed page = compose(filter, order, middle);
 
         Explained explained = explain(page.sql(), page.arguments().toArray());
 
@@ -370,13 +370,13 @@ class DeadLetterPlansTest {
 
   @Test
   void groups_are_listed_through_their_index_and_counted_by_nobody() {
-    for (DeadLetters.GroupFilter filter :
+    for (DeadLetterGroup.Filter filter :
         List.of(
             ANY_GROUP,
-            new DeadLetters.GroupFilter("t1", null, null),
-            new DeadLetters.GroupFilter(null, FailureKind.STATUS, 504))) {
+            new DeadLetterGroup.Filter("t1", null, null),
+            new DeadLetterGroup.Filter(null, FailureKind.STATUS, 504))) {
       Explained explained =
-          explain(DeadLetters.GROUPS, DeadLetters.groupArguments(World.TENANT, filter, 100, null));
+          explain(GroupSearch.PAGE, GroupSearch.arguments(World.TENANT, filter, 100, null));
 
       System.out.printf(
           "groups of dead letters, %s: %.1f ms, %d pages%n",
@@ -391,8 +391,8 @@ class DeadLetterPlansTest {
     }
   }
 
-  private static final DeadLetters.GroupFilter ANY_GROUP =
-      new DeadLetters.GroupFilter(null, null, null);
+  private static final DeadLetterGroup.Filter ANY_GROUP =
+      new DeadLetterGroup.Filter(null, null, null);
 
   @Test
   void a_dry_run_counts_a_million_however_it_has_to_look_for_them() {
@@ -414,7 +414,7 @@ class DeadLetterPlansTest {
     }
   }
 
-  private static LetterSearch.Composed compose(
+  private static LetterPlan.Composed compose(
       DeadLetterFilter filter, LetterSearch.Order order, @Nullable Position from) {
     return world.db.inTransaction(
         tx -> LetterSearch.compose(tx, World.TENANT, filter, order, from, 100).orElseThrow());

@@ -148,21 +148,21 @@ class DeadLettersTest {
 
   @Test
   void groups_say_what_letters_have_in_common_and_how_many_there_are() {
-    List<DeadLetters.Group> groups = new ArrayList<>();
-    DeadLetters.GroupPosition before = null;
+    List<DeadLetterGroup> groups = new ArrayList<>();
+    DeadLetterGroup.Position before = null;
     do {
       var page =
           world.deadLetters.groups(
-              World.TENANT, new DeadLetters.GroupFilter(null, null, null), 7, before);
+              World.TENANT, new DeadLetterGroup.Filter(null, null, null), 7, before);
       groups.addAll(page.items());
       before = page.next();
     } while (before != null);
 
     assertThat(groups).hasSize(20).allMatch(group -> group.letters() == 100);
     assertThat(groups).isSortedAccordingTo((a, b) -> b.lastAt().compareTo(a.lastAt()));
-    assertThat(groups(new DeadLetters.GroupFilter("t0", null, null))).hasSize(5);
-    assertThat(groups(new DeadLetters.GroupFilter(null, FailureKind.CONNECTION, null))).hasSize(10);
-    assertThat(groups(new DeadLetters.GroupFilter(null, null, 502)))
+    assertThat(groups(new DeadLetterGroup.Filter("t0", null, null))).hasSize(5);
+    assertThat(groups(new DeadLetterGroup.Filter(null, FailureKind.CONNECTION, null))).hasSize(10);
+    assertThat(groups(new DeadLetterGroup.Filter(null, null, 502)))
         .singleElement()
         .satisfies(
             group -> {
@@ -174,7 +174,7 @@ class DeadLettersTest {
             });
   }
 
-  private static List<DeadLetters.Group> groups(DeadLetters.GroupFilter filter) {
+  private static List<DeadLetterGroup> groups(DeadLetterGroup.Filter filter) {
     return world.deadLetters.groups(World.TENANT, filter, 100, null).items();
   }
 
@@ -193,7 +193,7 @@ class DeadLettersTest {
       assertThat(
               other
                   .deadLetters
-                  .groups(World.TENANT, new DeadLetters.GroupFilter(null, null, null), 10, null)
+                  .groups(World.TENANT, new DeadLetterGroup.Filter(null, null, null), 10, null)
                   .items())
           .hasSize(3);
 
