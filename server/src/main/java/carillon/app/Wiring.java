@@ -262,7 +262,7 @@ final class Wiring {
             upkeepStore,
             heartbeat::lease,
             cluster.election()::term,
-            new Upkeep.Keeping(
+            new Upkeep.Settings(
                 config.engine().retention(), config.archive().ttl(), config.archive().directory()),
             config.engine().poisonCrashes(),
             metrics);

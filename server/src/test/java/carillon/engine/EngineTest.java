@@ -330,7 +330,7 @@ class EngineTest {
     var janitor =
         new Janitor(
             world.partitions,
-            new Janitor.Litter(
+            new Janitor.Aging(
                 world.replies,
                 new UniqueTasks(world.db),
                 world.deadLetters,

@@ -6,8 +6,8 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * Ends what was not started in time, and what was cancelled in SQL while it ran. Harmless on
- * several nodes at once.
+ * Ends tasks that were not started before they expired, and running tasks that were cancelled in
+ * SQL. Safe on several nodes at once.
  */
 public final class Expirer {
 
@@ -22,7 +22,7 @@ public final class Expirer {
     this.events = events;
   }
 
-  /** One pass. Returns zero if there was more than it took on. */
+  /** One pass. Returns zero if there may be more. */
   public Duration expireOnce() {
     int expired = queue.expireDue(MAX_BATCH);
     if (expired > 0) {

@@ -149,7 +149,7 @@ class UpkeepTest {
           askedForTerm.add(Thread.currentThread().getName());
           return now;
         },
-        new Upkeep.Keeping(RETENTION, RETENTION, directory),
+        new Upkeep.Settings(RETENTION, RETENTION, directory),
         3,
         following,
         events);
@@ -231,7 +231,7 @@ class UpkeepTest {
       upkeep.takeOver();
 
       await().until(() -> world.state(running) == TaskState.PENDING);
-      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.PATIENCE);
+      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.RECONNECT_TIMEOUT);
     }
   }
 }
