@@ -5,11 +5,11 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Dead letters of one type that died of the same thing.
+ * Dead letters of one type with the same error.
  *
- * @param error of one of the newest
- * @param letters that are there now
- * @param deaths that there ever were
+ * @param error of one of the newest letters
+ * @param letters how many there are now
+ * @param deaths how many there have ever been
  */
 public record DeadLetterGroup(
     String type,
@@ -22,7 +22,7 @@ public record DeadLetterGroup(
     Instant firstAt,
     Instant lastAt) {
 
-  /** Which groups; what is null does not matter. */
+  /** Selects groups. A field that is null selects all. */
   public record Filter(
       @Nullable String type, @Nullable FailureKind failure, @Nullable Integer status) {}
 

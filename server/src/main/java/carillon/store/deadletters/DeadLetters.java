@@ -25,16 +25,16 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The dead tasks of one tenant at a time: listed, counted, grouped and purged. */
+/** Lists, counts, groups and purges the dead letters of one tenant. */
 public final class DeadLetters {
 
-  /** What one transaction purges; more would hold its locks for too long. */
-  private static final int PURGED_AT_ONCE = 10_000;
+  /** Letters purged per transaction; more would hold its locks for too long. */
+  private static final int PURGE_BATCH = 10_000;
 
-  /** Who only wants to know how many does not keep a connection for longer. */
-  static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
+  /** A count holds its connection no longer than this. */
+  static final Duration COUNT_TIMEOUT = Duration.ofSeconds(3);
 
-  private static final Duration EMPTY_GROUPS_KEPT = Duration.ofDays(30);
+  private static final Duration EMPTY_GROUP_RETENTION = Duration.ofDays(30);
 
   private final Db db;
   private final TaskReader reader;
@@ -44,7 +44,7 @@ public final class DeadLetters {
     this.reader = new TaskReader(db, catalog);
   }
 
-  /** Where a letter stands among the others, and where a page ended. */
+  /** The position of a letter in lists; a page ends at one. */
   public record Position(Instant diedAt, TaskId id) {}
 
   /**
@@ -54,9 +54,8 @@ public final class DeadLetters {
    */
   public record Letter(TaskView task, Instant diedAt, String group) {}
 
-  // Fenced off, so that each is looked up: a join may read all tasks of the tenant, if statistics
-  // are
-  // old.
+  // OFFSET 0 fences off each lookup: with outdated statistics a join may read all tasks of the
+  // tenant.
   static final String SHOW =
       """
       /* DeadLetters.show */
@@ -81,7 +80,7 @@ public final class DeadLetters {
       """
           .formatted(TaskReader.COLUMNS);
 
-  /** Newest death first. */
+  /** A page of the letters that match, newest death first. */
   public Page<Letter, Position> list(
       TenantId tenant,
       DeadLetterFilter filter,
@@ -111,18 +110,17 @@ public final class DeadLetters {
   }
 
   /**
-   * How many match.
+   * The number of letters that match.
    *
-   * @param isAtLeast whether there may be more, because looking at all of them took too long
+   * @param isAtLeast whether there may be more: the count reached its timeout
    */
   public record Count(long matched, boolean isAtLeast) {}
 
-  /** How many match now. */
   public Count count(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    return LetterSearch.count(tx, tenant, filter, COUNT_PATIENCE);
+    return LetterSearch.count(tx, tenant, filter, COUNT_TIMEOUT);
   }
 
-  /** The groups that have letters, the one with the newest death first. */
+  /** A page of the groups that have letters, newest death first. */
   public Page<DeadLetterGroup, DeadLetterGroup.Position> groups(
       TenantId tenant,
       DeadLetterGroup.Filter filter,
@@ -132,9 +130,9 @@ public final class DeadLetters {
   }
 
   /**
-   * What a purge did.
+   * The result of a purge.
    *
-   * @param isMore whether its time was over before there was nothing left
+   * @param isMore whether it ended before all matching letters were purged
    */
   public record Purged(Count count, long purged, boolean isMore) {
 
@@ -146,7 +144,7 @@ public final class DeadLetters {
 
   private record Batch(int purged, @Nullable Position next) {}
 
-  // Waits for whoever redrives one of them by hand; that one is then no longer dead.
+  // Waits for a redrive by hand in progress; its task is then no longer DEAD.
   private static final String PURGE_TASKS =
       """
       /* DeadLetters.purgeTasks */
@@ -166,7 +164,7 @@ public final class DeadLetters {
         AND task = ANY (ARRAY(SELECT id FROM gone))
       """;
 
-  // A letter whose task is gone is of no use to anybody.
+  // Also deletes a letter whose task no longer exists.
   private static final String PURGE_LETTERS =
       """
       /* DeadLetters.purgeLetters */
@@ -181,10 +179,10 @@ public final class DeadLetters {
       """;
 
   /**
-   * Removes them, tasks and all, the oldest first; one transaction after the other until its time
-   * is over.
+   * Deletes the letters that match with their tasks, oldest first, one transaction after the other
+   * until the timeout.
    */
-  public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration patience, String who) {
+  public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration timeout, String who) {
     long began = System.nanoTime();
     Count count = db.inTransaction(tx -> count(tx, tenant, filter));
     long purged = 0;
@@ -194,11 +192,11 @@ public final class DeadLetters {
       Batch batch = db.inTransaction(tx -> purgeBatch(tx, tenant, filter, from, who));
       purged += batch.purged();
       after = batch.next();
-    } while (after != null && System.nanoTime() - began < patience.toNanos());
+    } while (after != null && System.nanoTime() - began < timeout.toNanos());
     return Purged.of(count, purged, after != null);
   }
 
-  /** Removes as many as one transaction can. */
+  /** Deletes one batch of the letters that match, in the caller's transaction. */
   public Purged purge(Tx tx, TenantId tenant, DeadLetterFilter filter, String who) {
     Count count = count(tx, tenant, filter);
     Batch batch = purgeBatch(tx, tenant, filter, null, who);
@@ -209,7 +207,7 @@ public final class DeadLetters {
       Tx tx, TenantId tenant, DeadLetterFilter filter, @Nullable Position after, String who) {
     Page<Position, Position> page =
         LetterSearch.page(
-            tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGED_AT_ONCE);
+            tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGE_BATCH);
     int purged = 0;
     if (!page.items().isEmpty()) {
       byPartition(page.items())
@@ -237,7 +235,7 @@ public final class DeadLetters {
     return new Batch(purged, page.next());
   }
 
-  /** In one order, so that two who change many at once hardly ever wait for each other. */
+  /** Sorted, so that two bulk changes lock partitions in the same order. */
   static Map<Partition, List<Position>> byPartition(List<Position> letters) {
     Map<Partition, List<Position>> byPartition = new TreeMap<>();
     letters.forEach(
@@ -256,7 +254,7 @@ public final class DeadLetters {
       WHERE day = ANY (?)
       """;
 
-  /** Those of the partitions that were not dropped. */
+  /** The partitions among these that have not been dropped. */
   static Set<Partition> existing(Tx tx, Set<Partition> partitions) {
     return new HashSet<>(
         tx.query(
@@ -276,11 +274,11 @@ public final class DeadLetters {
             AND last_at < clock_timestamp() - make_interval(secs => ?)
           LIMIT ?
       )
-        AND letters = 0 -- still
+        AND letters = 0 -- checked again under the row lock
       """;
 
-  /** Removes groups that have had no letter for long; says how many. */
+  /** Deletes groups that have been empty for long, and returns how many. */
   public int forgetEmptyGroups(int limit) {
-    return db.inTransaction(tx -> tx.update(FORGET_GROUPS, EMPTY_GROUPS_KEPT.toSeconds(), limit));
+    return db.inTransaction(tx -> tx.update(FORGET_GROUPS, EMPTY_GROUP_RETENTION.toSeconds(), limit));
   }
 }

@@ -17,12 +17,13 @@ import org.jspecify.annotations.Nullable;
 /** Finds the groups of a tenant's dead letters that match a filter. */
 final class GroupSearch {
 
-  private static final int REACH = 5_000;
+  /** Groups that one page reads before it ends early. */
+  private static final int MAX_READ = 5_000;
 
   private GroupSearch() {}
 
-  // The filter looks only at groups that the inner part has reached; the last of those always comes
-  // out, to say where the next page goes on.
+  // The filter sees only the groups that the inner query has read. The last of them is always
+  // returned, because the next page starts there.
   static final String PAGE =
       """
       /* GroupSearch.page */
@@ -52,21 +53,21 @@ final class GroupSearch {
   private static final Position LAST =
       new Position(Instant.parse("9999-12-31T00:00:00Z"), "", "");
 
-  private record ReachedGroup(DeadLetterGroup group, boolean matches, boolean isEnd) {
+  private record ReadGroup(DeadLetterGroup group, boolean matches, boolean isEnd) {
     private Position position() {
       return new Position(group.lastAt(), group.type(), group.fingerprint());
     }
   }
 
-  /** The groups that have letters, the one with the newest death first. */
+  /** A page of the groups that have letters, newest death first. */
   static Page<DeadLetterGroup, Position> page(
       Tx tx, TenantId tenant, Filter filter, int limit, @Nullable Position before) {
     Position from = before == null ? LAST : before;
-    List<ReachedGroup> reached =
+    List<ReadGroup> groups =
         tx.query(PAGE, GroupSearch::read, arguments(tenant, filter, limit, from));
     List<DeadLetterGroup> items = new ArrayList<>();
     Position end = from;
-    for (ReachedGroup each : reached) {
+    for (ReadGroup each : groups) {
       if (each.matches() && items.size() == limit) {
         return new Page<>(items, end);
       }
@@ -86,9 +87,9 @@ final class GroupSearch {
     Position from = before == null ? LAST : before;
     String failure = filter.failure() == null ? null : filter.failure().name();
     boolean isFiltered = filter.type() != null || failure != null || filter.status() != null;
-    int reach = isFiltered ? REACH : limit + 1;
+    int read = isFiltered ? MAX_READ : limit + 1;
     return new @Nullable Object[] {
-      reach,
+      read,
       filter.type(),
       filter.type(),
       failure,
@@ -100,12 +101,12 @@ final class GroupSearch {
       from.lastAt(),
       from.type(),
       from.fingerprint(),
-      reach,
+      read,
       limit + 1
     };
   }
 
-  private static ReachedGroup read(ResultSet row) throws SQLException {
+  private static ReadGroup read(ResultSet row) throws SQLException {
     String failure = row.getString("failure");
     DeadLetterGroup group =
         new DeadLetterGroup(
@@ -118,6 +119,6 @@ final class GroupSearch {
             row.getLong("deaths"),
             Sql.requiredInstant(row, "first_at"),
             Sql.requiredInstant(row, "last_at"));
-    return new ReachedGroup(group, row.getBoolean("matches"), row.getBoolean("is_end"));
+    return new ReadGroup(group, row.getBoolean("matches"), row.getBoolean("is_end"));
   }
 }

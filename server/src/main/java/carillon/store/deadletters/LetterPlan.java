@@ -9,74 +9,77 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Where to walk along, and what still has to be asked of each letter there. */
+/**
+ * How a search of dead letters runs: the index to scan, and the conditions that the index does not
+ * decide.
+ *
+ * @param prefix values of the index columns before {@code died_at, task}
+ * @param groups the groups to scan, one index range each; empty unless the access is by group
+ * @param readsTasks whether a condition needs the task of each letter
+ */
 record LetterPlan(
-    Way way,
+    Access access,
     List<@Nullable Object> prefix,
-    List<Kind> kinds,
-    List<String> questions,
-    List<@Nullable Object> answers,
-    boolean asksTasks) {
+    List<Group> groups,
+    List<String> conditions,
+    List<@Nullable Object> arguments,
+    boolean readsTasks) {
 
   /** A tenant with more groups than this is searched without them. */
-  private static final int MOST_GROUPS = 5_000;
+  private static final int MAX_GROUPS = 5_000;
 
-  /**
-   * An index to walk along, by the columns that it has before {@code died_at, task}; each with what
-   * it is compared with.
-   */
-  enum Way {
+  /** An index, by its columns before {@code died_at, task} and what they are compared with. */
+  enum Access {
     BY_AGE("d.tenant", "?"),
     BY_TYPE("d.tenant, d.type", "?, ?"),
     BY_KEY("d.tenant, d.key", "?, ?"),
-    BY_KIND("d.tenant, d.type, d.fingerprint", "?, g.type, g.fingerprint"),
+    BY_GROUP("d.tenant, d.type, d.fingerprint", "?, g.type, g.fingerprint"),
     BY_ID("d.tenant", "?");
 
     final String columns;
     final String values;
 
-    Way(String columns, String values) {
+    Access(String columns, String values) {
       this.columns = columns;
       this.values = values;
     }
   }
 
-  /** Letters that died of the same thing. */
-  record Kind(String type, String fingerprint) {}
+  record Group(String type, String fingerprint) {}
 
+  /** A statement assembled for one filter. */
+  record Query(String sql, List<@Nullable Object> arguments) {}
 
-  boolean asks() {
-    return !questions.isEmpty();
-  }
-
-  LetterPlan only(Kind kind) {
-    return new LetterPlan(way, prefix, List.of(kind), questions, answers, asksTasks);
-  }
-
-  /** A statement made of the parts that a filter has. */
-  record Composed(String sql, List<@Nullable Object> arguments) {}
-
-  static final class Questions {
+  /** The conditions of a filter; a null argument adds none. */
+  static final class Conditions {
     final List<String> sql = new ArrayList<>();
     final List<@Nullable Object> arguments = new ArrayList<>();
 
-    void ask(String question, @Nullable Object argument) {
+    void add(String condition, @Nullable Object argument) {
       if (argument != null) {
-        sql.add(question);
+        sql.add(condition);
         arguments.add(argument);
       }
     }
 
-    /** The same for a question that has it twice. */
-    void askTwice(String question, @Nullable Object argument) {
-      ask(question, argument);
+    /** Adds a condition that has the same parameter twice. */
+    void addTwice(String condition, @Nullable Object argument) {
+      add(condition, argument);
       if (argument != null) {
         arguments.add(argument);
       }
     }
   }
 
-  // In this order: whose error has it is not looked up.
+  boolean hasConditions() {
+    return !conditions.isEmpty();
+  }
+
+  LetterPlan only(Group group) {
+    return new LetterPlan(access, prefix, List.of(group), conditions, arguments, readsTasks);
+  }
+
+  // The error first: a letter whose error contains the text needs no read of its task.
   private static final String HAS_TEXT =
       """
       CASE WHEN strpos(lower(d.error), lower(?)) > 0 THEN true
@@ -87,50 +90,54 @@ record LetterPlan(
           .formatted(FilterSql.ANSWER_CHARS);
 
   static LetterPlan of(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    Way way = Way.BY_AGE;
+    Access access = Access.BY_AGE;
     List<@Nullable Object> prefix = new ArrayList<>(List.of(tenant));
-    List<Kind> kinds = List.of();
+    List<Group> groups = List.of();
     if (!filter.ids().isEmpty()) {
-      way = Way.BY_ID;
+      access = Access.BY_ID;
     } else if (filter.key() != null) {
-      way = Way.BY_KEY;
+      access = Access.BY_KEY;
       prefix.add(filter.key());
     } else {
-      Optional<List<Kind>> known =
-          filter.isAboutGroups() ? kinds(tx, tenant, filter) : Optional.empty();
-      if (known.isPresent()) {
-        way = Way.BY_KIND;
-        kinds = known.get();
+      Optional<List<Group>> matching =
+          filter.selectsGroups() ? groups(tx, tenant, filter) : Optional.empty();
+      if (matching.isPresent()) {
+        access = Access.BY_GROUP;
+        groups = matching.get();
       } else if (filter.type() != null) {
-        way = Way.BY_TYPE;
+        access = Access.BY_TYPE;
         prefix.add(filter.type());
       }
     }
-    boolean typeIsOpen = way == Way.BY_AGE || way == Way.BY_KEY || way == Way.BY_ID;
-    Questions questions = new Questions();
-    questions.ask("d.type = ?", typeIsOpen ? filter.type() : null);
-    if (way != Way.BY_KIND) {
-      questions.ask("d.failure = ?", filter.failure() == null ? null : filter.failure().name());
-      questions.ask("d.status = ?", filter.status());
-      questions.ask("d.fingerprint = ?", filter.group());
+    Conditions conditions = new Conditions();
+    if (access != Access.BY_GROUP && access != Access.BY_TYPE) {
+      conditions.add("d.type = ?", filter.type());
     }
-    questions.ask("d.key = ?", way == Way.BY_KEY ? null : filter.key());
-    questions.askTwice(HAS_TEXT, filter.error());
-    // Not EXISTS: that would read all tasks that have such metadata first.
-    questions.ask(
+    if (access != Access.BY_GROUP) {
+      conditions.add("d.failure = ?", filter.failure() == null ? null : filter.failure().name());
+      conditions.add("d.status = ?", filter.status());
+      conditions.add("d.fingerprint = ?", filter.group());
+    }
+    if (access != Access.BY_KEY) {
+      conditions.add("d.key = ?", filter.key());
+    }
+    conditions.addTwice(HAS_TEXT, filter.error());
+    // Not EXISTS: that would first read all tasks with such metadata.
+    conditions.add(
         """
         (SELECT t.metadata @> ?::jsonb
             FROM carillon.task t
             WHERE t.tenant = d.tenant AND t.id = d.task AND t.partition = d.partition)\
         """,
         Sql.json(filter.metadata()));
-    boolean asksTasks = filter.error() != null || !filter.metadata().isEmpty();
-    return new LetterPlan(way, prefix, kinds, questions.sql, questions.arguments, asksTasks);
+    boolean readsTasks = filter.error() != null || !filter.metadata().isEmpty();
+    return new LetterPlan(
+        access, prefix, groups, conditions.sql, conditions.arguments, readsTasks);
   }
 
-  private static final String KINDS =
+  private static final String GROUPS =
       """
-      /* LetterPlan.kinds */
+      /* LetterPlan.groups */
       SELECT g.type, g.fingerprint, g.letters > 0 AND {matches} AS matches
       FROM (
           SELECT *
@@ -140,23 +147,23 @@ record LetterPlan(
       ) g
       """;
 
-  // One jump for each type that there is.
-  private static final String KINDS_OF_FINGERPRINT =
+  // One index lookup for each type of the tenant.
+  private static final String BY_FINGERPRINT =
       """
       g.tenant = ?
             AND g.type IN (SELECT l.type FROM carillon.lane l WHERE l.tenant = ?)
             AND g.fingerprint = ?\
       """;
 
-  static Composed composeKinds(TenantId tenant, DeadLetterFilter filter) {
-    Questions questions = new Questions();
-    questions.ask("g.failure = ?", filter.failure() == null ? null : filter.failure().name());
-    questions.ask("g.status = ?", filter.status());
+  static Query groupQuery(TenantId tenant, DeadLetterFilter filter) {
+    Conditions conditions = new Conditions();
+    conditions.add("g.failure = ?", filter.failure() == null ? null : filter.failure().name());
+    conditions.add("g.status = ?", filter.status());
     String where;
-    List<@Nullable Object> arguments = new ArrayList<>(questions.arguments);
+    List<@Nullable Object> arguments = new ArrayList<>(conditions.arguments);
     arguments.add(tenant);
     if (filter.type() == null && filter.group() != null) {
-      where = KINDS_OF_FINGERPRINT;
+      where = BY_FINGERPRINT;
       arguments.add(tenant);
       arguments.add(filter.group());
     } else {
@@ -170,23 +177,23 @@ record LetterPlan(
         arguments.add(filter.group());
       }
     }
-    arguments.add(MOST_GROUPS + 1);
-    String matches = questions.sql.isEmpty() ? "true" : String.join(" AND ", questions.sql);
-    return new Composed(KINDS.replace("{matches}", matches).replace("{where}", where), arguments);
+    arguments.add(MAX_GROUPS + 1);
+    String matches = conditions.sql.isEmpty() ? "true" : String.join(" AND ", conditions.sql);
+    return new Query(GROUPS.replace("{matches}", matches).replace("{where}", where), arguments);
   }
 
-  /** Empty if there are too many groups to look through. */
-  private static Optional<List<Kind>> kinds(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    Composed kinds = composeKinds(tenant, filter);
-    List<Optional<Kind>> found =
+  /** The groups that match, or empty if there are too many to read. */
+  private static Optional<List<Group>> groups(Tx tx, TenantId tenant, DeadLetterFilter filter) {
+    Query query = groupQuery(tenant, filter);
+    List<Optional<Group>> found =
         tx.query(
-            kinds.sql(),
+            query.sql(),
             row ->
                 row.getBoolean("matches")
-                    ? Optional.of(new Kind(row.getString("type"), row.getString("fingerprint")))
+                    ? Optional.of(new Group(row.getString("type"), row.getString("fingerprint")))
                     : Optional.empty(),
-            kinds.arguments().toArray());
-    return found.size() > MOST_GROUPS
+            query.arguments().toArray());
+    return found.size() > MAX_GROUPS
         ? Optional.empty()
         : Optional.of(found.stream().flatMap(Optional::stream).toList());
   }

@@ -5,16 +5,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A redrive, for showing.
+ * A bulk redrive of dead letters.
  *
- * @param filter JSON, as it was asked for, but of the ids only how many they are
- * @param rate per second; null means as fast as it goes
- * @param matched when it was started
- * @param isAtLeast whether those were not counted to the end
- * @param refused dead letters that were met and could not be redriven
- * @param waiting of those redriven last, how many have not started yet; null where not asked for
- * @param groupError what the letters of the group died of, if it was of one that is still known;
- *     null where not asked for
+ * @param filter JSON as requested, but with the number of ids instead of the ids
+ * @param rate tasks per second; null means unlimited
+ * @param matched letters that matched when it started
+ * @param isAtLeast whether more may have matched: the count reached its timeout
+ * @param refused dead letters found whose task was not dead
+ * @param waiting of the tasks redriven last, how many have not started yet; null unless requested
+ * @param groupError the error of the filter's group, if that group still exists; null unless
+ *     requested
  */
 public record Redrive(
     UUID id,
@@ -32,12 +32,11 @@ public record Redrive(
     @Nullable Integer waiting,
     @Nullable String groupError) {
 
-  /** Where a redrive stands. */
   public enum State {
     RUNNING,
     DONE,
     STOPPED,
-    /** Those that have not started are being taken back. */
+    /** Its tasks that have not started are becoming dead again. */
     UNDOING,
     UNDONE;
 

@@ -14,7 +14,12 @@ import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The row of a redrive, as a step needs it: how far it has come, and what it is to match. */
+/**
+ * The row of a redrive, as a step reads it under its lock.
+ *
+ * @param ids of the filter; empty unless it selects by id
+ * @param after the cursor: the last letter that a step has seen
+ */
 record RedriveRow(
     Redrive redrive,
     TenantId tenant,

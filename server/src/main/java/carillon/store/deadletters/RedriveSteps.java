@@ -20,18 +20,18 @@ import java.util.Set;
 import java.util.UUID;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** The steps of a redrive that runs, each in a transaction that holds the lock of its row. */
+/** Takes the steps of a redrive, each in a transaction that holds the lock of its row. */
 final class RedriveSteps {
 
   static final int BATCH = 1_000;
 
   /**
-   * A rate is kept in steps that are a fifth of a second apart or more. Any five in a row let go as
-   * many as the rate, so no second has more, and 200 a second are not one lump.
+   * A rate limit is spread over steps of at least 200 ms. Any five in a row redrive as many tasks
+   * as the rate, so no second exceeds it, and 200 per second are not one burst.
    */
-  private static final int STEPS_A_SECOND = 5;
+  private static final int STEPS_PER_SECOND = 5;
 
-  private static final Duration STEP = Duration.ofSeconds(1).dividedBy(STEPS_A_SECOND);
+  private static final Duration STEP = Duration.ofSeconds(1).dividedBy(STEPS_PER_SECOND);
 
   private final TaskRedrives tasks;
 
@@ -39,10 +39,7 @@ final class RedriveSteps {
     this.tasks = new TaskRedrives(due);
   }
 
-  /**
-   * Takes the next step, if it is time for one. Says how long to wait for the one after it; empty
-   * if there is none.
-   */
+  /** Takes the next step if it is due. Returns the wait until the one after it, empty if none. */
   Optional<Duration> step(Tx tx, RedriveRow row) {
     return switch (row.redrive().state()) {
       case RUNNING -> stepForward(tx, row);
@@ -57,13 +54,13 @@ final class RedriveSteps {
       return redriveBatch(tx, row, BATCH) ? Optional.empty() : Optional.of(Duration.ZERO);
     }
     if (row.steppedAt() != null) {
-      // Asked under the lock: who waited for it has waited for another node's step.
+      // Read under the lock, because waiting for it means that another node took a step.
       Duration early = Duration.between(DbClock.now(tx), row.steppedAt().plus(STEP));
       if (early.isPositive()) {
         return Optional.of(early);
       }
     }
-    long share = (row.steps() + 1) * rate / STEPS_A_SECOND - row.steps() * rate / STEPS_A_SECOND;
+    long share = (row.steps() + 1) * rate / STEPS_PER_SECOND - row.steps() * rate / STEPS_PER_SECOND;
     return redriveBatch(tx, row, (int) share) ? Optional.empty() : Optional.of(STEP);
   }
 
@@ -71,7 +68,7 @@ final class RedriveSteps {
       """
       /* RedriveSteps.note */
       WITH letter AS MATERIALIZED (
-          -- No join: the planner would compare all with all, rather than sort by id.
+          -- No join: the planner would compare all with all instead of sorting by id.
           SELECT t.*,
                  (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at,
                  (SELECT d.kept_from FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS kept_from
@@ -80,7 +77,7 @@ final class RedriveSteps {
             AND t.id = ANY (?)
             AND t.state = 'DEAD'
           ORDER BY t.id
-          FOR UPDATE OF t -- a redrive, an edit or a purge by hand comes before us or after us
+          FOR UPDATE OF t -- a redrive, an edit or a purge by hand comes first or waits
       )
       INSERT INTO carillon.redriven (
           redrive, n, tenant, task, partition, fence, attempt, crashes, due_at, expires_at, finished_at, died_at, kept_from)
@@ -90,9 +87,9 @@ final class RedriveSteps {
       RETURNING task
       """;
 
-  private static final String STILL_THERE =
+  private static final String COUNT_LETTERS =
       """
-      /* RedriveSteps.stillThere */
+      /* RedriveSteps.countLetters */
       SELECT count(*) AS letters
       FROM carillon.dead_letter
       WHERE tenant = ?
@@ -105,7 +102,7 @@ final class RedriveSteps {
       UPDATE carillon.redrive
       SET redriven = redriven + ?,
           refused = refused + ?,
-          matched = greatest(matched, redriven + refused + ?), -- some may have died while we counted
+          matched = greatest(matched, redriven + refused + ?), -- some may have died during the count
           after_at = ?,
           after_task = ?,
           steps = steps + 1,
@@ -116,15 +113,15 @@ final class RedriveSteps {
       WHERE id = ?
       """;
 
-  /** Redrives the next ones, and says whether they were the last. */
-  boolean redriveBatch(Tx tx, RedriveRow row, int most) {
+  /** Redrives the next batch, and returns whether it was the last. */
+  boolean redriveBatch(Tx tx, RedriveRow row, int limit) {
     Redrive redrive = row.redrive();
     TenantId tenant = row.tenant();
     Page<Position, Position> page =
-        most == 0
+        limit == 0
             ? new Page<>(List.of(), row.after() == null ? before(row) : row.after())
             : LetterSearch.page(
-                tx, tenant, row.filter(), LetterSearch.Order.OLDEST_FIRST, row.after(), most);
+                tx, tenant, row.filter(), LetterSearch.Order.OLDEST_FIRST, row.after(), limit);
     Set<TaskId> redriven = new HashSet<>();
     DeadLetters.byPartition(page.items())
         .forEach(
@@ -141,7 +138,7 @@ final class RedriveSteps {
                   tasks.redrive(
                       tx, tenant, partition, noted, redrive.who(), "redrive " + redrive.id()));
             });
-    long refused = removeLetters(tx, tenant, page.items(), redriven);
+    long refused = deleteLetters(tx, tenant, page.items(), redriven);
     boolean isOver = page.next() == null;
     Position end = isOver ? row.after() : page.next();
     tx.update(
@@ -171,7 +168,7 @@ final class RedriveSteps {
     return isOver;
   }
 
-  /** Before all dead letters that it may mean. */
+  /** A position before all letters that the filter may select. */
   private static Position before(RedriveRow row) {
     Instant first = row.filter().diedAfter();
     return new Position(
@@ -179,20 +176,21 @@ final class RedriveSteps {
   }
 
   /**
-   * As the last of all, because it locks the groups that others want to add to. Says how many there
-   * are of which the task was not dead after all: they cannot be redriven, and nobody should have
-   * to find out.
+   * Runs last in the transaction, because it locks groups to which every other death adds. Returns
+   * how many letters remain because their task was not dead: those cannot be redriven.
    */
-  private static long removeLetters(Tx tx, TenantId tenant, List<Position> met, Set<TaskId> redriven) {
+  private static long deleteLetters(
+      Tx tx, TenantId tenant, List<Position> found, Set<TaskId> redriven) {
     if (!redriven.isEmpty()) {
       TaskRedrives.deleteLetters(tx, tenant, redriven);
     }
-    if (redriven.size() == met.size()) {
+    if (redriven.size() == found.size()) {
       return 0;
     }
-    List<TaskId> others = met.stream().map(Position::id).filter(id -> !redriven.contains(id)).toList();
+    List<TaskId> others =
+        found.stream().map(Position::id).filter(id -> !redriven.contains(id)).toList();
     return tx.query(
-            STILL_THERE, row -> row.getLong("letters"), tenant, Column.uuids(others, TaskId::value))
+            COUNT_LETTERS, row -> row.getLong("letters"), tenant, Column.uuids(others, TaskId::value))
         .getFirst();
   }
 }

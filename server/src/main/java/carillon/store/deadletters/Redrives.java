@@ -20,24 +20,22 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Dead letters on their way back in bulk. A redrive is a row that says how far it has come; each
- * step of it is one transaction under that row's lock, so whoever takes the next step, and whatever
- * dies in between, each letter is let go once.
+ * Redrives dead letters in bulk. A redrive is a row with a cursor. Each step is one transaction
+ * under that row's lock, so each letter is redriven once, whichever node takes the next step and
+ * whatever crashes in between.
  */
 public final class Redrives {
 
-  /** How many are let go in the request itself, unless there is a rate. */
-  public static final int AT_ONCE = 10_000;
+  /** Letters that the request itself redrives, unless there is a rate. */
+  public static final int MAX_AT_ONCE = 10_000;
 
-  /**
-   * Of those that a redrive let go last, so many are looked at to say how many have not started.
-   */
-  private static final int WAITING_REACH = 5_000;
+  /** Tasks redriven last of which those that have not started are counted. */
+  private static final int MAX_COUNTED_WAITING = 5_000;
 
-  private static final Duration KEPT = Duration.ofDays(7);
+  private static final Duration RETENTION = Duration.ofDays(7);
 
-  /** A tenant has about this many under way at most, so that the others' steps come in time. */
-  public static final int MOST_OPEN = 20;
+  /** Open redrives per tenant, approximately, so that other tenants' steps are not delayed. */
+  public static final int MAX_OPEN = 20;
 
   private final Db db;
   private final RedriveSteps steps;
@@ -47,7 +45,6 @@ public final class Redrives {
     this.steps = new RedriveSteps(due);
   }
 
-  /** What became of a change. */
   public sealed interface Result {
     record Changed(Redrive redrive) implements Result {}
 
@@ -73,18 +70,18 @@ public final class Redrives {
       """;
 
   /**
-   * Starts one. What fits into this transaction is done in it; else whoever looks after redrives
-   * goes on with it, a step at a time. Empty if the tenant has too many of the latter.
+   * Starts a redrive. A small one is done in this transaction; the leader's loop continues a larger
+   * one step by step. Empty if the tenant has too many open ones.
    */
   public Optional<Redrive> start(
       Tx tx, TenantId tenant, DeadLetterFilter filter, @Nullable Integer rate, String who) {
     Instant createdAt = DbClock.now(tx);
-    // Not only until now, because then the groups could not say it. What dies now is counted, at
-    // most.
-    DeadLetters.Count count = LetterSearch.count(tx, tenant, filter, DeadLetters.COUNT_PATIENCE);
-    boolean isDoneAtOnce = rate == null && count.matched() <= AT_ONCE && !count.isAtLeast();
+    // Without an upper bound on the time of death, so that the counters of the groups suffice. At
+    // most this counts letters that die at this moment.
+    DeadLetters.Count count = LetterSearch.count(tx, tenant, filter, DeadLetters.COUNT_TIMEOUT);
+    boolean isDoneAtOnce = rate == null && count.matched() <= MAX_AT_ONCE && !count.isAtLeast();
     if (!isDoneAtOnce
-        && tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
+        && tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MAX_OPEN) {
       return Optional.empty();
     }
     UUID id = UUID.randomUUID();
@@ -112,9 +109,9 @@ public final class Redrives {
         detail.set("filter", filter.summary()).toString());
     RedriveRow row = RedriveRow.lock(tx, tenant, id).orElseThrow();
     if (isDoneAtOnce) {
-      // Once only, because its groups stay locked until the end: if one look did not find them all,
-      // the others follow step by step.
-      steps.redriveBatch(tx, row, AT_ONCE);
+      // Only one batch, because its groups stay locked until the commit. If it did not find all
+      // letters, the others follow step by step.
+      steps.redriveBatch(tx, row, MAX_AT_ONCE);
       row = RedriveRow.lock(tx, tenant, id).orElseThrow();
     }
     return Optional.of(row.redrive());
@@ -130,10 +127,10 @@ public final class Redrives {
       LIMIT ?
       """;
 
-  /** One that has steps before it. */
+  /** A redrive that is not over. */
   public record Open(TenantId tenant, UUID id) {}
 
-  /** Those first that have had no step for the longest time, so that each has its turn. */
+  /** Open redrives; those that have waited longest for a step come first. */
   public List<Open> open(int limit) {
     return db.ask(
         tx ->
@@ -143,10 +140,7 @@ public final class Redrives {
                 limit));
   }
 
-  /**
-   * Takes the next step, if it is time for one. Says how long to wait for the one after it; empty
-   * if there is none.
-   */
+  /** Takes the next step if it is due. Returns the wait until the one after it, empty if none. */
   public Optional<Duration> step(Open open) {
     return db.inTransaction(tx -> step(tx, open));
   }
@@ -159,7 +153,7 @@ public final class Redrives {
       WHERE id = ?
       """;
 
-  /** Gives up its turn for one whose step failed: the others come first. */
+  /** Moves a redrive whose step failed behind the others. */
   public void postpone(Open open) {
     db.inTransaction(tx -> tx.update(POSTPONE, open.id()));
   }
@@ -168,9 +162,9 @@ public final class Redrives {
     return RedriveRow.lock(tx, open.tenant(), open.id()).flatMap(row -> steps.step(tx, row));
   }
 
-  private static final String END =
+  private static final String SET_STATE =
       """
-      /* Redrives.end */
+      /* Redrives.setState */
       UPDATE carillon.redrive
       SET state = ?,
           ended_at = CASE WHEN ? THEN clock_timestamp() END,
@@ -178,7 +172,7 @@ public final class Redrives {
       WHERE id = ?
       """;
 
-  /** No further letter is let go; what was not redriven stays dead. */
+  /** Stops a running redrive. Letters that it has not redriven stay dead. */
   public Result stop(Tx tx, TenantId tenant, UUID id, String who) {
     Optional<RedriveRow> found = RedriveRow.lock(tx, tenant, id);
     if (found.isEmpty()) {
@@ -188,14 +182,14 @@ public final class Redrives {
     if (row.redrive().state() != Redrive.State.RUNNING) {
       return new Result.WrongState(row.redrive());
     }
-    tx.update(END, Redrive.State.STOPPED.name(), true, null, id);
+    tx.update(SET_STATE, Redrive.State.STOPPED.name(), true, null, id);
     record(tx, row, who, "redrive.stop");
     return new Result.Changed(find(tx, tenant, id).orElseThrow());
   }
 
   /**
-   * Begins to take back what has not started since; a redrive that still runs is stopped by it. The
-   * steps of it are then taken as those of the redrive itself.
+   * Starts to undo a redrive, and stops it if it is running. Steps like those of the redrive then
+   * return the tasks that have not started to the dead letters.
    */
   public Result undo(Tx tx, TenantId tenant, UUID id, String who) {
     Optional<RedriveRow> found = RedriveRow.lock(tx, tenant, id);
@@ -205,10 +199,10 @@ public final class Redrives {
     RedriveRow row = found.get();
     switch (row.redrive().state()) {
       case RUNNING, DONE, STOPPED -> {
-        tx.update(END, Redrive.State.UNDOING.name(), false, who, id);
+        tx.update(SET_STATE, Redrive.State.UNDOING.name(), false, who, id);
         record(tx, row, who, "redrive.undo");
       }
-      case UNDOING, UNDONE -> {} // asked for before
+      case UNDOING, UNDONE -> {} // repeated request
     }
     return new Result.Changed(find(tx, tenant, id).orElseThrow());
   }
@@ -228,8 +222,8 @@ public final class Redrives {
             .toString());
   }
 
-  // A group's name is a hash, which tells nobody anything. An empty group may be forgotten before
-  // its redrive is. Without a type it is one jump for each that there is.
+  // A group's name is a hash, which says nothing to people. An empty group may be deleted before its
+  // redrive is. Without a type, this is one index lookup for each type of the tenant.
   private static final String GROUP_ERROR =
       """
       CASE WHEN r.filter ->> 'group' IS NOT NULL THEN
@@ -270,13 +264,13 @@ public final class Redrives {
     return tx.queryOne(
         FIND,
         row -> RedriveRow.redrive(row, Sql.integer(row, "waiting"), row.getString("group_error")),
-        WAITING_REACH,
+        MAX_COUNTED_WAITING,
         id,
         tenant);
   }
 
-  /** Where a page of redrives ended. */
-  public record Started(Instant at, UUID id) {}
+  /** The position of a redrive in lists; a page ends at one. */
+  public record Position(Instant at, UUID id) {}
 
   private static final String LIST =
       """
@@ -290,12 +284,12 @@ public final class Redrives {
       """
           .formatted(RedriveRow.COLUMNS, GROUP_ERROR);
 
-  private static final Started NOT_YET =
-      new Started(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
+  private static final Position LAST =
+      new Position(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
 
-  /** Newest first. */
-  public Page<Redrive, Started> list(TenantId tenant, int limit, @Nullable Started before) {
-    Started from = before == null ? NOT_YET : before;
+  /** A page of redrives, newest first. */
+  public Page<Redrive, Position> list(TenantId tenant, int limit, @Nullable Position before) {
+    Position from = before == null ? LAST : before;
     List<Redrive> found =
         db.inTransaction(
             tx ->
@@ -306,7 +300,7 @@ public final class Redrives {
                     from.at(),
                     from.id(),
                     limit + 1));
-    return Page.of(found, limit, last -> new Started(last.createdAt(), last.id()));
+    return Page.of(found, limit, last -> new Position(last.createdAt(), last.id()));
   }
 
   private static final String FORGET_REDRIVEN =
@@ -330,13 +324,13 @@ public final class Redrives {
         AND NOT EXISTS (SELECT FROM carillon.redriven o WHERE o.redrive = r.id)
       """;
 
-  /** Forgets what ended long ago, with what it let go; says how many rows of the latter. */
+  /** Deletes redrives that ended long ago; returns how many {@code redriven} rows it deleted. */
   public int forgetOld(int limit) {
     return db.inTransaction(
         tx -> {
-          int forgotten = tx.update(FORGET_REDRIVEN, KEPT.toSeconds(), limit);
-          tx.update(FORGET, KEPT.toSeconds());
-          return forgotten;
+          int deleted = tx.update(FORGET_REDRIVEN, RETENTION.toSeconds(), limit);
+          tx.update(FORGET, RETENTION.toSeconds());
+          return deleted;
         });
   }
 }

@@ -242,15 +242,15 @@ class DeadLetterApiTest {
     DeadTasks.fill(api.world, 100, 1);
     String slowly = "{\"type\": \"t0\", \"rate\": 1}";
     String first = redrive(slowly).expect(202).text("id");
-    for (int started = 1; started < Redrives.MOST_OPEN; started++) {
+    for (int started = 1; started < Redrives.MAX_OPEN; started++) {
       redrive(slowly).expect(202);
     }
 
     TestApi.Reply refused = redrive(slowly).expect(ErrorCode.TOO_MANY_REDRIVES);
 
     assertThat(refused.status()).isEqualTo(409);
-    assertThat(refused.text("detail")).contains("20 redrives are under way");
-    assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MOST_OPEN);
+    assertThat(refused.text("detail")).contains("20 redrives are running");
+    assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MAX_OPEN);
     redrive("{\"type\": \"t0\", \"rate\": 1, \"dryRun\": true}").expect(200);
     redrive("{\"key\": \"key 1\"}").expect(200);
     api.post("/v1/redrives/" + first + "/stop").send().expect(200);

@@ -264,7 +264,7 @@ class DeadLetterPlansTest {
   @ParameterizedTest
   @MethodSource("questions")
   void a_page_walks_along_one_index_and_touches_few_pages(Question question) {
-    LetterPlan.Composed page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
+    LetterPlan.Query page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
 
     Explained explained = explain(page.sql(), page.arguments().toArray());
 
@@ -315,9 +315,9 @@ class DeadLetterPlansTest {
             filter("many", null, 504, null, null, Map.of(), null),
             filter(null, null, null, null, null, Map.of(), rare),
             filter("t3", null, null, null, null, Map.of(), rare))) {
-      LetterPlan.Composed kinds = LetterPlan.composeKinds(World.TENANT, filter);
+      LetterPlan.Query groups = LetterPlan.groupQuery(World.TENANT, filter);
 
-      Explained explained = explain(kinds.sql(), kinds.arguments().toArray());
+      Explained explained = explain(groups.sql(), groups.arguments().toArray());
 
       System.out.printf(
           "kinds of dead letters, %s: %.1f ms, %d pages%n",
@@ -359,7 +359,7 @@ class DeadLetterPlansTest {
               filter("t0", null, null, null, null, Map.of(), null),
               filter("bulk", null, 500, null, null, Map.of(), null),
               filter(null, null, null, null, "bulk", Map.of(), null))) {
-        LetterPlan.Composed page = compose(filter, order, middle);
+        LetterPlan.Query page = compose(filter, order, middle);
 
         Explained explained = explain(page.sql(), page.arguments().toArray());
 
@@ -414,10 +414,10 @@ class DeadLetterPlansTest {
     }
   }
 
-  private static LetterPlan.Composed compose(
+  private static LetterPlan.Query compose(
       DeadLetterFilter filter, LetterSearch.Order order, @Nullable Position from) {
     return world.db.inTransaction(
-        tx -> LetterSearch.compose(tx, World.TENANT, filter, order, from, 100).orElseThrow());
+        tx -> LetterSearch.pageQuery(tx, World.TENANT, filter, order, from, 100).orElseThrow());
   }
 
   private record Explained(String plan, long pages, double millis) {}

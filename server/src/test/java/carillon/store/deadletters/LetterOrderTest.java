@@ -31,7 +31,7 @@ class LetterOrderTest {
       var page =
           world.db.inTransaction(
               tx ->
-                  LetterSearch.compose(
+                  LetterSearch.pageQuery(
                           tx, World.TENANT, filter, LetterSearch.Order.NEWEST_FIRST, null, 100)
                       .orElseThrow());
 
