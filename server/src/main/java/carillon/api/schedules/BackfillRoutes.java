@@ -17,7 +17,7 @@ import carillon.api.json.Times;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.Page;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Backfills.Backfill;
+import carillon.store.schedules.Backfill;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.util.List;

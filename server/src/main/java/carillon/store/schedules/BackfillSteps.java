@@ -105,7 +105,7 @@ public final class BackfillSteps {
       TenantId tenant,
       long schedule,
       String name,
-      Backfills.State state,
+      Backfill.State state,
       Instant to,
       OverlapRule overlap,
       Instant cursor,
@@ -117,7 +117,7 @@ public final class BackfillSteps {
         new TenantId(row.getInt("tenant")),
         row.getLong("schedule"),
         row.getString("name"),
-        Backfills.State.valueOf(row.getString("state")),
+        Backfill.State.valueOf(row.getString("state")),
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
         Sql.requiredInstant(row, "cursor"),
@@ -145,7 +145,7 @@ public final class BackfillSteps {
 
   Step take(Tx tx, UUID id) {
     Optional<Row> found = tx.queryOne(LOCK, BackfillSteps::row, id);
-    if (found.isEmpty() || found.get().state() != Backfills.State.RUNNING) {
+    if (found.isEmpty() || found.get().state() != Backfill.State.RUNNING) {
       return Step.NONE;
     }
     Row row = found.get();

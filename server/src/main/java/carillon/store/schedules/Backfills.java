@@ -60,37 +60,6 @@ public final class Backfills {
     this.retention = retention;
   }
 
-  /** Where a backfill stands. */
-  public enum State {
-    RUNNING,
-    DONE,
-    STOPPED
-  }
-
-  /**
-   * A backfill, for showing.
-   *
-   * @param type of the tasks that its schedule makes now
-   * @param times nominal times that there were in its range when it was started
-   * @param existing those that had a task already
-   * @param skipped those that do not exist because of a change of the clocks
-   */
-  public record Backfill(
-      UUID id,
-      String schedule,
-      String type,
-      State state,
-      Instant from,
-      Instant to,
-      OverlapRule overlap,
-      int times,
-      int made,
-      int existing,
-      int skipped,
-      Instant createdAt,
-      String createdBy,
-      @Nullable Instant finishedAt) {}
-
   /**
    * What is asked for.
    *
@@ -304,7 +273,7 @@ public final class Backfills {
         Sql.uuid(row, "id"),
         row.getString("name"),
         row.getString("type"),
-        State.valueOf(row.getString("state")),
+        Backfill.State.valueOf(row.getString("state")),
         Sql.requiredInstant(row, "from_at"),
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
@@ -355,7 +324,7 @@ public final class Backfills {
     if (found.isEmpty()) {
       return new Result.NotFound();
     }
-    if (found.get().state() != State.RUNNING) {
+    if (found.get().state() != Backfill.State.RUNNING) {
       return new Result.WrongState(found.get());
     }
     stop(tx, id);
