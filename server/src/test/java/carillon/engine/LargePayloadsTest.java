@@ -102,7 +102,7 @@ class LargePayloadsTest {
     world.sql(
         "UPDATE carillon.schedule SET payload = '\"' || repeat('x', " + PAYLOAD + " - 2)|| '\"'");
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Asked(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
     new Scheduled(world).backfill("s", asked);
     List<EngineEvent> events = new ArrayList<>();
     var backfiller = new Backfiller(world.backfillSteps, events::add);

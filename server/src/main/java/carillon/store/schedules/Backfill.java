@@ -6,12 +6,12 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backfill, for showing.
+ * A backfill: tasks for past nominal times of a schedule.
  *
- * @param type of the tasks that its schedule makes now
- * @param times nominal times that there were in its range when it was started
- * @param existing those that had a task already
- * @param skipped those that do not exist because of a change of the clocks
+ * @param type of the tasks that the schedule creates now
+ * @param times nominal times in its range when it was started
+ * @param existing nominal times that had a task already
+ * @param skipped nominal times inside a DST gap
  */
 public record Backfill(
     UUID id,
@@ -29,7 +29,6 @@ public record Backfill(
     String createdBy,
     @Nullable Instant finishedAt) {
 
-  /** Where a backfill stands. */
   public enum State {
     RUNNING,
     DONE,

@@ -48,7 +48,7 @@ class BackfillerTest {
   }
 
   private Backfill start(String schedule, int times) {
-    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
     return ((Backfills.Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 

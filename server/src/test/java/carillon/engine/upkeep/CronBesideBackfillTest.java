@@ -38,7 +38,7 @@ class CronBesideBackfillTest {
 
   private void backfill() {
     var asked =
-        new Backfills.Asked(
+        new Backfills.Request(
             start.minus(Duration.ofMinutes(WAITING)),
             start.minusSeconds(1),
             OverlapRule.QUEUE,

@@ -7,7 +7,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.Tx;
-import carillon.store.schedules.Backfills.Asked;
+import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
 import carillon.testkit.Overlapping;
 import carillon.testkit.Scheduled;
@@ -54,7 +54,7 @@ class BackfillRaceTest {
   }
 
   private UUID start(int from, int to) {
-    var asked = new Asked(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
+    var asked = new Request(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
     return ((Result.Saved) scheduled.backfill("s", asked)).backfill().id();
   }
 

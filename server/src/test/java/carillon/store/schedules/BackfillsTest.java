@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TenantId;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.task.TaskState;
-import carillon.store.schedules.Backfills.Asked;
+import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
 import carillon.store.schedules.Backfill.State;
 import carillon.store.tasks.TaskFilter;
@@ -27,8 +27,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BackfillsTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
-  private static final Asked TEN_MINUTES =
-      new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
+  private static final Request TEN_MINUTES =
+      new Request(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
 
   private World world;
   private Scheduled scheduled;
@@ -44,11 +44,11 @@ class BackfillsTest {
     world.close();
   }
 
-  private Backfill started(String schedule, Asked asked) {
+  private Backfill started(String schedule, Request asked) {
     return ((Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 
-  private Backfills.Range range(String schedule, Asked asked) {
+  private Backfills.Range range(String schedule, Request asked) {
     return world.backfills.count(stored(schedule), asked).orElseThrow();
   }
 
@@ -111,7 +111,7 @@ class BackfillsTest {
   void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
     scheduled.every("s", 300);
 
-    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap, false)));
+    run(started("s", new Request(TEN, TEN.plusSeconds(600), overlap, false)));
 
     assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
   }
@@ -155,7 +155,7 @@ class BackfillsTest {
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
 
     Backfill done =
-        run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
+        run(started("s", new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
 
     assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
@@ -166,7 +166,7 @@ class BackfillsTest {
   void what_only_a_backfill_has_skipped_was_never_counted() {
     scheduled.cron("s", "30 * * * *", "Europe/Berlin");
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
-    var asked = new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
+    var asked = new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
     run(started("s", asked));
 
     world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
@@ -183,21 +183,21 @@ class BackfillsTest {
     Instant now = world.clock.instant();
     Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
     scheduled.made(id, old.toString(), "UTC");
-    Asked asked = new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
+    Request asked = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
     assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
     Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
 
     assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
-    assertThat(scheduled.backfill("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Request(TEN, now, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.Forgotten.class);
-    assertThat(started("s", new Asked(known, now, OverlapRule.QUEUE, false)).times())
+    assertThat(started("s", new Request(known, now, OverlapRule.QUEUE, false)).times())
         .isBetween(29, 30);
-    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
+    assertThat(started("s", new Request(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
         .as("before it was made")
         .isZero();
-    Backfill again = started("s", new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
+    Backfill again = started("s", new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
     assertThat(run(again).made()).isEqualTo(1);
   }
 
@@ -205,7 +205,7 @@ class BackfillsTest {
   void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+        started("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
     assertThat(world.backfillSteps.take(backfill.id()))
         .isEqualTo(new BackfillSteps.Step(1_000, false));
@@ -228,7 +228,7 @@ class BackfillsTest {
   void the_definition_at_the_time_of_a_step_is_what_counts() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+        started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
     world.backfillSteps.take(backfill.id());
 
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
@@ -269,7 +269,7 @@ class BackfillsTest {
     Backfill done =
         run(
             started(
-                "s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
+                "s", new Request(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
 
     assertThat(done.state()).isEqualTo(State.DONE);
     assertThat(done.times()).isZero();
@@ -280,23 +280,23 @@ class BackfillsTest {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
-    assertThat(scheduled.backfill("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Request(TEN, soon, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.NotPast.class);
     assertThat(
             scheduled.backfill(
-                "s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
+                "s", new Request(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
         .isEqualTo(new Result.TooManyTimes());
     assertThat(scheduled.backfill("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
     assertThat(
-            started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
+            started("s", new Request(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
         .isEqualTo(100_000);
   }
 
   @Test
   void a_tenant_has_at_most_20_under_way() {
     scheduled.every("s", 300);
-    for (int i = 0; i < Backfills.MOST_OPEN; i++) {
+    for (int i = 0; i < Backfills.MAX_OPEN; i++) {
       started("s", TEN_MINUTES);
     }
 
@@ -324,7 +324,7 @@ class BackfillsTest {
     scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
     scheduled.made(id, "2025-10-01T10:41:39Z", "UTC");
 
-    var range = range("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+    var range = range("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
     assertThat(world.backfills.dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
   }
@@ -354,7 +354,7 @@ class BackfillsTest {
   void one_that_is_stopped_makes_no_further_task() {
     scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+        started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
     world.backfillSteps.take(backfill.id());
 
     Result stopped =

@@ -94,7 +94,7 @@ class FirePlansTest {
   @Test
   void a_step_a_page_and_a_pass_of_the_janitor_touch_some_pages_however_many_fires_there_are() {
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Asked(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
+    var asked = new Backfills.Request(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
     new Scheduled(world).backfill("s", asked);
     List<UUID> open = world.backfillSteps.open(1);
     open.forEach(world.backfillSteps::take);

@@ -47,7 +47,7 @@ class FiredTasksTest {
   }
 
   private void backfill(int times) {
-    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
     scheduled.backfill("s", asked);
     for (List<UUID> open = world.backfillSteps.open(1);
         !open.isEmpty();
