@@ -55,7 +55,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void ten_thousand_of_twenty_kinds_are_grouped_edited_redriven_stopped_and_undone() {
+  void ten_thousand_letters_are_grouped_edited_redriven_stopped_and_undone() {
     DeadTasks.fill(api.world, 10_000, 20);
 
     JsonNode groups = get("/v1/dead-letters/groups").get("items");
@@ -145,7 +145,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_without_a_rate_is_done_in_the_request_once_per_idempotency_key() {
+  void a_redrive_without_a_rate_runs_in_the_request_once_per_idempotency_key() {
     DeadTasks.fill(api.world, 300, 3);
     String body = "{\"failure\": \"Connection\"}";
 
@@ -171,7 +171,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_purge_says_what_it_would_do_and_what_it_did() {
+  void a_purge_reports_its_dry_run_and_its_result() {
     DeadTasks.fill(api.world, 300, 3);
     String which = "\"status\": 502";
 
@@ -197,7 +197,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void an_empty_filter_is_a_mistake_and_purges_nothing() {
+  void an_empty_filter_is_an_error_and_purges_nothing() {
     DeadTasks.fill(api.world, 8, 1);
 
     TestApi.Reply refused =
@@ -214,7 +214,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_shows_how_many_ids_it_was_given_and_not_each() {
+  void a_redrive_shows_the_number_of_ids_in_its_filter() {
     DeadTasks.fill(api.world, 8, 1);
     String ids =
         api.world.value(
@@ -238,7 +238,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_tenant_with_many_redrives_under_way_starts_no_other_but_one_that_is_done_at_once() {
+  void a_tenant_at_the_limit_of_redrives_can_only_start_small_ones() {
     DeadTasks.fill(api.world, 100, 1);
     String slowly = "{\"type\": \"t0\", \"rate\": 1}";
     String first = redrive(slowly).expect(202).text("id");
@@ -258,7 +258,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_belongs_to_its_tenant_and_to_keys_that_see_all_types() {
+  void a_redrive_is_visible_to_its_tenant_and_to_keys_for_all_types() {
     DeadTasks.fill(api.world, 10, 1);
     String id =
         redrive("{\"all\": true, \"rate\": {\"limit\": 60, \"per\": \"1m\"}}")

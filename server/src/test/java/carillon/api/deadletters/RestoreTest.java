@@ -132,7 +132,7 @@ class RestoreTest {
         "null",
         "\"text\""
       })
-  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_partition_was_dropped(
+  void a_task_is_restored_byte_for_byte_after_its_partition_was_dropped(
       String payload) {
     String id = dead(payload);
     api.world.sql(
@@ -157,7 +157,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_task_without_anything_comes_back_too() {
+  void a_task_with_only_required_fields_is_restored() {
     String id = api.task("{\"type\": \"t\", \"retry\": {\"maxAttempts\": 1}}");
     report("dead", "");
     JsonNode story = show(id);
@@ -171,7 +171,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_restored_letter_is_one_again_with_a_fresh_time_to_live() {
+  void a_restored_task_is_a_dead_letter_with_a_fresh_time_to_live() {
     String id = dead("{}");
 
     restore(archive()).expect(200);
@@ -193,7 +193,7 @@ class RestoreTest {
   }
 
   @Test
-  void an_archive_of_more_days_than_can_be_kept_is_refused_before_anything_is_created() {
+  void an_archive_of_too_many_days_is_refused_before_anything_is_created() {
     String id = dead("{}");
     String line = archive().getFirst();
     api.world.sql("UPDATE carillon.partition SET restored = false"); // other tests restore days too
@@ -222,7 +222,7 @@ class RestoreTest {
   }
 
   @Test
-  void the_same_lines_twice_and_one_twice_in_a_request_restore_each_task_once() {
+  void repeated_lines_restore_each_task_once() {
     dead("{}");
     String line = archive().getFirst();
 
@@ -239,7 +239,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_type_that_was_deleted_is_made_again() {
+  void a_deleted_type_is_created_again() {
     String id = dead("{}");
     List<String> lines = archive();
     api.delete("/v1/types/t").send().expect(204);
@@ -251,7 +251,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_repeat_under_a_key_is_answered_as_the_first_time_whatever_changed_since() {
+  void a_repeated_restore_gets_the_first_response_whatever_changed_since() {
     dead("{}");
     String lines = String.join("\n", archive());
     String tenant = "{\"maxTypes\": %d}";
@@ -280,7 +280,7 @@ class RestoreTest {
   }
 
   @Test
-  void only_an_admin_may_and_only_lines_of_the_tenant_that_is_named() {
+  void only_an_admin_can_restore_and_only_lines_of_the_named_tenant() {
     dead("{}");
     List<String> lines = archive();
     String body = String.join("\n", lines);
@@ -383,7 +383,7 @@ class RestoreTest {
 
   @ParameterizedTest
   @MethodSource("badLines")
-  void a_line_that_was_spoilt_is_refused_and_with_it_the_whole_request(
+  void an_invalid_line_refuses_the_whole_request(
       String pointer, String value, ErrorCode expected) {
     String good = line("00000000-0001");
     ObjectNode spoilt = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
@@ -402,7 +402,7 @@ class RestoreTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{", "[]", "1", "{} {}", "{\"format\": 1, \"format\": 1}"})
-  void a_line_that_is_no_object_is_refused_with_its_number(String line) {
+  void a_line_that_is_not_an_object_is_refused_with_its_number(String line) {
     TestApi.Reply reply = restore(List.of(line("00000000-0001"), line));
 
     assertThat(reply.status()).isEqualTo(400);
@@ -411,7 +411,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_payload_in_a_string_must_be_json_and_nothing_more() {
+  void a_payload_text_must_be_exactly_one_json_value() {
     ObjectNode line = (ObjectNode) Json.MAPPER.readTree(line("00000000-0001"));
     line.remove("payload");
     for (String text : List.of("", " 1", "1 ", "1, \"x\": 2", "{", "{}}", "[\"\\u0000\"]")) {
@@ -423,7 +423,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_body_that_is_none_or_has_too_much_is_refused() {
+  void a_missing_or_too_large_body_is_refused() {
     api.post(RESTORE).send().expect(ErrorCode.BODY_REQUIRED);
     restoring("\n\n").send().expect(ErrorCode.BODY_REQUIRED);
     api.post(RESTORE).json("{}").send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);

@@ -57,7 +57,7 @@ class BackfillerTest {
   }
 
   @Test
-  void a_pass_takes_one_step_of_each_and_comes_back_at_once_while_there_is_more() {
+  void a_pass_takes_one_step_of_each_backfill_and_repeats_at_once_while_there_is_more() {
     scheduled.every("s", 1);
     Backfill large = start("s", 1_500);
     Backfill small = start("s", 10);
@@ -76,7 +76,7 @@ class BackfillerTest {
   }
 
   @Test
-  void who_leads_no_more_leaves_a_backfill_as_it_is() {
+  void a_node_that_lost_leadership_leaves_a_backfill_unchanged() {
     scheduled.every("s", 1);
     Backfill ours = start("s", 10);
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
@@ -92,7 +92,7 @@ class BackfillerTest {
   }
 
   @Test
-  void backfills_whose_steps_fail_keep_nobody_from_theirs() {
+  void failing_backfills_do_not_block_the_others() {
     scheduled.every("s", 1);
     scheduled.every("broken", 1);
     world.sql("UPDATE carillon.schedule SET every_ms = NULL, cron = 'x' WHERE name = 'broken'");

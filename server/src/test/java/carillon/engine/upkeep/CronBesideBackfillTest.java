@@ -78,7 +78,7 @@ class CronBesideBackfillTest {
     "QUEUE, PENDING PENDING, COMPLETED PENDING PENDING",
     "CANCEL_PREVIOUS, CANCELLED PENDING, CANCELLED CANCELLED PENDING"
   })
-  void a_backfill_neither_stops_its_schedule_nor_is_stopped_by_it(
+  void a_backfill_and_its_schedule_do_not_block_each_other(
       String rule, String two, String three) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
@@ -98,7 +98,7 @@ class CronBesideBackfillTest {
 
   @ParameterizedTest
   @CsvSource({"SKIP", "CANCEL_PREVIOUS"})
-  void how_the_tasks_of_a_backfill_ended_is_noted_all_the_same(String rule) {
+  void outcomes_of_backfilled_tasks_are_recorded(String rule) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
         .with("anchor", start.minus(Duration.ofDays(1)))

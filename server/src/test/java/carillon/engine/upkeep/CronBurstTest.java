@@ -36,7 +36,7 @@ class CronBurstTest {
   }
 
   @Test
-  void ten_thousand_in_the_same_second_have_their_tasks_before_that() {
+  void ten_thousand_fires_of_one_second_have_tasks_before_it() {
     Instant began = world.clock.instant();
     Instant due = began.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
     world.sql(
@@ -61,7 +61,7 @@ class CronBurstTest {
   }
 
   @Test
-  void a_pass_does_nothing_beside_a_hundred_thousand_that_are_not_due() {
+  void a_pass_reads_none_of_a_hundred_thousand_schedules_that_are_not_due() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     world.sql(
         """

@@ -112,7 +112,7 @@ class CronChangeTest {
     "PT1H from 20, UTC, PT1H from 6, UTC, 16, '01 16:00:00'",
     "PT1H from 20, UTC, 0 * * * *, UTC, 16, '01 16:00:00'",
   })
-  void a_rule_that_is_changed_at_three_is_not_applied_to_the_day_before(
+  void a_rule_changed_at_three_does_not_apply_to_earlier_times(
       String before, String zone, String after, String newZone, int hour, String fires) {
     put(midnight, rule(before, zone));
     planner.planUntil(clock(15, 0), STEP);
@@ -126,7 +126,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_came_due_before_the_change_is_fired_if_the_new_rule_has_it_too() {
+  void a_time_due_before_a_change_fires_if_the_new_rule_has_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
     planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // nobody has looked
 
@@ -138,7 +138,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_came_due_before_the_change_is_not_if_the_new_rule_has_it_not() {
+  void a_time_due_before_a_change_does_not_fire_if_the_new_rule_lacks_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -161,7 +161,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_is_not_due_yet_because_of_jitter_is_cancelled_by_a_pause() {
+  void a_fire_delayed_by_jitter_is_cancelled_by_a_pause() {
     spread();
 
     world.db.inTransaction(
@@ -177,7 +177,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_by_a_put_that_pauses() {
+  void a_planned_fire_is_cancelled_by_a_put_that_pauses() {
     spread();
     Schedule same = schedules.find(World.TENANT, "s").orElseThrow().schedule();
 
@@ -190,7 +190,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_by_a_delete() {
+  void a_planned_fire_is_cancelled_by_a_delete() {
     spread();
 
     world.db.inTransaction(
@@ -200,7 +200,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_stays_after_a_change() {
+  void a_planned_fire_stays_after_a_change() {
     spread();
 
     put(clock(1, 0).plusMillis(1), rule("0 5 * * *", "UTC"));
@@ -209,7 +209,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_nobody_had_looked_at_is_still_there_after_several_changes() {
+  void unplanned_times_are_kept_after_several_changes() {
     put(midnight, rule("0 * * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -222,7 +222,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_is_made_up_for_in_several_looks_is_still_there_after_a_change() {
+  void a_catch_up_of_several_passes_continues_after_a_change() {
     put(midnight, rule("* * * * * *", "UTC"));
     planner.planAt(midnight);
     long known = Long.parseLong(world.value("SELECT count(*) FROM carillon.schedule_fire"));

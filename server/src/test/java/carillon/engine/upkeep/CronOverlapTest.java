@@ -71,7 +71,7 @@ class CronOverlapTest {
         + "60 210 360 510, "
         + "10 3 4 0" // that of the last cancel is noted at the next look
   })
-  void ten_minutes_of_tasks_that_take_longer_than_the_interval(
+  void overlap_rules_apply_to_tasks_longer_than_the_interval(
       String rule, String outcomes, String starts, String counters) {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("overlap", rule).insert(world, start);
     TestPlanner planner = new TestPlanner(world, start);

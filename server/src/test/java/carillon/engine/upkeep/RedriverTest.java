@@ -76,7 +76,7 @@ class RedriverTest {
   }
 
   @Test
-  void who_leads_no_more_leaves_a_redrive_as_it_is() {
+  void a_node_that_lost_leadership_leaves_a_redrive_unchanged() {
     DeadTasks.fill(world, 10, 1);
     Redrive ours = start();
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
@@ -91,7 +91,7 @@ class RedriverTest {
   }
 
   @Test
-  void redrives_whose_steps_fail_keep_nobody_from_theirs() {
+  void failing_redrives_do_not_block_the_others() {
     DeadTasks.fill(world, 10, 1);
     others(150, "{\"failure\": \"no such thing\"}");
     Redrive ours = start();

@@ -167,7 +167,7 @@ class UpkeepTest {
 
   @ParameterizedTest
   @CsvSource({"Expired, expirer", "Reaped, reaper", "Fired, cron-planner"})
-  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop) {
+  void a_stuck_loop_is_reported_until_it_recovers(String event, String loop) {
     CountDownLatch moves = new CountDownLatch(1);
     term.set(leadership.take("node", Duration.ofMinutes(1)));
     try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
@@ -195,7 +195,7 @@ class UpkeepTest {
   }
 
   @Test
-  void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
+  void a_follower_does_nothing_until_it_leads_and_then_starts_at_once() {
     try (Upkeep upkeep = start(Duration.ofHours(1))) {
       await().until(() -> askedForTerm.size() == LOOPS);
       assertThat(done()).isEqualTo(NOTHING_DONE);
@@ -209,7 +209,7 @@ class UpkeepTest {
   }
 
   @Test
-  void who_believes_that_it_leads_in_a_term_that_is_over_does_nothing() {
+  void a_leader_of_an_old_term_does_nothing() {
     term.set(leadership.take("node", Duration.ofMinutes(1)));
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
     assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
@@ -221,7 +221,7 @@ class UpkeepTest {
   }
 
   @Test
-  void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
+  void a_leader_that_has_just_reconnected_does_not_reap_the_others() {
     try (Upkeep upkeep = start(A_SECOND)) {
       await().until(() -> askedForLease.contains("reaper")); // so it knows how it was called
       long cutOff = System.nanoTime();

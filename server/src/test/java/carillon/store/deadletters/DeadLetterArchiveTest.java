@@ -67,7 +67,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void only_what_is_older_than_the_time_to_live_is_taken_the_oldest_first() {
+  void letters_past_their_time_to_live_are_read_oldest_first() {
     List<TaskId> ids = Graves.dig(world, 3);
     world.sql(
         "UPDATE carillon.dead_letter SET kept_from = now() - interval '59 minutes' WHERE task = '%s'"
@@ -82,7 +82,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void a_batch_ends_by_number_or_by_size_but_is_never_empty() {
+  void a_batch_is_limited_by_count_and_by_bytes_but_never_empty() {
     Graves.dig(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
@@ -95,7 +95,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void what_is_dropped_goes_with_all_that_belongs_to_it_and_frees_its_partition() {
+  void a_dropped_letter_takes_its_task_and_history_and_frees_its_partition() {
     Graves.dig(world, 3);
 
     assertThat(drop(oldest(10))).isEqualTo(3);
@@ -110,7 +110,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void the_oldest_are_found_by_their_index_and_their_tasks_by_key() {
+  void the_oldest_letters_are_found_by_index_and_their_tasks_by_key() {
     Graves.digBare(world, 20_000);
 
     String oldest = plan(DeadLetterArchive.OLDEST, TTL, 100);
@@ -169,7 +169,7 @@ class DeadLetterArchiveTest {
 
   @ParameterizedTest
   @EnumSource(Change.class)
-  void what_was_changed_since_it_was_read_is_not_dropped(Change change) {
+  void a_letter_changed_since_it_was_read_is_not_dropped(Change change) {
     List<TaskId> ids = Graves.dig(world, 3);
     List<DeadLetterArchive.Letter> letters = oldest(10);
     world.db.inTransaction(
@@ -191,7 +191,7 @@ class DeadLetterArchiveTest {
 
   @ParameterizedTest
   @EnumSource(Change.class)
-  void what_is_being_changed_is_waited_for_and_then_not_dropped(Change change)
+  void a_drop_waits_for_a_change_in_progress_and_then_skips_the_letter(Change change)
       throws InterruptedException, ExecutionException {
     TaskId id = Graves.dig(world, 1).getFirst();
     List<DeadLetterArchive.Letter> letters = oldest(10);
@@ -204,7 +204,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void several_who_archive_while_others_redrive_and_purge_leave_each_letter_to_one_of_them()
+  void concurrent_archive_redrive_and_purge_take_each_letter_once()
       throws InterruptedException, ExecutionException {
     int count = 3_000;
     List<TaskId> ids = Graves.dig(world, count);

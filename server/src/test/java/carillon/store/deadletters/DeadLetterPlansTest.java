@@ -263,7 +263,7 @@ class DeadLetterPlansTest {
 
   @ParameterizedTest
   @MethodSource("questions")
-  void a_page_walks_along_one_index_and_touches_few_pages(Question question) {
+  void a_page_scans_one_index_and_touches_few_pages(Question question) {
     LetterPlan.Query page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
 
     Explained explained = explain(page.sql(), page.arguments().toArray());
@@ -281,7 +281,7 @@ class DeadLetterPlansTest {
   }
 
   @Test
-  void a_page_is_shown_with_a_look_at_each_of_its_tasks() {
+  void a_page_reads_each_of_its_tasks_by_key() {
     List<UUID> newest =
         world
             .deadLetters
@@ -305,7 +305,7 @@ class DeadLetterPlansTest {
   }
 
   @Test
-  void the_groups_that_a_filter_means_are_found_among_thousands() {
+  void the_groups_of_a_filter_are_found_among_thousands() {
     String rare =
         world.value(
             "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
@@ -333,7 +333,7 @@ class DeadLetterPlansTest {
   }
 
   @Test
-  void a_page_in_the_middle_starts_where_the_one_before_ended() {
+  void a_page_starts_where_the_previous_one_ended() {
     Position middle =
         new Position(
             Instant.parse(
@@ -369,7 +369,7 @@ class DeadLetterPlansTest {
   }
 
   @Test
-  void groups_are_listed_through_their_index_and_counted_by_nobody() {
+  void groups_are_listed_by_their_index_without_counting_letters() {
     for (DeadLetterGroup.Filter filter :
         List.of(
             ANY_GROUP,
@@ -395,7 +395,7 @@ class DeadLetterPlansTest {
       new DeadLetterGroup.Filter(null, null, null);
 
   @Test
-  void a_dry_run_counts_a_million_however_it_has_to_look_for_them() {
+  void a_dry_run_counts_a_million_letters_by_any_access_path() {
     for (DeadLetterFilter filter :
         List.of(
             DeadLetterFilter.ALL,

@@ -92,7 +92,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void every_filter_finds_what_it_says_page_by_page_and_counts_the_same() {
+  void pages_and_counts_of_every_filter_agree() {
     Instant middle =
         Instant.parse(
             world.value(
@@ -147,7 +147,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void groups_say_what_letters_have_in_common_and_how_many_there_are() {
+  void groups_show_the_common_error_and_the_number_of_letters() {
     List<DeadLetterGroup> groups = new ArrayList<>();
     DeadLetterGroup.Position before = null;
     do {
@@ -179,7 +179,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void a_purge_removes_what_matches_and_nothing_else_and_empty_groups_are_not_shown() {
+  void a_purge_deletes_only_matching_letters_and_empty_groups_are_hidden() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 12_000, 4);
       DeadLetterFilter some = filter("t1", null, null, null, null, Map.of(), null);
@@ -214,7 +214,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void a_purge_of_more_than_a_transaction_takes_goes_on_until_its_time_is_over() {
+  void a_large_purge_continues_until_its_timeout() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 10_500, 1);
 
@@ -230,7 +230,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void a_count_that_has_to_look_at_each_letter_ends_when_its_time_is_over() {
+  void a_count_that_reads_each_letter_ends_at_its_timeout() {
     DeadLetterFilter looking = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
     try (World other = World.create()) {
       DeadTasks.fill(other, 5_500, 1); // more than one statement looks at
@@ -248,7 +248,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void what_is_long_over_is_forgotten() {
+  void old_redrives_and_empty_groups_are_deleted() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 30, 3);
       other.db.inTransaction(

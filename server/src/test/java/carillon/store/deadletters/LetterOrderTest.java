@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class LetterOrderTest {
 
   @Test
-  void a_search_walks_along_the_age_where_many_tenants_make_their_ids_look_as_good() {
+  void a_search_scans_by_age_even_if_statistics_favour_ids() {
     try (World world = World.create()) {
       world.sql(
           "ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here

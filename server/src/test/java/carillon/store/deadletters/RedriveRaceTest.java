@@ -167,7 +167,7 @@ class RedriveRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
+  void overlapping_steps_are_serializable(
       Overlap overlap) throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
     overlapping.run(

@@ -97,7 +97,7 @@ class RedrivesTest {
   }
 
   @Test
-  void a_few_are_redriven_at_once_with_a_fresh_budget_and_their_history() {
+  void a_small_redrive_runs_in_the_request_and_keeps_the_history() {
     DeadTasks.fill(world, 400, 8);
 
     Redrive redrive = start(ofType("t1"), null);
@@ -135,7 +135,7 @@ class RedrivesTest {
   }
 
   @Test
-  void a_rate_is_kept_in_steps_of_a_fifth_of_a_second_and_never_caught_up_with() {
+  void a_rate_is_spread_over_steps_of_200_ms_and_never_catches_up() {
     DeadTasks.fill(world, 100, 1);
 
     Redrive redrive = start(DeadLetterFilter.ALL, 7);
@@ -157,7 +157,7 @@ class RedrivesTest {
   }
 
   @Test
-  void what_dies_later_is_not_meant_and_what_is_gone_meanwhile_is_not_missed() {
+  void a_redrive_ignores_later_deaths_and_letters_that_are_gone() {
     DeadTasks.fill(world, 40, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, 5);
     world.redrives.step(open(redrive));
@@ -210,7 +210,7 @@ class RedrivesTest {
   }
 
   @Test
-  void two_nodes_that_take_the_steps_of_one_redrive_let_each_letter_go_once() throws Exception {
+  void two_nodes_that_step_one_redrive_redrive_each_letter_once() throws Exception {
     DeadTasks.fill(world, 15_000, 5);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     assertThat(redrive.state()).as("more than fit into a request").isEqualTo(State.RUNNING);
@@ -241,7 +241,7 @@ class RedrivesTest {
   }
 
   @Test
-  void an_undo_leaves_everything_as_it_was() {
+  void an_undo_restores_the_previous_state() {
     DeadTasks.fill(world, 2_500, 5);
     String tasks = world.value(DEAD_TASKS);
     String groups = world.value(GROUPS);
@@ -265,7 +265,7 @@ class RedrivesTest {
   }
 
   @Test
-  void an_undo_takes_back_only_what_has_not_started() {
+  void an_undo_returns_only_tasks_that_have_not_started() {
     DeadTasks.fill(world, 20, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     world.node("node");
@@ -292,7 +292,7 @@ class RedrivesTest {
   }
 
   @Test
-  void a_stopped_redrive_lets_nothing_more_go_and_an_undo_stops_it_first() {
+  void a_stopped_redrive_redrives_nothing_more_and_an_undo_stops_it_first() {
     DeadTasks.fill(world, 50, 1);
     Redrive first = start(DeadLetterFilter.ALL, 50);
     world.redrives.step(open(first));

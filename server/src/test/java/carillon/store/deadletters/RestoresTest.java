@@ -48,7 +48,7 @@ class RestoresTest {
   }
 
   @Test
-  void a_partition_that_was_dropped_meanwhile_is_made_again() {
+  void a_partition_dropped_meanwhile_is_created_again() {
     assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
         world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
@@ -62,7 +62,7 @@ class RestoresTest {
   }
 
   @Test
-  void a_partition_is_not_dropped_while_something_is_restored_to_it() {
+  void a_partition_is_not_dropped_during_a_restore_into_it() {
     dropPartitions(world);
     Restores.Prepared prepared =
         world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
@@ -79,7 +79,7 @@ class RestoresTest {
   }
 
   @Test
-  void what_exists_is_left_alone_and_the_rest_is_restored() {
+  void existing_tasks_are_skipped_and_the_others_restored() {
     restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
@@ -92,7 +92,7 @@ class RestoresTest {
   }
 
   @Test
-  void of_several_who_restore_the_same_at_once_each_task_is_restored_by_one()
+  void concurrent_restores_of_one_file_restore_each_task_once()
       throws InterruptedException, ExecutionException {
     dropPartitions(world);
     Callable<Restores.Restored> restoring =

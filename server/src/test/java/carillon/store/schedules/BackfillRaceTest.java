@@ -131,7 +131,7 @@ class BackfillRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_beside_an_uncommitted_other_leaves_one_task_for_each_time(Overlap overlap)
+  void concurrent_steps_leave_one_task_for_each_time(Overlap overlap)
       throws InterruptedException, ExecutionException {
     planLate(25);
     UUID backfill = start(0, 19);
@@ -161,7 +161,7 @@ class BackfillRaceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"schedule_fire", "task", "schedule", "backfill"})
-  void a_process_that_dies_between_two_statements_leaves_nothing_of_its_step(String table) {
+  void a_crash_between_two_statements_rolls_back_the_step(String table) {
     world.sql("CREATE SEQUENCE public.writes"); // counts what is rolled back, too
     world.sql(
         """
@@ -196,7 +196,7 @@ class BackfillRaceTest {
       "SELECT count(*) - count(DISTINCT fire_at) FROM carillon.task";
 
   @Test
-  void several_steppers_of_overlapping_backfills_and_a_planner_at_once()
+  void concurrent_backfills_and_a_planner_leave_one_task_for_each_time()
       throws InterruptedException, ExecutionException {
     planLate(4_000);
     start(0, 2_999);

@@ -79,7 +79,7 @@ class BackfillsTest {
   }
 
   @Test
-  void every_nominal_time_of_the_range_becomes_a_task_both_ends_included() {
+  void every_nominal_time_of_the_inclusive_range_becomes_a_task() {
     long id = scheduled.every("s", 300);
 
     Backfill done = run(started("s", TEN_MINUTES));
@@ -108,7 +108,7 @@ class BackfillsTest {
 
   @ParameterizedTest
   @CsvSource({"QUEUE, carillon.schedule.s", "ALLOW,"})
-  void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
+  void queued_tasks_never_run_at_the_same_time(OverlapRule overlap, String key) {
     scheduled.every("s", 300);
 
     run(started("s", new Request(TEN, TEN.plusSeconds(600), overlap, false)));
@@ -117,7 +117,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_has_a_task_keeps_it_and_what_was_skipped_becomes_one() {
+  void a_time_with_a_task_keeps_it_and_a_skipped_time_gets_one() {
     long id = scheduled.every("s", 300);
     scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
     scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
@@ -141,7 +141,7 @@ class BackfillsTest {
   }
 
   @Test
-  void an_instant_that_has_a_task_is_taken_also_where_clocks_show_another_time_now() {
+  void an_instant_with_a_task_is_taken_even_after_a_change_of_zone() {
     long id = scheduled.cron("s", "0 * * * *", "UTC");
     scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its zone of before
 
@@ -150,7 +150,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_a_change_of_the_clocks_skips_is_recorded_as_that() {
+  void a_time_in_a_dst_gap_is_recorded_as_skipped() {
     long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
 
@@ -163,7 +163,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_only_a_backfill_has_skipped_was_never_counted() {
+  void skips_of_a_backfill_are_not_counted() {
     scheduled.cron("s", "30 * * * *", "Europe/Berlin");
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
     var asked = new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
@@ -177,7 +177,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_may_have_run_and_is_forgotten_is_refused_unless_it_may_run_again() {
+  void times_without_recorded_fires_are_refused_unless_they_may_run_again() {
     long id = scheduled.every("s", 86_400);
     world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
     Instant now = world.clock.instant();
@@ -202,7 +202,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
+  void a_large_backfill_runs_in_steps_and_its_tasks_are_due_in_order() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
@@ -225,7 +225,7 @@ class BackfillsTest {
   }
 
   @Test
-  void the_definition_at_the_time_of_a_step_is_what_counts() {
+  void a_step_uses_the_current_definition_of_the_schedule() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
@@ -241,7 +241,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_is_before_the_start_or_after_the_end_of_the_schedule_is_no_nominal_time() {
+  void times_outside_the_schedule_are_not_nominal_times() {
     long id = scheduled.every("s", 60);
     world.sql(
         "UPDATE carillon.schedule SET start_at = '2025-10-01T10:02:00Z', end_at ="
@@ -252,7 +252,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_schedule_that_nobody_will_plan_again_is_looked_at_for_what_became_of_its_tasks() {
+  void outcomes_are_recorded_for_a_schedule_without_further_fires() {
     scheduled.every("s", 300);
     assertThat(world.value("SELECT plan_at FROM carillon.schedule")).isEqualTo("null");
 
@@ -263,7 +263,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_range_without_nominal_times_is_done_with_nothing() {
+  void a_range_without_nominal_times_is_done_at_once() {
     scheduled.every("s", 300);
 
     Backfill done =
@@ -276,7 +276,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_is_not_past_or_too_much_is_refused_and_nothing_is_started() {
+  void a_future_or_too_large_range_is_refused() {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
@@ -318,7 +318,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_dry_run_looks_up_some_at_a_time() {
+  void a_dry_run_reads_in_batches() {
     long id = scheduled.every("s", 1);
     scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
     scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
@@ -330,7 +330,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_schedule_that_is_deleted_meanwhile_is_not_found() {
+  void a_schedule_deleted_meanwhile_is_not_found() {
     scheduled.every("s", 300);
     Backfill backfill = started("s", TEN_MINUTES);
     var range = range("s", TEN_MINUTES);
@@ -351,7 +351,7 @@ class BackfillsTest {
   }
 
   @Test
-  void one_that_is_stopped_makes_no_further_task() {
+  void a_stopped_backfill_creates_no_further_task() {
     scheduled.every("s", 1);
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
@@ -391,7 +391,7 @@ class BackfillsTest {
   }
 
   @Test
-  void backfills_are_found_in_their_tenant_and_schedule_only() {
+  void backfills_are_found_only_in_their_tenant_and_schedule() {
     scheduled.every("s", 300);
     scheduled.every("other", 300);
     Backfill backfill = started("s", TEN_MINUTES);
@@ -404,7 +404,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_list_goes_on_from_page_to_page_newest_first() {
+  void backfills_are_listed_page_by_page_newest_first() {
     scheduled.every("s", 300);
     List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
 
@@ -417,7 +417,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_ended_a_week_ago_is_forgotten_and_nothing_else() {
+  void only_backfills_that_ended_a_week_ago_are_deleted() {
     scheduled.every("s", 300);
     Backfill old = run(started("s", TEN_MINUTES));
     Backfill recent = run(started("s", TEN_MINUTES));
