@@ -154,7 +154,8 @@ class SharedDaysTest {
     Scheduled scheduled = new Scheduled(world);
     scheduled.every("s", 86_400);
     Instant end = world.clock.instant().minus(Duration.ofDays(1));
-    var asked = new Backfills.Request(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
+    var asked =
+        new Backfills.Request(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
     var backfill = ((Backfills.Result.Saved) scheduled.backfill("s", asked)).backfill();
     int steps = 0;
     while (!world.backfillSteps.take(backfill.id()).isOver()) {

@@ -12,8 +12,8 @@ import carillon.api.http.PathIds;
 import carillon.api.http.Permission;
 import carillon.api.json.Times;
 import carillon.store.db.Page;
-import carillon.store.deadletters.Redrives;
 import carillon.store.deadletters.Redrive;
+import carillon.store.deadletters.Redrives;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
@@ -75,7 +75,8 @@ public final class RedriveRoutes {
   private static void requireAllTypes(Call call) {
     if (!call.caller().types().isEmpty()) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "this key is limited to some types, but a redrive may contain any");
+          ErrorCode.MISSING_SCOPE,
+          "this key is limited to some types, but a redrive may contain any");
     }
   }
 

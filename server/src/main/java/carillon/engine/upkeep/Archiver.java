@@ -122,8 +122,7 @@ final class Archiver {
     reason = e.getClass().getSimpleName() + " " + reason;
     if (!reason.equals(failure)) {
       failure = reason;
-      log.warn(
-          "cannot archive dead letters directory={} error={}", files, e.toString());
+      log.warn("cannot archive dead letters directory={} error={}", files, e.toString());
     }
   }
 

@@ -94,7 +94,8 @@ final class CronPlanner {
     locked = batch;
     try {
       Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
-      // Locking a schedule costs the same whether or not it is planned, so the next batch shrinks to
+      // Locking a schedule costs the same whether or not it is planned, so the next batch shrinks
+      // to
       // what was planned.
       batch =
           step.planned() < step.looked()

@@ -87,7 +87,8 @@ public final class Reaper {
     if (passes++ % PASSES_PER_CLEANUP == 0) {
       nodes.forgetLapsed(LOST_NODE_RETENTION);
     }
-    // If nothing was reaped, other transactions hold the locks of these tasks: do not retry at once.
+    // If nothing was reaped, other transactions hold the locks of these tasks: do not retry at
+    // once.
     return silent.size() >= MAX_CLAIMS && failed == 0 && reaped > 0 ? Duration.ZERO : INTERVAL;
   }
 

@@ -194,7 +194,8 @@ public final class Upkeep implements AutoCloseable {
       int poisonCrashes,
       Duration followerInterval,
       Consumer<EngineEvent> events) {
-    Upkeep upkeep = new Upkeep(store, node, term, settings, poisonCrashes, followerInterval, events);
+    Upkeep upkeep =
+        new Upkeep(store, node, term, settings, poisonCrashes, followerInterval, events);
     upkeep.loops.forEach(Loop::start);
     return upkeep;
   }

@@ -206,8 +206,7 @@ public final class DeadLetters {
   private static Batch purgeBatch(
       Tx tx, TenantId tenant, DeadLetterFilter filter, @Nullable Position after, String who) {
     Page<Position, Position> page =
-        LetterSearch.page(
-            tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGE_BATCH);
+        LetterSearch.page(tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGE_BATCH);
     int purged = 0;
     if (!page.items().isEmpty()) {
       byPartition(page.items())
@@ -279,6 +278,7 @@ public final class DeadLetters {
 
   /** Deletes groups that have been empty for long, and returns how many. */
   public int forgetEmptyGroups(int limit) {
-    return db.inTransaction(tx -> tx.update(FORGET_GROUPS, EMPTY_GROUP_RETENTION.toSeconds(), limit));
+    return db.inTransaction(
+        tx -> tx.update(FORGET_GROUPS, EMPTY_GROUP_RETENTION.toSeconds(), limit));
   }
 }

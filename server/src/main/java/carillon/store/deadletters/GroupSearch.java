@@ -50,8 +50,7 @@ final class GroupSearch {
       LIMIT ?
       """;
 
-  private static final Position LAST =
-      new Position(Instant.parse("9999-12-31T00:00:00Z"), "", "");
+  private static final Position LAST = new Position(Instant.parse("9999-12-31T00:00:00Z"), "", "");
 
   private record ReadGroup(DeadLetterGroup group, boolean matches, boolean isEnd) {
     private Position position() {

@@ -131,8 +131,7 @@ record LetterPlan(
         """,
         Sql.json(filter.metadata()));
     boolean readsTasks = filter.error() != null || !filter.metadata().isEmpty();
-    return new LetterPlan(
-        access, prefix, groups, conditions.sql, conditions.arguments, readsTasks);
+    return new LetterPlan(access, prefix, groups, conditions.sql, conditions.arguments, readsTasks);
   }
 
   private static final String GROUPS =

@@ -306,7 +306,8 @@ final class LetterSearch {
     return new DeadLetters.Count(matched, isAtLeast);
   }
 
-  private static DeadLetters.Count count(Tx tx, LetterPlan plan, DeadLetterFilter filter, long deadline) {
+  private static DeadLetters.Count count(
+      Tx tx, LetterPlan plan, DeadLetterFilter filter, long deadline) {
     long matched = 0;
     Position from = start(filter);
     do {

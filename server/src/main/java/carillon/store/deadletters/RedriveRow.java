@@ -51,8 +51,8 @@ record RedriveRow(
         row.getString("undone_by"));
   }
 
-  static Redrive redrive(
-      ResultSet row, @Nullable Integer waiting, @Nullable String groupError) throws SQLException {
+  static Redrive redrive(ResultSet row, @Nullable Integer waiting, @Nullable String groupError)
+      throws SQLException {
     return new Redrive(
         Sql.uuid(row, "id"),
         Redrive.State.valueOf(row.getString("state")),

@@ -60,7 +60,8 @@ final class RedriveSteps {
         return Optional.of(early);
       }
     }
-    long share = (row.steps() + 1) * rate / STEPS_PER_SECOND - row.steps() * rate / STEPS_PER_SECOND;
+    long share =
+        (row.steps() + 1) * rate / STEPS_PER_SECOND - row.steps() * rate / STEPS_PER_SECOND;
     return redriveBatch(tx, row, (int) share) ? Optional.empty() : Optional.of(STEP);
   }
 
@@ -190,7 +191,10 @@ final class RedriveSteps {
     List<TaskId> others =
         found.stream().map(Position::id).filter(id -> !redriven.contains(id)).toList();
     return tx.query(
-            COUNT_LETTERS, row -> row.getLong("letters"), tenant, Column.uuids(others, TaskId::value))
+            COUNT_LETTERS,
+            row -> row.getLong("letters"),
+            tenant,
+            Column.uuids(others, TaskId::value))
         .getFirst();
   }
 }

@@ -118,14 +118,17 @@ final class RedriveUndo {
 
   private record Returned(String type, String fingerprint, long letters) {}
 
-  /** Undoes the batch that was redriven last. Returns the wait until the next step, empty if none. */
+  /**
+   * Undoes the batch that was redriven last. Returns the wait until the next step, empty if none.
+   */
   static Optional<Duration> step(Tx tx, RedriveRow row) {
     Redrive redrive = row.redrive();
     List<Redriven> last =
         tx.query(
             LAST_REDRIVEN,
             r ->
-                new Redriven(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
+                new Redriven(
+                    r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
             redrive.id(),
             RedriveSteps.BATCH);
     long undone = 0;

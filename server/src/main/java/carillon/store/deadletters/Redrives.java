@@ -222,7 +222,8 @@ public final class Redrives {
             .toString());
   }
 
-  // A group's name is a hash, which says nothing to people. An empty group may be deleted before its
+  // A group's name is a hash, which says nothing to people. An empty group may be deleted before
+  // its
   // redrive is. Without a type, this is one index lookup for each type of the tenant.
   private static final String GROUP_ERROR =
       """

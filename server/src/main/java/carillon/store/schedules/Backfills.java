@@ -25,8 +25,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Creates tasks for past nominal times of schedules. A backfill is a row with a cursor, which {@link
- * BackfillSteps} advances.
+ * Creates tasks for past nominal times of schedules. A backfill is a row with a cursor, which
+ * {@link BackfillSteps} advances.
  */
 public final class Backfills {
 

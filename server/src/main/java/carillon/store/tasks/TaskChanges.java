@@ -121,8 +121,7 @@ final class TaskChanges {
   private static void recordCancel(Tx tx, TenantId tenant, TaskView task, String who) {
     TaskId id = task.id();
     Partition partition = id.partition();
-    tx.update(
-        Sql.forPartition(RECORD_CANCEL, partition), tenant, id, partition, task.fence(), who);
+    tx.update(Sql.forPartition(RECORD_CANCEL, partition), tenant, id, partition, task.fence(), who);
     tx.moved(
         List.of(
             new Transitions.Moved(

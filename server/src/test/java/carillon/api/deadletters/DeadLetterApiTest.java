@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Dead letters as an operator meets them; the steps of redrives are taken by hand. */
+/** Dead letters over HTTP; the test takes the steps of redrives. */
 class DeadLetterApiTest {
 
   private TestApi api;
@@ -40,7 +40,7 @@ class DeadLetterApiTest {
     return api.post("/v1/dead-letters/redrive").json(body).send();
   }
 
-  /** One step of the redrive, a fifth of a second after the one before. */
+  /** Takes a step of the redrive, 200 ms after the previous one. */
   private void step(String id) {
     api.world.redrives.step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
     api.world.sql("UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms'");
@@ -111,7 +111,7 @@ class DeadLetterApiTest {
         .isEqualTo(499 - 240 + undone.get("undone").asInt());
     assertThat(get("/v1/dead-letters/groups?status=506").get("items").get(0).get("deaths").asInt())
         .isEqualTo(500);
-    api.post("/v1/redrives/" + id + "/undo").send().expect(200); // again changes nothing
+    api.post("/v1/redrives/" + id + "/undo").send().expect(200); // a repeat changes nothing
 
     assertThat(audit(id))
         .containsExactly(

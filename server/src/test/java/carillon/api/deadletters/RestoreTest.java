@@ -29,7 +29,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** What was archived, put back. */
+/** Restoring archived dead letters over HTTP. */
 class RestoreTest {
 
   private static final String RESTORE = "/v1/dead-letters/restore";
@@ -54,7 +54,7 @@ class RestoreTest {
     }
   }
 
-  /** A task with everything that a task can have, dead after two attempts. */
+  /** A task with every field set, dead after two attempts. */
   private String dead(String payload) {
     String id =
         api.task(
@@ -96,7 +96,7 @@ class RestoreTest {
     return api.world.value("SELECT payload FROM carillon.task WHERE id = '" + id + "'");
   }
 
-  /** Takes every dead letter out of the database. */
+  /** Archives all dead letters, and returns their lines. */
   private List<String> archive() {
     Graves.age(api.world);
     List<DeadLetterArchive.Letter> letters =
@@ -132,8 +132,7 @@ class RestoreTest {
         "null",
         "\"text\""
       })
-  void a_task_is_restored_byte_for_byte_after_its_partition_was_dropped(
-      String payload) {
+  void a_task_is_restored_byte_for_byte_after_its_partition_was_dropped(String payload) {
     String id = dead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
@@ -165,7 +164,7 @@ class RestoreTest {
     restore(archive()).expect(200);
 
     assertThat(show(id)).isEqualTo(story);
-    assertThat(payload(id)).isEqualTo("null"); // SQL's
+    assertThat(payload(id)).isEqualTo("null"); // SQL NULL
     assertThat(api.world.value("SELECT count(*) FROM carillon.task WHERE payload IS NULL"))
         .isEqualTo("1");
   }
@@ -185,10 +184,9 @@ class RestoreTest {
     assertThat(show(id).get("attempts")).hasSize(3);
   }
 
-  /** The line as if its task had been due so many days before. */
+  /** The line with the id of a task that was due this many days ago. */
   private static String daysBefore(String line, String id, int days) {
-    TaskId then =
-        TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days)); // its id says it
+    TaskId then = TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days));
     return line.replace(id, then.toString());
   }
 
@@ -196,7 +194,8 @@ class RestoreTest {
   void an_archive_of_too_many_days_is_refused_before_anything_is_created() {
     String id = dead("{}");
     String line = archive().getFirst();
-    api.world.sql("UPDATE carillon.partition SET restored = false"); // other tests restore days too
+    api.world.sql(
+        "UPDATE carillon.partition SET restored = false"); // other tests restore days as well
     int partitions = count("partition");
     List<String> ofMany =
         IntStream.rangeClosed(1, 101).mapToObj(n -> daysBefore(line, id, n)).toList();
@@ -211,7 +210,7 @@ class RestoreTest {
 
     restore(ofMany.subList(0, 3)).expect(200);
     assertThat(count("partition")).isEqualTo(partitions + 3);
-    restore(ofMany.subList(3, 101)).expect(422); // 98, and 3 are there
+    restore(ofMany.subList(3, 101)).expect(422); // 98 more than the 3 that exist
     assertThat(count("partition")).isEqualTo(partitions + 3);
     restore(ofMany.subList(1, 4)).expect(200);
     assertThat(count("task")).isEqualTo(4);
@@ -299,7 +298,7 @@ class RestoreTest {
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  /** Changes the fields of a good line; a value is JSON, and none removes the field. */
+  /** Changes of one field of a valid line; the value is JSON. */
   static Stream<Arguments> badLines() {
     return Stream.of(
         bad("/format", "2", ErrorCode.INVALID_VALUE),
@@ -383,15 +382,14 @@ class RestoreTest {
 
   @ParameterizedTest
   @MethodSource("badLines")
-  void an_invalid_line_refuses_the_whole_request(
-      String pointer, String value, ErrorCode expected) {
+  void an_invalid_line_refuses_the_whole_request(String pointer, String value, ErrorCode expected) {
     String good = line("00000000-0001");
-    ObjectNode spoilt = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
+    ObjectNode invalid = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
     int cut = pointer.lastIndexOf('/');
-    ObjectNode parent = (ObjectNode) spoilt.at(pointer.substring(0, cut));
+    ObjectNode parent = (ObjectNode) invalid.at(pointer.substring(0, cut));
     parent.putRawValue(pointer.substring(cut + 1), new RawValue(value));
 
-    TestApi.Reply reply = restore(List.of(good, Json.MAPPER.writeValueAsString(spoilt)));
+    TestApi.Reply reply = restore(List.of(good, Json.MAPPER.writeValueAsString(invalid)));
 
     reply.expect(expected);
     assertThat(reply.body()).contains("/lines/1");
@@ -435,7 +433,7 @@ class RestoreTest {
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  /** A line with a little of everything. */
+  /** A valid line. */
   private static String line(String end) {
     String hex = "%012x".formatted(Instant.parse("2026-03-01T10:00:00Z").toEpochMilli());
     String id = hex.substring(0, 8) + "-" + hex.substring(8) + "-7000-8000-" + end.replace("-", "");

@@ -151,8 +151,7 @@ class ArchiverTest {
   }
 
   @Test
-  void letters_that_cannot_be_dropped_are_written_only_once()
-      throws IOException {
+  void letters_that_cannot_be_dropped_are_written_only_once() throws IOException {
     Graves.dig(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
@@ -170,13 +169,14 @@ class ArchiverTest {
   }
 
   @Test
-  void a_file_is_kept_if_its_letters_were_dropped_by_a_commit_whose_response_was_lost() throws IOException {
+  void a_file_is_kept_if_its_letters_were_dropped_by_a_commit_whose_response_was_lost()
+      throws IOException {
     Graves.dig(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
     assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
 
-    // As if the commit had been made, and only its answer been lost.
+    // As if the commit had succeeded and only its response had been lost.
     world.sql("DELETE FROM carillon.dead_letter");
     world.sql("DELETE FROM carillon.task");
     assertThat(archiver.archiveOnce()).isZero();
@@ -207,7 +207,7 @@ class ArchiverTest {
     assertThat(events).isEmpty();
   }
 
-  /** Asked for after the letters were read. */
+  /** Called after the letters were read. */
   private NodeLease redriven(TaskId id) {
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
     return NodeLease.renewed("node", System.nanoTime(), TTL);
@@ -258,7 +258,7 @@ class ArchiverTest {
         .hasSizeGreaterThanOrEqualTo(count);
   }
 
-  /** Goes on although another may be faster. */
+  /** Continues although another archiver may be faster. */
   private boolean emptied(Archiver archiver) {
     while (!letters().equals("0")) {
       archiver.archiveOnce();
@@ -291,7 +291,7 @@ class ArchiverTest {
                     WHERE d.datname = current_database()
                       AND toplevel
                     """)))
-        .as("statements, those of transactions among them")
+        .as("statements, including BEGIN and COMMIT")
         .isLessThan(passes * 12);
   }
 }

@@ -9,10 +9,10 @@ import carillon.model.schedule.OverlapRule;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.StoreException;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
 import carillon.store.schedules.Backfill;
 import carillon.store.schedules.Backfill.State;
+import carillon.store.schedules.BackfillSteps;
+import carillon.store.schedules.Backfills;
 import carillon.store.schedules.StoredSchedule;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
@@ -71,7 +71,7 @@ class BackfillerTest {
     assertThat(events)
         .containsExactly(
             new EngineEvent.Backfilled(1_000),
-            new EngineEvent.Backfilled(0), // of the small one, all are there
+            new EngineEvent.Backfilled(0), // the small backfill finds its tasks created
             new EngineEvent.Backfilled(500));
   }
 

@@ -43,7 +43,7 @@ class CensusTest {
     return new Census(new WaitingCounts(world.db), world.clock, nanos::get);
   }
 
-  /** Tasks that wait, and as many that do not. */
+  /** Creates waiting tasks, and as many cancelled ones. */
   private void insert(String day, int lane, int tasks) {
     world.sql(
         """
@@ -54,22 +54,22 @@ class CensusTest {
         FROM generate_series(1, 2 * %d) AS n
         """
             .formatted(day, lane, tasks));
-    tellStatistics();
+    flushStatistics();
   }
 
-  /** Or PostgreSQL would wait up to some seconds for more. */
-  private void tellStatistics() {
+  /** Otherwise PostgreSQL would delay its statistics by some seconds. */
+  private void flushStatistics() {
     world.sql("SELECT pg_stat_force_next_flush()");
   }
 
-  /** Passes until a round has ended; how long the last of them says to rest. */
+  /** Runs passes until a round has ended, and returns the pause after the last. */
   private Duration round() {
     String before = begunAt();
-    Duration rest = census.countOnce();
+    Duration pause = census.countOnce();
     while (begunAt().equals(before)) {
-      rest = census.countOnce();
+      pause = census.countOnce();
     }
-    return rest;
+    return pause;
   }
 
   private String begunAt() {
@@ -87,7 +87,7 @@ class CensusTest {
   void the_count_of_an_emptied_lane_is_deleted() {
     round();
     world.sql("UPDATE carillon.task SET state = 'CANCELLED', ready_at = NULL WHERE lane = 7");
-    tellStatistics();
+    flushStatistics();
 
     round();
 
@@ -152,8 +152,8 @@ class CensusTest {
 
   @Test
   void a_pass_pauses_a_hundred_times_its_duration_and_at_least_two_seconds() {
-    Duration rest = round();
-    assertThat(rest).as("after nothing that took any time").isEqualTo(Duration.ofSeconds(2));
+    Duration pause = round();
+    assertThat(pause).as("after a pass that took no time").isEqualTo(Duration.ofSeconds(2));
 
     census =
         new Census(new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(70_000_000));

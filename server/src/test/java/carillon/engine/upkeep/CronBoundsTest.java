@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The planner where there is more than it can do or see at once. */
+/** The planner with more work than one step can do or read. */
 class CronBoundsTest {
 
   private World world;
@@ -53,7 +53,7 @@ class CronBoundsTest {
     return start.plusSeconds(seconds);
   }
 
-  /** As its loop would: a pass that fails is repeated. Says how many failed. */
+  /** Repeats failed passes, as the loop does, and returns how many failed. */
   private int planThroughFailures(Instant time) {
     for (int failed = 0; failed < 30; failed++) {
       try {

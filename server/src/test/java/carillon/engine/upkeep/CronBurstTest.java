@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Very many schedules at once, by the clock of the database. */
+/** Many schedules due at the same time, by the clock of the database. */
 @Tag("slow")
 class CronBurstTest {
 
@@ -57,7 +57,7 @@ class CronBurstTest {
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE due_at = '" + due + "'"))
         .isEqualTo("" + SCHEDULES);
     log.info("all tasks were there {} before they were due", room);
-    assertThat(room).as("time left when all were there").isPositive();
+    assertThat(room).as("time left when all tasks were created").isPositive();
   }
 
   @Test
@@ -83,7 +83,7 @@ class CronBurstTest {
 
     Arrays.sort(micros);
     log.info("a pass took {} µs, at worst {} µs", micros[PASSES / 2], micros[PASSES - 1]);
-    // What a pass reads is asserted in SchedulePlansTest; how long that takes is the machine's.
+    // SchedulePlansTest asserts what a pass reads; how long that takes depends on the machine.
     assertThat(planner.events).isEmpty();
   }
 }

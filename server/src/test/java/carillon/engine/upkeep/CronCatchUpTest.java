@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Nobody plans for a day; then somebody does. */
+/** The planner resumes after a day without planning. */
 @Tag("slow")
 class CronCatchUpTest {
 
@@ -49,7 +49,7 @@ class CronCatchUpTest {
     // rule, limit, window, tasks of the day
     "LAST, 100, P7D, 1",
     "ALL, 100, P7D, 100",
-    "ALL, 1000, PT1H, 61", // both ends of the window belong to it
+    "ALL, 1000, PT1H, 61", // both ends of the window are inclusive
     "ALL, 1000, P7D, 1000"
   })
   void each_nominal_time_of_the_day_catches_up_or_is_skipped(
@@ -68,7 +68,7 @@ class CronCatchUpTest {
     assertThat(fires("skipped = 'WINDOW'")).isEqualTo("" + (MINUTES_OF_A_DAY - tasks));
     assertThat(counters()).isEqualTo(tasks + " " + (MINUTES_OF_A_DAY - tasks) + " 0 0");
     assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY);
-    // The newest ones, in order, a second apart, from the moment on at which somebody was back.
+    // The newest ones, in order, a second apart, starting when planning resumed.
     assertThat(
             world.value(
                 """

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A change of a schedule's rule counts from the moment of the change on. */
+/** A change of a schedule's rule applies from the moment of the change. */
 class CronChangeTest {
 
   private static final Duration STEP = Duration.ofSeconds(30);
@@ -128,7 +128,7 @@ class CronChangeTest {
   @Test
   void a_time_due_before_a_change_fires_if_the_new_rule_has_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
-    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // nobody has looked
+    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // not planned since
 
     put(clock(12, 0).plusSeconds(20), rule("0 12,15 * * *", "UTC"));
     planner.planAt(clock(12, 0).plusSeconds(21));
@@ -149,7 +149,7 @@ class CronChangeTest {
     assertThat(planner.missed()).isZero();
   }
 
-  /** One whose nominal time has come and whose task is due in some hours. */
+  /** A schedule whose nominal time has come and whose task is due some hours later. */
   private void spread() {
     put(midnight, schedule("0 1 * * *", null, ZoneOffset.UTC, Duration.ofHours(24), null));
     planner.planAt(midnight).planAt(clock(1, 0)).standAt(clock(1, 0).plusMillis(1));

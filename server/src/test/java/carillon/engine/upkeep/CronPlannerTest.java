@@ -34,7 +34,7 @@ class CronPlannerTest {
     return start.plusSeconds(seconds);
   }
 
-  /** What became of the nominal times, in seconds from the start. */
+  /** The outcomes of the nominal times, in seconds from the start. */
   private String fires() {
     return world.value(
         """
@@ -50,7 +50,7 @@ class CronPlannerTest {
     return world.value("SELECT concat_ws(' ', " + columns + ") FROM carillon.schedule");
   }
 
-  /** By hand, as an attempt would end it. */
+  /** Ends a task directly, as an attempt would. */
   private void end(long fireAt, String state) {
     assertThat(
             world.sql(

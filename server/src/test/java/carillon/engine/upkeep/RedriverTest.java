@@ -8,9 +8,9 @@ import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.StoreException;
 import carillon.store.deadletters.DeadLetterFilter;
-import carillon.store.deadletters.Redrives;
 import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrive.State;
+import carillon.store.deadletters.Redrives;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -49,7 +49,7 @@ class RedriverTest {
     return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
   }
 
-  /** Older than all others, under way, and of a tenant of their own. */
+  /** Open redrives of another tenant, older than all others. */
   private void others(int redrives, String filter) {
     world.sql("INSERT INTO carillon.tenant (name) VALUES ('others')");
     world.sql(
@@ -65,7 +65,7 @@ class RedriverTest {
   @Test
   void many_old_and_slow_redrives_of_one_tenant_do_not_starve_those_of_another() {
     DeadTasks.fill(world, 10, 1);
-    others(150, "{\"all\": true}"); // one a second: the first steps of each let nothing go
+    others(150, "{\"all\": true}"); // one per second: the first steps of each redrive nothing
     Redrive ours = start();
 
     for (int pass = 0; pass < 2; pass++) {

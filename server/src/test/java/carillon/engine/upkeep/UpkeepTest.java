@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What needs doing once is done by the node that leads, and by no other. */
+/** Only the leader runs the loops of upkeep. */
 class UpkeepTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
@@ -60,8 +60,8 @@ class UpkeepTest {
 
   private final AtomicReference<Optional<Term>> term = new AtomicReference<>(Optional.empty());
   private final AtomicReference<String> name = new AtomicReference<>("node");
-  private final Set<String> askedForTerm = ConcurrentHashMap.newKeySet(); // loops that did
-  private final Set<String> askedForLease = ConcurrentHashMap.newKeySet();
+  private final Set<String> termReaders = ConcurrentHashMap.newKeySet(); // names of loops
+  private final Set<String> leaseReaders = ConcurrentHashMap.newKeySet();
   private World world;
   private Leadership leadership;
   private Db leaderDb;
@@ -111,14 +111,14 @@ class UpkeepTest {
     world.close();
   }
 
-  private Upkeep start(Duration following) {
-    return start(following, _ -> {});
+  private Upkeep start(Duration followerInterval) {
+    return start(followerInterval, _ -> {});
   }
 
   /**
-   * @param following how long a loop waits that does not lead and is not woken
+   * @param followerInterval how often a loop of a follower checks whether it leads
    */
-  private Upkeep start(Duration following, Consumer<EngineEvent> events) {
+  private Upkeep start(Duration followerInterval, Consumer<EngineEvent> events) {
     Partitions partitions = new Partitions(leaderDb);
     return Upkeep.start(
         new Upkeep.Store(
@@ -141,21 +141,21 @@ class UpkeepTest {
             new Events(leaderDb)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
-          askedForLease.add(Thread.currentThread().getName());
+          leaseReaders.add(Thread.currentThread().getName());
           return lease;
         },
         () -> {
           Optional<Term> now = term.get();
-          askedForTerm.add(Thread.currentThread().getName());
+          termReaders.add(Thread.currentThread().getName());
           return now;
         },
         new Upkeep.Settings(RETENTION, RETENTION, directory),
         3,
-        following,
+        followerInterval,
         events);
   }
 
-  /** What the reaper, the expirer, the planner and the janitor have done. */
+  /** Whether the reaper, the expirer, the planner and the janitor have run. */
   private String done() {
     return "%s %s %s %s"
         .formatted(
@@ -197,7 +197,7 @@ class UpkeepTest {
   @Test
   void a_follower_does_nothing_until_it_leads_and_then_starts_at_once() {
     try (Upkeep upkeep = start(Duration.ofHours(1))) {
-      await().until(() -> askedForTerm.size() == LOOPS);
+      await().until(() -> termReaders.size() == LOOPS);
       assertThat(done()).isEqualTo(NOTHING_DONE);
 
       term.set(leadership.take("node", Duration.ofMinutes(1)));
@@ -223,7 +223,7 @@ class UpkeepTest {
   @Test
   void a_leader_that_has_just_reconnected_does_not_reap_the_others() {
     try (Upkeep upkeep = start(A_SECOND)) {
-      await().until(() -> askedForLease.contains("reaper")); // so it knows how it was called
+      await().until(() -> leaseReaders.contains("reaper")); // so that it knows its own name
       long cutOff = System.nanoTime();
       name.set("node-again");
       world.node("node-again");
@@ -231,7 +231,8 @@ class UpkeepTest {
       upkeep.takeOver();
 
       await().until(() -> world.state(running) == TaskState.PENDING);
-      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.RECONNECT_TIMEOUT);
+      assertThat(Duration.ofNanos(System.nanoTime() - cutOff))
+          .isGreaterThan(Reaper.RECONNECT_TIMEOUT);
     }
   }
 }

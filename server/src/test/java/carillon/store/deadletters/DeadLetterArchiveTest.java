@@ -143,7 +143,7 @@ class DeadLetterArchiveTest {
     assertThat(count("audit")).isEqualTo("1");
   }
 
-  /** What somebody may do to a dead letter while its file is being written. */
+  /** A change of a dead letter while its file is being written. */
   enum Change {
     REDRIVEN,
     PURGED,
@@ -200,7 +200,9 @@ class DeadLetterArchiveTest {
       assertThat(overlapping.runWaiting(tx -> run(tx, change, id), () -> drop(letters))).isZero();
     }
     assertThat(count("task")).isEqualTo(change == Change.PURGED ? "0" : "1");
-    assertThat(count("transition").equals("0")).as("its story").isEqualTo(change == Change.PURGED);
+    assertThat(count("transition").equals("0"))
+        .as("its history")
+        .isEqualTo(change == Change.PURGED);
   }
 
   @Test
@@ -258,7 +260,7 @@ class DeadLetterArchiveTest {
     Set<TaskId> gone = new HashSet<>(ids);
     gone.removeIf(id -> world.tasks.find(World.TENANT, id).isPresent());
     gone.removeAll(purged);
-    assertThat(written).as("what is gone and was not purged").containsAll(gone);
+    assertThat(written).as("tasks that are gone and were not purged").containsAll(gone);
     assertThat(gone).hasSize(archived.get());
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Listing, counting, grouping and purging 2,000 dead letters of 20 kinds. */
+/** Listing, counting, grouping and purging 2,000 dead letters of 20 groups. */
 class DeadLettersTest {
 
   private static final int LETTERS = 2_000;
@@ -55,7 +55,7 @@ class DeadLettersTest {
         null, null, null, null, after, before, null, Map.of(), null, List.of());
   }
 
-  private static List<TaskId> walk(World world, DeadLetterFilter filter, int limit) {
+  private static List<TaskId> list(World world, DeadLetterFilter filter, int limit) {
     List<TaskId> seen = new ArrayList<>();
     Instant last = Instant.MAX;
     Position before = null;
@@ -126,8 +126,8 @@ class DeadLettersTest {
             Map.entry(died(middle, middle.plusMillis(10)), 10));
     expected.forEach(
         (filter, letters) -> {
-          assertThat(walk(world, filter, 1_000)).as("%s", filter).hasSize(letters);
-          assertThat(walk(world, filter, 99)).as("%s", filter).hasSize(letters);
+          assertThat(list(world, filter, 1_000)).as("%s", filter).hasSize(letters);
+          assertThat(list(world, filter, 99)).as("%s", filter).hasSize(letters);
           assertThat(count(filter)).as("%s", filter).isEqualTo(letters.longValue());
           assertThat(DeadLetterFilter.parse(filter.summary().toString(), filter.ids()))
               .isEqualTo(filter);
@@ -136,13 +136,13 @@ class DeadLettersTest {
 
   @Test
   void ids_are_looked_up_and_still_filtered() {
-    List<TaskId> some = walk(world, filter(null, null, 504, null, null, Map.of(), null), 100);
+    List<TaskId> some = list(world, filter(null, null, 504, null, null, Map.of(), null), 100);
     DeadLetterFilter ids =
         new DeadLetterFilter(
             null, null, null, "order 4 ", null, null, null, Map.of(), null, some.subList(0, 100));
 
     assertThat(count(ids)).isEqualTo(1);
-    assertThat(walk(world, ids, 10)).hasSize(1);
+    assertThat(list(world, ids, 10)).hasSize(1);
     assertThat(DeadLetterFilter.parse(ids.summary().toString(), ids.ids())).isEqualTo(ids);
   }
 
@@ -231,19 +231,19 @@ class DeadLettersTest {
 
   @Test
   void a_count_that_reads_each_letter_ends_at_its_timeout() {
-    DeadLetterFilter looking = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
+    DeadLetterFilter scanning = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
     try (World other = World.create()) {
-      DeadTasks.fill(other, 5_500, 1); // more than one statement looks at
+      DeadTasks.fill(other, 5_500, 1); // more than one statement scans
 
       DeadLetters.Count some =
           other.db.inTransaction(
-              tx -> LetterSearch.count(tx, World.TENANT, looking, Duration.ZERO));
+              tx -> LetterSearch.count(tx, World.TENANT, scanning, Duration.ZERO));
       DeadLetters.Count all =
           other.db.inTransaction(
               tx -> LetterSearch.count(tx, World.TENANT, DeadLetterFilter.ALL, Duration.ZERO));
 
       assertThat(some).isEqualTo(new DeadLetters.Count(10, true));
-      assertThat(all).as("known without a look").isEqualTo(new DeadLetters.Count(5_500, false));
+      assertThat(all).as("known from the groups").isEqualTo(new DeadLetters.Count(5_500, false));
     }
   }
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 
 class RedrivesTest {
 
-  /** All that is to be known of dead tasks, but for the number of their changes. */
+  /** The complete dead tasks, except for their versions. */
   private static final String DEAD_TASKS =
       """
       SELECT md5(string_agg((to_jsonb(t) - 'version')::text || d::text, '' ORDER BY t.id))
@@ -74,7 +74,7 @@ class RedrivesTest {
   private Redrive undo(Redrive redrive) {
     world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "undoer"));
     while (world.redrives.step(open(redrive)).isPresent()) {
-      // Until there is no next one.
+      // Until it is over.
     }
     return find(redrive);
   }
@@ -84,7 +84,7 @@ class RedrivesTest {
         tx -> world.redrives.stop(tx, World.TENANT, redrive.id(), "stopper"));
   }
 
-  /** As if a fifth of a second had passed since its last step. */
+  /** As if 200 ms had passed since its last step. */
   private void later(Redrive redrive) {
     world.sql(
         "UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms' WHERE id = '"
@@ -213,7 +213,7 @@ class RedrivesTest {
   void two_nodes_that_step_one_redrive_redrive_each_letter_once() throws Exception {
     DeadTasks.fill(world, 15_000, 5);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
-    assertThat(redrive.state()).as("more than fit into a request").isEqualTo(State.RUNNING);
+    assertThat(redrive.state()).as("more than one request redrives").isEqualTo(State.RUNNING);
 
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(2)) {
@@ -222,7 +222,7 @@ class RedrivesTest {
         nodes.add(
             () -> {
               while (node.redrives.step(open(redrive)).isPresent()) {
-                // Until there is no next one.
+                // Until it is over.
               }
               return true;
             });
@@ -261,7 +261,7 @@ class RedrivesTest {
                 "SELECT string_agg(DISTINCT who || ' ' || from_state || ' ' || to_state, ',') FROM"
                     + " carillon.transition WHERE from_state <> 'PENDING' OR to_state = 'DEAD'"))
         .isEqualTo("starter DEAD PENDING,undoer PENDING DEAD");
-    assertThat(start(DeadLetterFilter.ALL, null).redriven()).as("once more").isEqualTo(2_500);
+    assertThat(start(DeadLetterFilter.ALL, null).redriven()).as("redriven again").isEqualTo(2_500);
   }
 
   @Test

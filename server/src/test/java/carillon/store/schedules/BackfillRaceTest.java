@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever happens at the same time or dies in between, a nominal time has exactly one task. */
+/** A nominal time has exactly one task, whatever runs concurrently or crashes. */
 @Tag("slow")
 class BackfillRaceTest {
 
@@ -70,7 +70,7 @@ class BackfillRaceTest {
     DELETE
   }
 
-  /** The planner has planned nothing of it yet, and makes up for what it can. */
+  /** The planner has not planned the schedule yet, and catches up where it can. */
   private void planLate(int times) {
     world.sql(
         """
@@ -162,7 +162,7 @@ class BackfillRaceTest {
   @ParameterizedTest
   @ValueSource(strings = {"schedule_fire", "task", "schedule", "backfill"})
   void a_crash_between_two_statements_rolls_back_the_step(String table) {
-    world.sql("CREATE SEQUENCE public.writes"); // counts what is rolled back, too
+    world.sql("CREATE SEQUENCE public.writes"); // not reverted by a rollback
     world.sql(
         """
         CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TenantId;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.task.TaskState;
+import carillon.store.schedules.Backfill.State;
 import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
-import carillon.store.schedules.Backfill.State;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.Scheduled;
@@ -60,7 +60,7 @@ class BackfillsTest {
     return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
-  /** Takes all its steps. */
+  /** Takes all steps of a backfill. */
   private Backfill run(Backfill backfill) {
     while (!world.backfillSteps.take(backfill.id()).isOver()) {
       assertThat(find(backfill).state()).isEqualTo(State.RUNNING);
@@ -143,7 +143,7 @@ class BackfillsTest {
   @Test
   void an_instant_with_a_task_is_taken_even_after_a_change_of_zone() {
     long id = scheduled.cron("s", "0 * * * *", "UTC");
-    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its zone of before
+    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its previous zone
 
     assertThat(run(started("s", TEN_MINUTES)).existing()).isEqualTo(1);
     assertThat(scheduled.fires(id)).isEqualTo("10:00:00 SCHEDULED task");
@@ -195,7 +195,7 @@ class BackfillsTest {
     assertThat(started("s", new Request(known, now, OverlapRule.QUEUE, false)).times())
         .isBetween(29, 30);
     assertThat(started("s", new Request(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
-        .as("before it was made")
+        .as("before it was created")
         .isZero();
     Backfill again = started("s", new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
     assertThat(run(again).made()).isEqualTo(1);
@@ -269,7 +269,8 @@ class BackfillsTest {
     Backfill done =
         run(
             started(
-                "s", new Request(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
+                "s",
+                new Request(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
 
     assertThat(done.state()).isEqualTo(State.DONE);
     assertThat(done.times()).isZero();
@@ -289,7 +290,8 @@ class BackfillsTest {
     assertThat(scheduled.backfill("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
     assertThat(
-            started("s", new Request(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
+            started("s", new Request(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false))
+                .times())
         .isEqualTo(100_000);
   }
 

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A schedule goes on by its own rule beside a backfill whose 500 tasks wait. */
-class CronBesideBackfillTest {
+/** A schedule follows its own rule alongside a backfill with 500 waiting tasks. */
+class CronWithBackfillTest {
 
   private static final int WAITING = 500;
 
@@ -54,7 +54,7 @@ class CronBesideBackfillTest {
             .formatted(start, state));
   }
 
-  /** What became of the nominal times of the schedule itself. */
+  /** The outcomes of the schedule's own nominal times. */
   private String own() {
     return world.value(
         """
@@ -78,8 +78,7 @@ class CronBesideBackfillTest {
     "QUEUE, PENDING PENDING, COMPLETED PENDING PENDING",
     "CANCEL_PREVIOUS, CANCELLED PENDING, CANCELLED CANCELLED PENDING"
   })
-  void a_backfill_and_its_schedule_do_not_block_each_other(
-      String rule, String two, String three) {
+  void a_backfill_and_its_schedule_do_not_block_each_other(String rule, String two, String three) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
         .with("anchor", start.minus(Duration.ofDays(1)))
