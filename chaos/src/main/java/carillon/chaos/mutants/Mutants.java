@@ -77,11 +77,20 @@ public final class Mutants {
               "nothing keeps a nominal time from being planned again",
               List.of(
                   text(
-                      "schedules.FireDecisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
+                      "schedules.FireDecisions",
+                      "ON CONFLICT (schedule, at, local) DO NOTHING",
+                      "",
+                      1),
                   text(
-                      "schedules.FireDecisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
+                      "schedules.FireDecisions",
+                      "AND f.kind <> 'TRIGGER')",
+                      "AND f.kind = 'NONE')",
+                      1),
                   text(
-                      "schedules.FireDecisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
+                      "schedules.FireDecisions",
+                      "SET cursor = n.cursor,",
+                      "SET cursor = s.cursor,",
+                      1),
                   new Edit.Call(
                       "carillon.model.schedule.FireHash",
                       "taskId",
