@@ -11,7 +11,6 @@ import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
-import carillon.store.db.StoreException;
 import carillon.store.db.Tx;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -117,27 +116,17 @@ public final class StatsReader {
       """;
 
   /**
-   * What is due, through the queue's index. In other partitions than today's and yesterday's only
-   * where the last census saw something. If even this takes too long, because of an old snapshot
-   * say, nothing is known.
+   * Counts due tasks in the queue's index: in the partitions of today and yesterday, and in others
+   * where the last census found tasks.
    */
   public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
     List<Integer> lanes = lanes(tenants);
     int most = Math.max(LEAST_OF_A_LANE, MOST_DUE / Math.max(1, lanes.size()));
     int limit = Math.min(MOST_OF_A_LANE, most);
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
-    boolean isKnown;
-    try {
-      DuePartitions.Looks looks = partitions.of(lanes, now());
-      looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
-      isKnown = looks.isAll();
-    } catch (StoreException e) {
-      if (!e.isTooMuch()) {
-        throw e;
-      }
-      isKnown = false;
-    }
-    return perType(due, !isKnown);
+    DuePartitions.Looks looks = partitions.of(lanes, now());
+    looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
+    return perType(due, !looks.isAll());
   }
 
   private void countDue(
@@ -318,6 +307,10 @@ public final class StatsReader {
       }
     }
     return types;
+  }
+
+  public int laneCount() {
+    return catalog.lanes().size();
   }
 
   private static <T> Map<TenantId, Map<String, T>> forEach(Collection<TenantId> tenants) {

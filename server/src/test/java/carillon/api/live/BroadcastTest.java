@@ -38,6 +38,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -66,7 +67,7 @@ class BroadcastTest {
     return broadcast(this::look);
   }
 
-  private Broadcast broadcast(StatsLook stats) {
+  private Broadcast broadcast(Function<Set<Viewer>, Map<Viewer, String>> stats) {
     return new Broadcast(
         world.events, world.keys, stats, new DatabaseGate(world.db, 4), world.clock);
   }
