@@ -8,7 +8,8 @@ import carillon.model.task.DeliveryResult;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lateness;
 import carillon.store.db.Db;
-import carillon.store.queue.Outcomes;
+import carillon.store.tasks.Counters;
+import carillon.store.tasks.Counters.ClaimEnd;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -132,17 +133,17 @@ final class Metrics implements Consumer<EngineEvent> {
    * How claims ended, and why attempts failed, whoever ended them: an attempt here, a worker's
    * report, the reaper.
    */
-  void outcomes(Outcomes endings) {
-    for (Outcomes.Ended ended : Outcomes.Ended.values()) {
-      DoubleSupplier count = () -> endings.count(ended);
+  void outcomes(Counters counters) {
+    for (ClaimEnd end : ClaimEnd.values()) {
+      DoubleSupplier count = () -> counters.count(end);
       counted.add(count);
       FunctionCounter.builder("carillon.outcomes", count, DoubleSupplier::getAsDouble)
           .description(OUTCOMES)
-          .tag("outcome", ended.name().toLowerCase(Locale.ROOT))
+          .tag("outcome", end.name().toLowerCase(Locale.ROOT))
           .register(registry);
     }
     for (FailureKind kind : FailureKind.values()) {
-      DoubleSupplier count = () -> endings.count(kind);
+      DoubleSupplier count = () -> counters.count(kind);
       counted.add(count);
       FunctionCounter.builder("carillon.attempts.failed", count, DoubleSupplier::getAsDouble)
           .description("attempts that did not complete their task, by what went wrong")
@@ -185,6 +186,10 @@ final class Metrics implements Consumer<EngineEvent> {
         .description(description)
         .tag("pool", pool)
         .register(registry);
+  }
+
+  void passFailed(String loop) {
+    accept(new EngineEvent.PassFailed(loop));
   }
 
   @Override

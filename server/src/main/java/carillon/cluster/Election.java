@@ -1,14 +1,13 @@
 package carillon.cluster;
 
 import carillon.model.Pass;
+import carillon.model.Signal;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.StoreException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -31,7 +30,7 @@ public final class Election {
   private final Duration lease;
   private final LongSupplier nanoTime;
   private final RandomGenerator random;
-  private final List<Runnable> whenWon = new CopyOnWriteArrayList<>();
+  private final Signal won;
   private volatile Supplier<Optional<String>> harm = Optional::empty;
   private volatile BooleanSupplier isVacant = () -> true;
   private volatile @Nullable Held held;
@@ -49,18 +48,21 @@ public final class Election {
   /**
    * @param lease how long the leader may be silent
    * @param nanoTime the monotonic clock
+   * @param won raised when this node begins to lead
    */
   public Election(
       Leadership leadership,
       Supplier<NodeLease> node,
       Duration lease,
       LongSupplier nanoTime,
-      RandomGenerator random) {
+      RandomGenerator random,
+      Signal won) {
     this.leadership = leadership;
     this.node = node;
     this.lease = lease;
     this.nanoTime = nanoTime;
     this.random = random;
+    this.won = won;
   }
 
   /** The term in which this node leads; empty as soon as that is in doubt. */
@@ -71,16 +73,11 @@ public final class Election {
         : Optional.empty();
   }
 
-  /** Asks to be told when this node begins to lead. */
-  public void whenWon(Runnable action) {
-    whenWon.add(action);
-  }
-
   /**
    * While there is a reason this node neither leads nor contends: what the leader cannot do any
    * more, another must.
    */
-  public void leadUnless(Supplier<Optional<String>> harm) {
+  public void leadUnlessStuck(Supplier<Optional<String>> harm) {
     this.harm = harm;
   }
 
@@ -131,7 +128,7 @@ public final class Election {
   private void won(long askedAt, Term term) {
     held = Held.since(askedAt, term, lease);
     log.info("leads term={} node={}", term.number(), term.node());
-    whenWon.forEach(Runnable::run);
+    won.raise();
   }
 
   private void renew(Term term) {

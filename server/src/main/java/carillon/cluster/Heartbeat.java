@@ -1,5 +1,6 @@
 package carillon.cluster;
 
+import carillon.model.Signal;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Vitals;
@@ -10,7 +11,6 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -36,7 +36,7 @@ public final class Heartbeat {
   private final DbClock clock;
   private final Member member;
   private final RandomGenerator random;
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal clusterChanged;
   private volatile Supplier<Vitals> vitals = () -> Vitals.NONE;
   private volatile Supplier<Optional<String>> harm = Optional::empty;
   private volatile @Nullable String address;
@@ -67,12 +67,18 @@ public final class Heartbeat {
   }
 
   private Heartbeat(
-      Db db, Nodes nodes, DbClock clock, Member member, RandomGenerator random, boolean isEarly) {
+      Db db,
+      DbClock clock,
+      Member member,
+      RandomGenerator random,
+      Signal clusterChanged,
+      boolean isEarly) {
     this.db = db;
-    this.nodes = nodes;
+    this.nodes = new Nodes(db);
     this.clock = clock;
     this.member = member;
     this.random = random;
+    this.clusterChanged = clusterChanged;
     this.isEarly = isEarly;
     this.lease = join();
     see(nodes.view(lease.node()));
@@ -81,15 +87,18 @@ public final class Heartbeat {
   /**
    * Joins at once; the heartbeat is then to be repeated.
    *
-   * @param db with a connection that nobody else uses
+   * @param db with a connection that nothing else uses
+   * @param clusterChanged raised when the leader or this node's shards have changed
    */
-  public static Heartbeat join(Db db, DbClock clock, Member member, RandomGenerator random) {
-    return new Heartbeat(db, new Nodes(db), clock, member, random, false);
+  public static Heartbeat join(
+      Db db, DbClock clock, Member member, RandomGenerator random, Signal clusterChanged) {
+    return new Heartbeat(db, clock, member, random, clusterChanged, false);
   }
 
   /** The same of a node that cannot run tasks yet: it gets shards from {@link #begin} on. */
-  public static Heartbeat joinEarly(Db db, DbClock clock, Member member, RandomGenerator random) {
-    return new Heartbeat(db, new Nodes(db), clock, member, random, member.isEngine());
+  public static Heartbeat joinEarly(
+      Db db, DbClock clock, Member member, RandomGenerator random, Signal clusterChanged) {
+    return new Heartbeat(db, clock, member, random, clusterChanged, member.isEngine());
   }
 
   private synchronized NodeLease join() {
@@ -117,18 +126,13 @@ public final class Heartbeat {
     return view;
   }
 
-  /** Asks to be told when somebody else leads, or this node looks after other shards. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
-  }
-
   /** From now on every heartbeat says how the node's work goes. */
   public void report(Supplier<Vitals> vitals) {
     this.vitals = vitals;
   }
 
   /** From now on every heartbeat says where the node's API answers. */
-  public void answersAt(String address) {
+  public void advertise(String address) {
     this.address = address;
   }
 
@@ -136,7 +140,7 @@ public final class Heartbeat {
    * While there is a reason the lease is not renewed: what this node cannot do any more, others
    * must.
    */
-  public void renewUnless(Supplier<Optional<String>> harm) {
+  public void renewUnlessStuck(Supplier<Optional<String>> harm) {
     this.harm = harm;
   }
 
@@ -193,7 +197,7 @@ public final class Heartbeat {
     boolean isNew = !seen.equals(view);
     view = seen;
     if (isNew) {
-      whenChanged.forEach(Runnable::run);
+      clusterChanged.raise();
     }
   }
 

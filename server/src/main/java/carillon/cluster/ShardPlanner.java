@@ -1,6 +1,7 @@
 package carillon.cluster;
 
 import carillon.model.Pass;
+import carillon.model.Signal;
 import carillon.model.cluster.ShardPlan;
 import carillon.model.cluster.Shards;
 import carillon.model.cluster.Term;
@@ -10,7 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -27,19 +27,16 @@ public final class ShardPlanner {
   private final ShardRows rows;
   private final Supplier<Optional<Term>> term;
   private final LongAdder moves = new LongAdder();
-  private final List<Runnable> whenMoved = new CopyOnWriteArrayList<>();
+  private final Signal shardsMoved;
 
   /**
-   * @param rows that only the leader can write
+   * @param rows on a handle that proves the term
+   * @param shardsMoved raised when this node has moved shards
    */
-  public ShardPlanner(ShardRows rows, Supplier<Optional<Term>> term) {
+  public ShardPlanner(ShardRows rows, Supplier<Optional<Term>> term, Signal shardsMoved) {
     this.rows = rows;
     this.term = term;
-  }
-
-  /** Asks to be told when this node has moved shards. */
-  public void whenMoved(Runnable action) {
-    whenMoved.add(action);
+    this.shardsMoved = shardsMoved;
   }
 
   /** How many shards this node has moved. */
@@ -74,7 +71,7 @@ public final class ShardPlanner {
         moved.size(),
         names(moved, ShardRows.Move::from),
         names(moved, ShardRows.Move::to));
-    whenMoved.forEach(Runnable::run);
+    shardsMoved.raise();
   }
 
   private static List<String> names(

@@ -6,6 +6,7 @@ import carillon.model.cluster.NodeLease;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lane;
 import carillon.model.task.Quotas;
+import carillon.store.EngineStore;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.WorkQueue.Claim;
 import carillon.store.queue.WorkQueue.Claimant;
@@ -69,7 +70,7 @@ final class Claimer {
    */
   record Hooks(Runnable onProgress, Consumer<EngineEvent> events) {}
 
-  private final Engine.Store store;
+  private final EngineStore store;
   private final Supplier<NodeLease> node;
   private final Lanes lanes;
   private final Seats seats;
@@ -82,7 +83,7 @@ final class Claimer {
   private long lastClaimAt = System.nanoTime() - GATHER_TIME.toNanos();
 
   Claimer(
-      Engine.Store store,
+      EngineStore store,
       Supplier<NodeLease> node,
       Workload workload,
       OpenClaims openClaims,

@@ -3,18 +3,14 @@ package carillon.engine;
 import carillon.delivery.Deliverer;
 import carillon.delivery.Publisher;
 import carillon.model.Signal;
+import carillon.model.Signals;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Shards;
 import carillon.model.target.BrokerName;
 import carillon.model.task.Attempted;
+import carillon.store.EngineStore;
 import carillon.store.catalog.Catalog;
-import carillon.store.cluster.Nodes;
-import carillon.store.db.DbClock;
-import carillon.store.queue.Agenda;
-import carillon.store.queue.Claims;
-import carillon.store.queue.Outcomes;
-import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -54,7 +50,7 @@ public final class Engine {
   /** Between two sweeps, however often shards come to this node. */
   private static final Duration BETWEEN_SWEEPS = Duration.ofMillis(100);
 
-  private final Store store;
+  private final EngineStore store;
   private final Supplier<NodeLease> node;
   private final Supplier<ClusterView> view;
   private final AtomicLong shards; // when it looked around last
@@ -73,16 +69,6 @@ public final class Engine {
   private final Loop completing;
   private final Loop startingSuspects;
   private final Loop findingLost;
-
-  /** What the engine needs of the store. */
-  public record Store(
-      WorkQueue queue,
-      Outcomes endings,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock,
-      Nodes nodes,
-      Claims claims) {}
 
   /**
    * This node in the cluster.
@@ -149,10 +135,11 @@ public final class Engine {
   }
 
   private Engine(
-      Store store,
+      EngineStore store,
       Ways ways,
       Membership membership,
       EngineConfig config,
+      Signals signals,
       Consumer<EngineEvent> events) {
     this.store = store;
     this.node = membership.lease();
@@ -162,7 +149,7 @@ public final class Engine {
     this.config = config;
     this.completer =
         new Completer(
-            store.endings(),
+            store.outcomes(),
             openClaims,
             node,
             new Completer.Hooks(outcomeAdded::raise, this::saved, this::completerMoved, events));
@@ -182,7 +169,7 @@ public final class Engine {
     this.completing = loop("completer", completer::flushOnce, GATHERING);
     outcomeAdded.add(completing::wake);
     this.sweeping =
-        loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, BETWEEN_SWEEPS);
+        loop("sweeper", new Sweeper(store.sweep(), store.clock())::sweepOnce, BETWEEN_SWEEPS);
     var lost =
         new LostClaims(
             store.claims(),
@@ -202,8 +189,8 @@ public final class Engine {
             seatsFreed);
     addClaimers(seatsFreed);
     ways.publishers().forEach(this::addOutlet);
-    store.agenda().whenEarlier(this::wakeClaimers);
-    store.catalog().whenChanged(this::wakeClaimers);
+    signals.workDue().add(this::wakeClaimers);
+    signals.clusterChanged().add(this::onClusterChanged);
   }
 
   private void saved(List<Attempted> attempts) {
@@ -297,12 +284,13 @@ public final class Engine {
   }
 
   public static Engine start(
-      Store store,
+      EngineStore store,
       Ways ways,
       Membership membership,
       EngineConfig config,
+      Signals signals,
       Consumer<EngineEvent> events) {
-    Engine engine = new Engine(store, ways, membership, config, events);
+    Engine engine = new Engine(store, ways, membership, config, signals, events);
     engine.completing.start();
     engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
@@ -342,8 +330,8 @@ public final class Engine {
     return List.copyOf(outlets);
   }
 
-  /** The cluster has changed: looks for what waits in lanes that were another's until now. */
-  public void lookAround() {
+  /** Looks for tasks in lanes that another node owned until now. */
+  private void onClusterChanged() {
     long now = view.get().shards();
     long before = shards.getAndSet(now);
     if ((now & ~before) != 0) { // a sweep that nobody needs is not free

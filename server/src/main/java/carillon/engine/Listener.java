@@ -1,16 +1,16 @@
 package carillon.engine;
 
+import carillon.model.Signal;
 import carillon.model.cluster.Hint;
+import carillon.store.Memory;
 import carillon.store.catalog.Catalog;
 import carillon.store.cluster.Hints;
 import carillon.store.db.StoreException;
 import carillon.store.queue.Agenda;
-import carillon.store.queue.WorkQueue;
+import carillon.store.queue.QueueSweep;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,42 +23,35 @@ public final class Listener {
 
   private final String self;
   private final Hints hints;
-  private final WorkQueue queue;
+  private final QueueSweep sweep;
   private final Catalog catalog;
   private final Agenda agenda;
   private final Agenda.Others others;
-  private final Map<Hint.News, List<Runnable>> actions = new EnumMap<>(Hint.News.class);
+  private final Map<Hint.News, Signal> signals;
 
   /**
-   * @param self what hints of this process are signed with
+   * @param self the sender of this process's own hints, which it ignores
    */
-  public Listener(
-      String self,
-      Hints hints,
-      WorkQueue queue,
-      Catalog catalog,
-      Agenda agenda,
-      Agenda.Others others) {
+  public Listener(String self, Hints hints, Memory memory, Agenda.Others others) {
     this.self = self;
     this.hints = hints;
-    this.queue = queue;
-    this.catalog = catalog;
-    this.agenda = agenda;
+    this.sweep = memory.sweep();
+    this.catalog = memory.catalog();
+    this.agenda = memory.agenda();
     this.others = others;
-    for (Hint.News each : Hint.News.values()) {
-      actions.put(each, new CopyOnWriteArrayList<>());
-    }
+    this.signals =
+        Map.of(
+            Hint.News.MEMBERS,
+            memory.signals().membersChanged(),
+            Hint.News.SHARDS,
+            memory.signals().shardsHinted(),
+            Hint.News.SCHEDULES,
+            memory.signals().scheduleHinted());
   }
 
   /** The loop that listens; a connection that was lost is made anew after a while. */
   public Loop loop(Consumer<String> whenFailed) {
     return new Loop("listener", this::listenOnce, whenFailed);
-  }
-
-  /** Asks to be told of this. */
-  public Listener when(Hint.News news, Runnable action) {
-    actions.getOrDefault(news, List.of()).add(action);
-    return this;
   }
 
   /** One pass. */
@@ -78,12 +71,12 @@ public final class Listener {
   }
 
   private void heard(Hint.News news) {
-    actions.getOrDefault(news, List.of()).forEach(Runnable::run);
+    Objects.requireNonNull(signals.get(news)).raise();
   }
 
   private void heard(Hint.Due due) {
     // A partition that is not there would fail every claim from then on.
-    if (queue.isOpen(due.partition()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
+    if (sweep.isOpen(due.partition()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
       agenda.found(due.partition(), due.lane(), due.readyAt());
     }
   }

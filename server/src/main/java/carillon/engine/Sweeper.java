@@ -1,7 +1,7 @@
 package carillon.engine;
 
 import carillon.store.db.DbClock;
-import carillon.store.queue.WorkQueue;
+import carillon.store.queue.QueueSweep;
 import java.time.Duration;
 
 /** Finds what waits without anybody having said so: from other nodes, and after a restart. */
@@ -23,18 +23,18 @@ final class Sweeper {
   /** What nobody said waits no longer than that, whatever a sweep takes. */
   private static final Duration LONGEST = Duration.ofSeconds(20);
 
-  private final WorkQueue queue;
+  private final QueueSweep sweep;
   private final DbClock clock;
 
-  Sweeper(WorkQueue queue, DbClock clock) {
-    this.queue = queue;
+  Sweeper(QueueSweep sweep, DbClock clock) {
+    this.sweep = sweep;
     this.clock = clock;
   }
 
   /** One pass. */
   Duration sweepOnce() {
     long began = System.nanoTime();
-    queue.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
+    sweep.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
     return restAfter(Duration.ofNanos(System.nanoTime() - began));
   }
 

@@ -13,7 +13,6 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -68,7 +67,7 @@ class StartFailureTest {
 
   @Test
   void an_address_with_a_zone_has_a_url() {
-    assertThat(URI.create("http://" + Wiring.host("fe80::1%eth0") + ":8080").getPort())
+    assertThat(new Config.Http("fe80::1%eth0", 0, 1).url(8080).getPort())
         .isEqualTo(8080);
   }
 

@@ -2,6 +2,7 @@ package carillon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Shards;
 import carillon.model.cluster.Term;
@@ -25,12 +26,13 @@ class HeartbeatTest {
 
   private World world;
   private Heartbeat heartbeat;
+  private final Signal changed = new Signal();
 
   @BeforeEach
   void join() {
     world = World.create();
     var member = new Heartbeat.Member("n", List.of("engine"), "test", Duration.ofMinutes(1));
-    heartbeat = Heartbeat.join(world.db, world.clock, member, new Random(1));
+    heartbeat = Heartbeat.join(world.db, world.clock, member, new Random(1), changed);
   }
 
   @AfterEach
@@ -72,10 +74,10 @@ class HeartbeatTest {
   void a_node_says_how_it_is() {
     heartbeat.report(
         () -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2)));
-    heartbeat.answersAt("http://localhost:8080");
+    heartbeat.advertise("http://localhost:8080");
     heartbeat.beatOnce();
 
-    Nodes.Shown shown = world.nodes.list().getFirst();
+    Nodes.Shown shown = world.store.nodes().list().getFirst();
     assertThat(shown.id()).isEqualTo(heartbeat.lease().node());
     assertThat(shown.label()).isEqualTo("n");
     assertThat(shown.roles()).containsExactly("engine");
@@ -124,7 +126,7 @@ class HeartbeatTest {
 
     heartbeat.beatOnce();
 
-    Nodes.Shown shown = world.nodes.list().getFirst();
+    Nodes.Shown shown = world.store.nodes().list().getFirst();
     assertThat(shown.times().renewedAt()).isAfter(Instant.parse("2021-01-01T00:00:00Z"));
     assertThat(shown.vitals()).isEqualTo(vitals);
   }
@@ -135,7 +137,7 @@ class HeartbeatTest {
   }
 
   private Nodes.Status status(String node) {
-    return world.nodes.list().stream()
+    return world.store.nodes().list().stream()
         .filter(shown -> shown.id().equals(node))
         .findFirst()
         .orElseThrow()
@@ -163,7 +165,7 @@ class HeartbeatTest {
     world.node("other");
     heartbeat.beatOnce(); // it is not alone any more
     AtomicInteger told = new AtomicInteger();
-    heartbeat.whenChanged(told::incrementAndGet);
+    changed.add(told::incrementAndGet);
 
     heartbeat.beatOnce();
     assertThat(told).as("nothing has changed").hasValue(0);
@@ -191,7 +193,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_runs_no_tasks_looks_after_nothing() {
     var member = new Heartbeat.Member("front", List.of("api"), "test", Duration.ofMinutes(1));
-    Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2));
+    Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2), new Signal());
 
     assertThat(front.view().count()).isZero();
     heartbeat.beatOnce();
@@ -201,7 +203,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_cannot_do_its_work_lets_its_lease_lapse_and_comes_back() {
     AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.of("stuck"));
-    heartbeat.renewUnless(harm::get);
+    heartbeat.renewUnlessStuck(harm::get);
     String before = heartbeat.lease().node();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
@@ -218,7 +220,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_joins_early_gets_no_shards_until_it_begins() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.beatOnce();
     assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
@@ -238,7 +240,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_is_stopped_before_it_begins_never_gets_shards() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.drain();
     early.begin();

@@ -15,6 +15,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.catalog.Types;
 import carillon.store.queue.Outcomes;
+import carillon.store.tasks.Counters;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -132,7 +133,7 @@ class CostOfALifeTest {
             Callbacks.NONE,
             StatusRules.DEFAULT,
             null);
-    world.types.put(World.TENANT, "t", settings, "test", null);
+    world.store.types().put(World.TENANT, "t", settings, "test", null);
     world.create(
         task); // makes the lane and the partition, and brings the statements into the plan cache
     world.value(
@@ -154,7 +155,7 @@ class CostOfALifeTest {
   }
 
   private long completed() {
-    return world.endings.count(Outcomes.Ended.COMPLETED);
+    return world.counters.count(Counters.ClaimEnd.COMPLETED);
   }
 
   private String backends() {

@@ -29,6 +29,7 @@ import carillon.store.queue.WorkQueue;
 import carillon.store.stats.Activity;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.UniqueTasks;
+import carillon.store.tasks.Counters;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -79,11 +80,11 @@ class EngineTest {
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
     ReapDecision verdict = new ReapDecision(world.clock, 3);
-    reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, events::add);
+    reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, events::add);
     lostClaims =
-        new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, events::add);
-    sweeper = new Sweeper(world.queue, world.clock);
-    expirer = new Expirer(world.queue, events::add);
+        new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, events::add);
+    sweeper = new Sweeper(world.memory.sweep(), world.clock);
+    expirer = new Expirer(world.store.expiry(), events::add);
   }
 
   @AfterEach
@@ -150,8 +151,8 @@ class EngineTest {
         .extracting(
             attempt -> attempt.attempt() + " " + attempt.outcome() + " " + attempt.failure())
         .containsExactly("1 RETRIED TIMEOUT", "2 DEAD TIMEOUT");
-    assertThat(world.endings.count(Outcomes.Ended.RETRIED)).isEqualTo(1);
-    assertThat(world.endings.count(Outcomes.Ended.DEAD)).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.RETRIED)).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.DEAD)).isEqualTo(1);
   }
 
   @Test
@@ -205,13 +206,13 @@ class EngineTest {
 
   private void pause(boolean paused) {
     Types.Result result =
-        world.db.inTransaction(tx -> world.types.setPaused(tx, World.TENANT, "t", paused, "test"));
+        world.db.inTransaction(tx -> world.store.types().setPaused(tx, World.TENANT, "t", paused, "test"));
     assertThat(result).isInstanceOf(Types.Result.Saved.class);
   }
 
   @Test
   void a_target_that_is_gone_pauses_the_type_whose_own_it_is() {
-    world.types.put(
+    world.store.types().put(
         World.TENANT,
         "t",
         new Types.Settings(
@@ -233,7 +234,7 @@ class EngineTest {
 
     runUntil(id, TaskState.DEAD);
 
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().paused()).isTrue();
   }
 
   @Test
@@ -331,14 +332,14 @@ class EngineTest {
         new Janitor(
             world.partitions,
             new Janitor.Aging(
-                world.replies,
+                world.store.replies(),
                 new UniqueTasks(world.db),
-                world.deadLetters,
-                world.redrives,
-                world.backfills,
-                world.oldFires,
+                world.store.deadLetters(),
+                world.store.redrives(),
+                world.store.backfills(),
+                world.store.oldFires(),
                 new Activity(world.db),
-                world.events),
+                world.store.events()),
             world.clock,
             Duration.ofDays(30));
 
@@ -527,7 +528,8 @@ class EngineTest {
     UUID claim = UUID.randomUUID();
     List<ClaimedTask> claimed =
         world
-            .queue
+            .store
+            .queue()
             .claimDue(
                 id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")))
             .tasks();
@@ -568,7 +570,7 @@ class EngineTest {
             .formatted(yesterday.suffix()));
     sweeper.sweepOnce();
     AtomicInteger wakeUps = new AtomicInteger();
-    world.agenda.whenEarlier(wakeUps::incrementAndGet);
+    world.signals.workDue().add(wakeUps::incrementAndGet);
     Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
     await().until(() -> world.clock.instant().isAfter(dueBy));
 

@@ -82,7 +82,7 @@ class FailedStartTest {
 
   private void findLostClaims() {
     new LostClaims(
-            world.claims,
+            world.store.claims(),
             node.lease,
             node.openClaims::isKnown,
             new ReapDecision(world.clock, 3),

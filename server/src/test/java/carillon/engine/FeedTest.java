@@ -45,7 +45,7 @@ class FeedTest {
   }
 
   private static Feed feedOf(World world) {
-    Feed feed = new Feed(world.events, world.catalog, world.clock, () -> "node");
+    Feed feed = new Feed(world.store.events(), world.catalog, world.clock, () -> "node");
     world.db.transitions().listen(feed);
     return feed;
   }
@@ -56,13 +56,13 @@ class FeedTest {
   }
 
   private void watch() {
-    world.events.watch(Set.of(World.TENANT), A_WHILE);
+    world.store.events().watch(Set.of(World.TENANT), A_WHILE);
     feed.feedOnce();
   }
 
   /** What anybody can read of the tenant's tasks. */
   private List<String> told() {
-    return world.events.read(Set.of(World.TENANT), began).stream()
+    return world.store.events().read(Set.of(World.TENANT), began).stream()
         .map(Events.Written::event)
         .map(FeedTest::text)
         .toList();
@@ -76,23 +76,23 @@ class FeedTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   @Test
   void what_happens_on_one_node_is_seen_on_another() {
     try (World other = world.beside()) {
-      other.events.watch(Set.of(World.TENANT), A_WHILE);
+      other.store.events().watch(Set.of(World.TENANT), A_WHILE);
       assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
       TaskId id = world.discard();
       feed.feedOnce();
 
-      List<Events.Written> seen = other.events.read(Set.of(World.TENANT), began);
+      List<Events.Written> seen = other.store.events().read(Set.of(World.TENANT), began);
 
       assertThat(seen).hasSize(1);
       assertThat(Objects.requireNonNull(seen.getFirst().event().change()).task()).isEqualTo(id);
-      assertThat(other.events.read(Set.of(new TenantId(99)), began)).isEmpty();
+      assertThat(other.store.events().read(Set.of(new TenantId(99)), began)).isEmpty();
     }
   }
 
@@ -107,7 +107,7 @@ class FeedTest {
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
     finish(world.claimOne("node"), new Outcome.Dead(failure, false));
     world.db.inTransaction(
-        tx -> world.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, null, "test"));
+        tx -> world.store.redrives().start(tx, World.TENANT, DeadLetterFilter.ALL, null, "test"));
     finish(world.claimOne("node"), new Outcome.Completed(null, null));
     world.cancel(world.discard());
     feed.feedOnce();
@@ -193,7 +193,7 @@ class FeedTest {
 
   @Test
   void tenants_that_are_not_watched_are_not_written() {
-    world.events.watch(Set.of(new TenantId(99)), A_WHILE);
+    world.store.events().watch(Set.of(new TenantId(99)), A_WHILE);
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
 
     world.discard();
@@ -251,8 +251,8 @@ class FeedTest {
         """);
     world.sql("INSERT INTO carillon.watch VALUES (1, now() - interval '1 minute'), (2, now())");
 
-    assertThat(world.events.forgetOld(4)).isEqualTo(4);
-    assertThat(world.events.forgetOld(4)).isEqualTo(2);
+    assertThat(world.store.events().forgetOld(4)).isEqualTo(4);
+    assertThat(world.store.events().forgetOld(4)).isEqualTo(2);
     assertThat(world.value("SELECT count(*) FROM carillon.event")).isEqualTo("2");
     assertThat(world.value("SELECT string_agg(tenant::text, ' ') FROM carillon.watch"))
         .isEqualTo("2");

@@ -176,7 +176,7 @@ class HelpingTest {
     TaskId id = world.create(World.task("t", HTTP));
 
     heir.view = ClusterView.ALONE;
-    heir.engine.lookAround();
+    heir.store.signals.clusterChanged().raise();
 
     await().atMost(SLOW.multipliedBy(15)).until(() -> heir.delivered().equals(List.of(id)));
   }
@@ -196,7 +196,7 @@ class HelpingTest {
                             + " > interval '%d ms'".formatted(SLOW.toMillis()))
                     .equals("1"));
     world.sql("COMMIT");
-    await().until(() -> node.store.queue.isOpen(Partition.of(world.clock.instant())));
+    await().until(() -> node.store.memory.sweep().isOpen(Partition.of(world.clock.instant())));
     return node;
   }
 

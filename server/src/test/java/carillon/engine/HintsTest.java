@@ -57,13 +57,13 @@ class HintsTest {
       ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
       this.listener =
-          new Listener(name, hints, world.queue, world.catalog, world.agenda, announcer);
-      for (Hint.News news : Hint.News.values()) {
-        listener.when(news, () -> heard.add(news));
-      }
+          new Listener(name, hints, world.memory, announcer);
+      world.signals.membersChanged().add(() -> heard.add(Hint.News.MEMBERS));
+      world.signals.shardsHinted().add(() -> heard.add(Hint.News.SHARDS));
+      world.signals.scheduleHinted().add(() -> heard.add(Hint.News.SCHEDULES));
       world.agenda.shareWith(announcer);
       world.partitions.ensure(Partition.of(world.clock.instant()));
-      world.queue.sweep(world.clock.instant()); // so that it knows which partitions there are
+      world.sweep(); // so that it knows which partitions there are
     }
 
     /** Waits until it has heard something, for a second at most. */
@@ -207,16 +207,16 @@ class HintsTest {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
     Partition old = Partition.of(then);
     int lane = oldTask(then);
-    runner.world.queue.sweep(here.clock.instant()); // so that a full one is not the next anyway
+    runner.world.sweep(); // so that a full one is not the next anyway
     here.sql(
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
     maker.world.agenda.note(old, lane, here.clock.instant());
-    maker.world.queue.sweep(here.clock.instant());
-    runner.world.queue.isToldNothing();
-    runner.world.queue.sweep(here.clock.instant());
-    runner.world.queue.sweep(here.clock.instant());
+    maker.world.sweep();
+    runner.world.memory.sweep().sweepWithoutHints();
+    runner.world.sweep();
+    runner.world.sweep();
 
     assertThat(maker.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what this node will help with")
@@ -239,7 +239,7 @@ class HintsTest {
     runNow(first);
     runner.hear();
     assertThat(dueAt(runner)).as("not known to be open").isEmpty();
-    runner.world.queue.sweep(here.clock.instant());
+    runner.world.sweep();
     assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.partition());
     assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.partition());
     here.cancel(first);
@@ -307,7 +307,7 @@ class HintsTest {
     TaskId id = maker.world.create(World.task("t", HTTP)); // nobody is told
     assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
 
-    runner.world.queue.sweep(here.clock.instant());
+    runner.world.sweep();
 
     assertThat(runner.world.agenda.earliest(_ -> true)).isNotNull();
     assertThat(here.state(id)).isEqualTo(TaskState.PENDING);

@@ -105,7 +105,7 @@ class LargePayloadsTest {
     var asked = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
     new Scheduled(world).backfill("s", asked);
     List<EngineEvent> events = new ArrayList<>();
-    var backfiller = new Backfiller(world.backfillSteps, events::add);
+    var backfiller = new Backfiller(world.store.backfillSteps(), events::add);
 
     while (backfiller.backfillOnce().isZero()) {
       // There is more.

@@ -27,7 +27,7 @@ class LostClaimsTest {
     world.node("node");
     lostClaims =
         new LostClaims(
-            world.claims,
+            world.store.claims(),
             () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1)),
             known::contains,
             new ReapDecision(world.clock, 3),

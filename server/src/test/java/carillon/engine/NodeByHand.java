@@ -44,7 +44,7 @@ final class NodeByHand implements AutoCloseable {
     this.lease = lease;
     this.completer =
         new Completer(
-            world.endings,
+            world.store.outcomes(),
             openClaims,
             lease,
             new Completer.Hooks(
@@ -76,14 +76,7 @@ final class NodeByHand implements AutoCloseable {
 
   Claimer claimer(Seats seats, Claimer.Lanes lanes, TaskStarter starter) {
     return new Claimer(
-        new Engine.Store(
-            world.queue,
-            world.endings,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            world.nodes,
-            world.claims),
+        world.store,
         lease,
         new Claimer.Workload(lanes, seats, starter),
         openClaims,

@@ -74,13 +74,13 @@ class NodeDeathTest {
       dispatcher = node.dispatcher;
       suspects =
           new Suspects(
-              world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
+              world.store.nodes(), world.store.queue(), dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
       node.onSaved.add(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
       ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
-      reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, _ -> {});
+      reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, _ -> {});
       lostClaims =
-          new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, _ -> {});
+          new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -152,8 +152,8 @@ class NodeDeathTest {
     engineer.reaper.reapOnce();
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
-    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(2);
-    assertThat(world.endings.count(FailureKind.LEASE_LOST)).isZero();
+    assertThat(world.counters.count(FailureKind.CRASHED)).isEqualTo(2);
+    assertThat(world.counters.count(FailureKind.LEASE_LOST)).isZero();
   }
 
   @Test
@@ -164,7 +164,7 @@ class NodeDeathTest {
     suspect(running, 1);
     suspect(waiting, 1);
     claimed("dead", 3);
-    assertThat(world.nodes.mark("dead", List.of(running))).isTrue();
+    assertThat(world.store.nodes().mark("dead", List.of(running))).isTrue();
     dies("dead");
 
     engineer.reaper.reapOnce();
@@ -180,18 +180,18 @@ class NodeDeathTest {
     TaskId poison = task();
     suspect(innocent, 1);
     claimed("dead-1", 2);
-    world.nodes.mark("dead-1", List.of(innocent));
+    world.store.nodes().mark("dead-1", List.of(innocent));
     dies("dead-1");
     engineer.reaper.reapOnce();
     assertThat(fate(poison)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
 
     // From now on it is a suspect, and the innocent task, on its last chance, runs without it.
     claimed("dead-2", 2);
-    world.nodes.mark("dead-2", List.of(poison));
+    world.store.nodes().mark("dead-2", List.of(poison));
     dies("dead-2");
     engineer.reaper.reapOnce();
     claimed("dead-3", 2);
-    world.nodes.mark("dead-3", List.of(poison));
+    world.store.nodes().mark("dead-3", List.of(poison));
     dies("dead-3");
     engineer.reaper.reapOnce();
 
@@ -242,7 +242,7 @@ class NodeDeathTest {
     TaskId id = task();
     for (int crash = 1; crash <= POISON_CRASHES; crash++) {
       claimed("dead-" + crash, 1);
-      world.nodes.mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
+      world.store.nodes().mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
       dies("dead-" + crash);
       engineer.reaper.reapOnce();
     }
@@ -301,7 +301,7 @@ class NodeDeathTest {
     }
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
-    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(20);
+    assertThat(world.counters.count(FailureKind.CRASHED)).isEqualTo(20);
   }
 
   @Test
@@ -309,12 +309,12 @@ class NodeDeathTest {
     TaskId id = task();
     claimed("slow", 1);
     dies("slow");
-    var seen = world.claims.lapsed(10);
+    var seen = world.store.claims().lapsed(10);
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 min' WHERE id = 'slow'");
 
     seen.forEach(
         silent ->
-            world.claims.reap(
+            world.store.claims().reap(
                 silent,
                 (_, _) -> {
                   throw new AssertionError("it lives");
@@ -330,7 +330,7 @@ class NodeDeathTest {
     TaskId id = task();
     suspect(id, POISON_CRASHES - 1);
     claimed("dead", 1);
-    world.nodes.mark("dead", List.of(id));
+    world.store.nodes().mark("dead", List.of(id));
     dies("dead");
 
     engineer.reaper.reapOnce();
@@ -342,10 +342,10 @@ class NodeDeathTest {
   void a_dead_nodes_mark_can_no_longer_be_changed() {
     TaskId id = task();
     claimed("dead", 1);
-    world.nodes.mark("dead", List.of(id));
+    world.store.nodes().mark("dead", List.of(id));
     dies("dead");
 
-    assertThat(world.nodes.mark("dead", List.of())).isFalse();
+    assertThat(world.store.nodes().mark("dead", List.of())).isFalse();
 
     assertThat(suspectsOf("dead")).contains(id.toString());
   }
@@ -366,7 +366,7 @@ class NodeDeathTest {
     TaskId id = task();
     claimed("away", 1);
     dies("away");
-    world.nodes.survive("away");
+    world.store.nodes().survive("away");
 
     engineer.reaper.reapOnce();
 
@@ -377,7 +377,7 @@ class NodeDeathTest {
   void what_a_stopped_node_could_not_write_down_costs_no_attempt_and_blames_nobody() {
     TaskId id = task();
     claimed("stopped", 1);
-    world.nodes.leave("stopped");
+    world.store.nodes().leave("stopped");
 
     await()
         .until(
@@ -396,8 +396,8 @@ class NodeDeathTest {
     dies("dead");
     var cutOff =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> new NodeLease("ours", System.nanoTime() - 1),
             new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
@@ -551,8 +551,8 @@ class NodeDeathTest {
     AtomicReference<String> name = new AtomicReference<>("ours");
     Reaper reaper =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
             new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
@@ -577,7 +577,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               engineer.completer.flushOnce();
               return others.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
@@ -599,7 +599,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               return engineer.seats.taken() == room + 5;
             });
@@ -620,7 +620,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               return world.state(id) == TaskState.RUNNING;
             });
@@ -639,7 +639,7 @@ class NodeDeathTest {
   void room_for_suspects_is_filled_without_waiting_for_a_sweep() {
     List<TaskId> ids = tasks(GROUPS.maxWaiting() + 7);
     ids.forEach(id -> suspect(id, 1));
-    world.queue.sweep(world.clock.instant());
+    world.sweep();
 
     await()
         .until(
@@ -656,13 +656,13 @@ class NodeDeathTest {
     List<TaskId> ids = tasks(3);
     suspect(ids.getFirst(), POISON_CRASHES - 1);
     claimed("dead", 3);
-    world.nodes.mark("dead", List.of(ids.getFirst()));
+    world.store.nodes().mark("dead", List.of(ids.getFirst()));
     dies("dead");
     List<EngineEvent> events = new ArrayList<>();
     var reaper =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> NodeLease.renewed("ours", System.nanoTime(), Duration.ofMinutes(1)),
             new ReapDecision(world.clock, POISON_CRASHES),
             events::add);
@@ -670,7 +670,7 @@ class NodeDeathTest {
     reaper.reapOnce();
 
     assertThat(events).containsExactly(new EngineEvent.Reaped(3, 2));
-    assertThat(world.endings.count(FailureKind.POISON)).isEqualTo(1);
+    assertThat(world.counters.count(FailureKind.POISON)).isEqualTo(1);
   }
 
   @Test
@@ -690,7 +690,7 @@ class NodeDeathTest {
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=2"));
     assertThat(engineer.seats.taken()).isZero();
-    assertThat(world.endings.count(FailureKind.SHUTDOWN)).isEqualTo(2);
+    assertThat(world.counters.count(FailureKind.SHUTDOWN)).isEqualTo(2);
   }
 
   @Test
@@ -740,7 +740,7 @@ class NodeDeathTest {
                     .db
                     .inTransaction(
                         tx ->
-                            world.pullQueue.claim(
+                            world.store.pullQueue().claim(
                                 tx,
                                 World.TENANT,
                                 List.of("pulled"),

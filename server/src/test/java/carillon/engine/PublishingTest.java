@@ -89,7 +89,7 @@ class PublishingTest {
   }
 
   private void type(String name, Target target, Duration lease) {
-    world.types.put(
+    world.store.types().put(
         World.TENANT,
         name,
         new Types.Settings(
@@ -111,7 +111,7 @@ class PublishingTest {
   private List<Boolean> report(TaskId id, Lease lease) {
     var report = new WorkReport(id, lease, WorkReport.Kind.COMPLETED, "\"done\"", null, null, null);
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
   }
 
   private void becomes(TaskId id, TaskState state) {
@@ -304,8 +304,8 @@ class PublishingTest {
 
   private Reaper reaper() {
     return new Reaper(
-        world.claims,
-        world.nodes,
+        world.store.claims(),
+        world.store.nodes(),
         () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
         new ReapDecision(world.clock, 3),
         _ -> {});
@@ -365,7 +365,7 @@ class PublishingTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx,
                     World.TENANT,
                     List.of(new PullQueue.Renewal(id, sent.lease())),

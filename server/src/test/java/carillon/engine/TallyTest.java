@@ -53,7 +53,7 @@ class TallyTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+    world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
   }
 
   /** What stands in the rows of a span, tenant and type, whatever minutes they are of. */
@@ -120,7 +120,7 @@ class TallyTest {
     await()
         .until(
             () -> {
-              world.queue.expireDue(10);
+              world.store.expiry().expireDue(10);
               return world.state(expired).name().equals("EXPIRED");
             });
     TaskId reported = world.create(task("t", null));
@@ -130,14 +130,14 @@ class TallyTest {
                 () ->
                     world.db.inTransaction(
                         tx ->
-                            world.pullQueue.claim(
+                            world.store.pullQueue().claim(
                                 tx, World.TENANT, List.of("t"), 1, "w", Duration.ofMinutes(1))),
                 list -> !list.isEmpty())
             .getFirst();
     WorkReport dead =
         new WorkReport(reported, claimed.lease(), WorkReport.Kind.DEAD, null, null, null, null);
     world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, List.of(dead), List.of(), "w"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(dead), List.of(), "w"));
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, reported, "test", null));
     world.cancel(reported);
     world.create(task("many", null));
@@ -165,7 +165,7 @@ class TallyTest {
       ClaimedTask claimed = world.claimOne("node");
       user.cancel("'t', 'k'");
       finish(claimed, new Outcome.RetryAt(world.clock.instant().plusSeconds(60), FAILURE));
-      world.queue.cancelRequested(10);
+      world.store.expiry().applyCancelRequests(10);
       tally.flushOnce();
 
       assertThat(counted(1, 1, "t")).isEqualTo("1 0 1 0 1 0 1");

@@ -162,10 +162,10 @@ class LockOrderTest {
     world.sql("COMMIT");
     assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
     assertThat(world.state(second)).isEqualTo(TaskState.PENDING);
-    assertThat(world.claims.lapsed(10)).containsExactly(silent);
+    assertThat(world.store.claims().lapsed(10)).containsExactly(silent);
     world.db.tryTransaction(tx -> reap(tx, silent, retry()));
     assertThat(world.state(first)).isEqualTo(TaskState.PENDING);
-    assertThat(world.claims.lapsed(10)).isEmpty();
+    assertThat(world.store.claims().lapsed(10)).isEmpty();
   }
 
   /**
@@ -206,7 +206,7 @@ class LockOrderTest {
   }
 
   private Object finish(Tx tx, ClaimedTask task, Outcome outcome) {
-    return world.endings.finish(
+    return world.store.outcomes().finish(
         tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
@@ -215,7 +215,7 @@ class LockOrderTest {
         List.of(tasks).stream()
             .map(task -> new WorkReport(task.id(), task.lease(), kind, null, "failed", null, null))
             .toList();
-    return world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker");
+    return world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker");
   }
 
   /** Shortens the leases, so that the claims are to be looked at sooner. */
@@ -224,11 +224,11 @@ class LockOrderTest {
         List.of(tasks).stream()
             .map(task -> new PullQueue.Renewal(task.id(), task.lease()))
             .toList();
-    return world.pullQueue.renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
+    return world.store.pullQueue().renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
   private Object reap(Tx tx, Claims.Silent silent, Outcome outcome) {
-    return world.claims.reap(tx, silent, (_, _) -> outcome);
+    return world.store.claims().reap(tx, silent, (_, _) -> outcome);
   }
 
   private static Outcome retry() {
@@ -255,7 +255,7 @@ class LockOrderTest {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
     return world
         .db
-        .inTransaction(tx -> world.queue.claimForWorker(tx, id.partition(), quota, "worker"))
+        .inTransaction(tx -> world.store.queue().claimForWorker(tx, id.partition(), quota, "worker"))
         .tasks()
         .getFirst();
   }

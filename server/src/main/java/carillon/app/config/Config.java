@@ -2,14 +2,20 @@ package carillon.app.config;
 
 import carillon.delivery.kafka.KafkaCluster;
 import carillon.delivery.rabbitmq.RabbitCluster;
+import carillon.model.target.BrokerName;
+import carillon.model.target.Target;
+import carillon.model.task.AlertRule;
 import carillon.store.catalog.TenantLimits;
 import carillon.store.db.Pooler;
 import java.net.InetAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,8 +71,24 @@ public record Config(
    *     ./data}.
    */
   public record Node(String id, Set<Role> roles, Duration lease, Path dataDir) {
+
+    private static final Duration MIN_STUCK = Duration.ofSeconds(20);
+
     public Node {
       roles = Set.copyOf(roles);
+    }
+
+    public boolean hasRole(Role role) {
+      return roles.contains(role);
+    }
+
+    /**
+     * After this long in one pass a loop is stuck: longer than any pass waits for a database that
+     * does not respond.
+     */
+    public Duration stuckAfter() {
+      Duration twice = lease.multipliedBy(2);
+      return twice.compareTo(MIN_STUCK) > 0 ? twice : MIN_STUCK;
     }
   }
 
@@ -78,6 +100,21 @@ public record Config(
    * @param maxConnectionsPerAddress connections that one client address may have. Default 1024.
    */
   public record Http(String bind, int port, int maxConnectionsPerAddress) {
+
+    /**
+     * An address that people can type into a browser, which a wildcard is not. The zone of an IPv6
+     * address, such as {@code fe80::1%eth0}, is escaped in a URL.
+     */
+    public URI url(int port) {
+      String address = bind.replace("%", "%25");
+      String host =
+          switch (address) {
+            case "0.0.0.0", "::", "[::]" -> "localhost";
+            default ->
+                address.contains(":") && !address.startsWith("[") ? "[" + address + "]" : address;
+          };
+      return URI.create("http://" + host + ":" + port);
+    }
 
     /**
      * Whether only this machine can connect. A name that cannot be resolved here counts as open.
@@ -170,6 +207,12 @@ public record Config(
    */
   public record Alert(@Nullable String url, int deaths, Duration within) {
 
+    public @Nullable AlertRule rule() {
+      return url == null
+          ? null
+          : new AlertRule(new Target.Http(url, "POST", Map.of(), null, null), deaths, within);
+    }
+
     @Override
     public String toString() {
       return "Alert[url="
@@ -200,6 +243,15 @@ public record Config(
     public Brokers {
       kafka = List.copyOf(kafka);
       rabbitmq = List.copyOf(rabbitmq);
+    }
+
+    /** The clusters that tasks may name, also on nodes that publish nothing themselves. */
+    public Set<BrokerName> names() {
+      Set<BrokerName> names = new TreeSet<>();
+      kafka.forEach(cluster -> names.add(cluster.name()));
+      rabbitmq.forEach(
+          cluster -> names.add(new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name())));
+      return names;
     }
   }
 }

@@ -1,5 +1,6 @@
 package carillon.store.catalog;
 
+import carillon.model.Signal;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.target.BrokerName;
@@ -21,7 +22,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class Catalog {
 
   private final Db db;
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal workDue;
   private final Lanes lanes = new Lanes();
   private final Map<LaneName, Long> beingMade =
       new ConcurrentHashMap<>(); // until when to believe it
@@ -45,8 +45,12 @@ public final class Catalog {
   private static final Duration BELIEVED = Duration.ofSeconds(1);
   private static final int MAX_TRIES = 5;
 
-  public Catalog(Db db) {
+  /**
+   * @param workDue raised after every change: a resumed type may have tasks that are due
+   */
+  public Catalog(Db db, Signal workDue) {
     this.db = db;
+    this.workDue = workDue;
   }
 
   /** Names a type across tenants. */
@@ -523,7 +527,7 @@ public final class Catalog {
     if (snapshot.version() < written.version()) {
       newest = written.version();
       snapshot = snapshot.with(written.tenant());
-      whenChanged.forEach(Runnable::run);
+      workDue.raise();
       return true;
     }
     // Users' changes count as well, so a snapshot may have this version and not this tenant.
@@ -644,14 +648,9 @@ public final class Catalog {
     if (before == history && read.version() > snapshot.version()) {
       snapshot = read; // before its lanes: none must be seen without the settings of its type
       known.forEach(lanes::add);
-      whenChanged.forEach(Runnable::run);
+      workDue.raise();
     }
     return true;
-  }
-
-  /** Asks to be told when something is new: a resumed type may have tasks that are due. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
   }
 
   private static Snapshot read(Tx tx, long version) {

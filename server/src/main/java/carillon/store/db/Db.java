@@ -1,5 +1,6 @@
 package carillon.store.db;
 
+import carillon.model.Signal;
 import carillon.model.cluster.Term;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -8,12 +9,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
@@ -55,9 +58,16 @@ public final class Db implements AutoCloseable {
    */
   public record Address(String url, String user, @Nullable String password, Pooler pooler) {
 
+    private static final Pattern PORT = Pattern.compile(":([0-9]{1,5})(?=[,/?]|$)");
+
     /** Without anything in between. */
     public Address(String url, String user, @Nullable String password) {
       this(url, user, password, Pooler.NONE);
+    }
+
+    /** The ports that the URL names; hosts without one use the driver's default. */
+    public List<Integer> ports() {
+      return PORT.matcher(url).results().map(found -> Integer.valueOf(found.group(1))).toList();
     }
 
     boolean hasSeveralHosts() {
@@ -72,7 +82,7 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, new Pool(name, connections), new Timeline(), new Transitions());
+    return open(address, new Pool(name, connections), new Timeline(new Signal()), new Transitions());
   }
 
   /**

@@ -1,11 +1,10 @@
 package carillon.store.db;
 
+import carillon.model.Signal;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,9 +20,16 @@ public final class Timeline {
   /** Not known: a standby, or a server that does not say. */
   private static final int UNKNOWN = 0;
 
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal databaseReplaced;
   private volatile int number = UNKNOWN;
-  private int ignored = UNKNOWN; // guarded by this; said once
+  private int ignored = UNKNOWN; // guarded by this; logged once
+
+  /**
+   * @param databaseReplaced raised before a connection to the new history is used
+   */
+  public Timeline(Signal databaseReplaced) {
+    this.databaseReplaced = databaseReplaced;
+  }
 
   private static final String READ =
       """
@@ -76,13 +82,8 @@ public final class Timeline {
               + " unless it was a synchronous standby, what was committed last may be lost",
           seen,
           before);
-      whenChanged.forEach(Runnable::run);
+      databaseReplaced.raise();
     }
-  }
-
-  /** Asks to be told, before a connection to the new history is used. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
   }
 
   /** 0 while it is not known. */

@@ -1,6 +1,7 @@
 package carillon.store.queue;
 
 import carillon.model.Partition;
+import carillon.model.Signal;
 import carillon.store.tasks.DueListener;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -12,7 +13,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +29,15 @@ import org.jspecify.annotations.Nullable;
 public final class Agenda implements DueListener {
 
   private final Map<Partition, Map<Integer, Instant>> waiting = new TreeMap<>();
-  private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
+  private final Signal workDue;
   private volatile Others others = Others.NONE;
+
+  /**
+   * @param workDue raised when a lane gets an entry earlier than the one it had
+   */
+  public Agenda(Signal workDue) {
+    this.workDue = workDue;
+  }
 
   /** A lane of a partition, and the time from which something waits in it. */
   public record Entry(Partition partition, int lane, Instant from) {}
@@ -92,11 +99,6 @@ public final class Agenda implements DueListener {
     this.others = others;
   }
 
-  /** Asks to be told when something is noted that is earlier than what was known of its lane. */
-  public void whenEarlier(Runnable action) {
-    whenEarlier.add(action);
-  }
-
   /** Something new waits there from then on: whoever looks after the lane is to know. */
   @Override
   public void note(Partition partition, int lane, Instant readyAt) {
@@ -113,7 +115,7 @@ public final class Agenda implements DueListener {
   /** This process has seen, or was told, that something waits there from then on. */
   public void found(Partition partition, int lane, Instant readyAt) {
     if (isEarlier(partition, lane, readyAt)) {
-      whenEarlier.forEach(Runnable::run);
+      workDue.raise();
     }
   }
 
@@ -160,7 +162,7 @@ public final class Agenda implements DueListener {
       }
     }
     if (earlier) {
-      whenEarlier.forEach(Runnable::run);
+      workDue.raise();
     }
   }
 

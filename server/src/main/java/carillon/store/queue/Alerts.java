@@ -13,6 +13,7 @@ import carillon.store.db.Column;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.Tasks;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -22,7 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -36,20 +36,16 @@ public final class Alerts {
   private final Catalog catalog;
   private final Tasks tasks;
   private final @Nullable AlertRule usual;
-  private final LongAdder raised = new LongAdder();
+  private final Counters counters;
 
   /**
    * @param usual of the installation, for tenants that say nothing; null if its operators want none
    */
-  public Alerts(Catalog catalog, Tasks tasks, @Nullable AlertRule usual) {
+  public Alerts(Catalog catalog, Tasks tasks, @Nullable AlertRule usual, Counters counters) {
     this.catalog = catalog;
     this.tasks = tasks;
     this.usual = usual;
-  }
-
-  /** How many this process has raised. */
-  public long raised() {
-    return raised.sum();
+    this.counters = counters;
   }
 
   /** Whose task an alert is, and by which rule. */
@@ -156,7 +152,7 @@ public final class Alerts {
     }
     if (!alerts.isEmpty()) {
       tasks.createOwn(tx, recipient.tenant(), alerts);
-      tx.afterCommit(() -> raised.add(alerts.size()));
+      tx.afterCommit(() -> counters.addAlerts(alerts.size()));
     }
   }
 

@@ -15,6 +15,7 @@ import carillon.store.db.Db;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.TaskReader;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.Tasks;
@@ -24,7 +25,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -38,16 +38,13 @@ final class CallbackTasks {
   private final Catalog catalog;
   private final Tasks tasks;
   private final TaskReader reader;
-  private final LongAdder made = new LongAdder();
+  private final Counters counters;
 
-  CallbackTasks(Db db, Catalog catalog, Tasks tasks) {
+  CallbackTasks(Db db, Catalog catalog, Tasks tasks, Counters counters) {
     this.catalog = catalog;
     this.tasks = tasks;
     this.reader = new TaskReader(db, catalog);
-  }
-
-  long made() {
-    return made.sum();
+    this.counters = counters;
   }
 
   // Their rows as this transaction has just written them.
@@ -89,7 +86,7 @@ final class CallbackTasks {
       byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
     }
     byTenant.forEach((tenant, callbacks) -> tasks.createOwn(tx, tenant, callbacks));
-    tx.afterCommit(() -> made.add(told.size()));
+    tx.afterCommit(() -> counters.addCallbacks(told.size()));
   }
 
   /** The task's own callback, or else its type's. */

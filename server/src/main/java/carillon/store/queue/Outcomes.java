@@ -19,13 +19,14 @@ import carillon.store.db.Db;
 import carillon.store.db.Sql;
 import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
+import carillon.store.tasks.Counters.ClaimEnd;
 import carillon.store.tasks.Tasks;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +34,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,39 +54,16 @@ public final class Outcomes {
   private final Agenda agenda;
   private final CallbackTasks callbacks;
   private final Alerts alerts;
+  private final Counters counters;
 
-  private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
-  private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
-
-  public Outcomes(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
+  public Outcomes(
+      Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts, Counters counters) {
     this.db = db;
     this.catalog = catalog;
     this.agenda = agenda;
-    this.callbacks = new CallbackTasks(db, catalog, tasks);
+    this.callbacks = new CallbackTasks(db, catalog, tasks, counters);
     this.alerts = alerts;
-    for (Ended ended : Ended.values()) {
-      counts.put(ended, new LongAdder());
-    }
-    for (FailureKind kind : FailureKind.values()) {
-      failures.put(kind, new LongAdder());
-    }
-  }
-
-  /** How many claims have ended so through this process. */
-  public long count(Ended ended) {
-    LongAdder count = counts.get(ended);
-    return count == null ? 0 : count.sum();
-  }
-
-  /** How many attempts have failed so, whoever said so through this process. */
-  public long count(FailureKind kind) {
-    LongAdder count = failures.get(kind);
-    return count == null ? 0 : count.sum();
-  }
-
-  /** How many callbacks this process has made. */
-  public long callbacks() {
-    return callbacks.made();
+    this.counters = counters;
   }
 
   /**
@@ -272,15 +249,6 @@ public final class Outcomes {
    */
   public record Written(Map<TaskId, TaskState> states) {}
 
-  /** How claims end; counted for everybody who ends them here. */
-  public enum Ended {
-    COMPLETED,
-    RETRIED,
-    RELEASED,
-    DEAD,
-    CANCELLED
-  }
-
   private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
 
   /**
@@ -339,12 +307,12 @@ public final class Outcomes {
       return released;
     }
 
-    private Ended ended() {
+    private ClaimEnd end() {
       return switch (state) {
-        case COMPLETED -> Ended.COMPLETED;
-        case DEAD -> Ended.DEAD;
-        case CANCELLED -> Ended.CANCELLED;
-        case PENDING, RUNNING, EXPIRED -> released ? Ended.RELEASED : Ended.RETRIED;
+        case COMPLETED -> ClaimEnd.COMPLETED;
+        case DEAD -> ClaimEnd.DEAD;
+        case CANCELLED -> ClaimEnd.CANCELLED;
+        case PENDING, RUNNING, EXPIRED -> released ? ClaimEnd.RELEASED : ClaimEnd.RETRIED;
       };
     }
   }
@@ -433,16 +401,8 @@ public final class Outcomes {
   }
 
   private void note(Done done) {
-    LongAdder count = counts.get(done.ended());
-    if (count != null) {
-      count.increment();
-    }
-    if (done.failure() != null) {
-      LongAdder failed = failures.get(FailureKind.valueOf(done.failure()));
-      if (failed != null) {
-        failed.increment();
-      }
-    }
+    counters.addEnd(
+        done.end(), done.failure() == null ? null : FailureKind.valueOf(done.failure()));
     if (done.readyAt() != null) {
       agenda.note(done.partition(), done.lane(), done.readyAt());
     }

@@ -49,6 +49,7 @@ public final class PullQueue {
 
   private final Catalog catalog;
   private final WorkQueue queue;
+  private final QueueSweep sweep;
   private final Outcomes endings;
   private final Claims claims;
   private final Agenda agenda;
@@ -57,18 +58,18 @@ public final class PullQueue {
   public PullQueue(
       Catalog catalog,
       WorkQueue queue,
+      QueueSweep sweep,
       Outcomes endings,
       Claims claims,
       Agenda agenda,
       DbClock clock) {
     this.catalog = catalog;
     this.queue = queue;
+    this.sweep = sweep;
     this.endings = endings;
     this.claims = claims;
     this.agenda = agenda;
     this.clock = clock;
-    agenda.whenEarlier(this::wake);
-    catalog.whenChanged(this::wake);
   }
 
   /** Lets all who wait for work look again. */
@@ -152,7 +153,7 @@ public final class PullQueue {
   public void awaitWork(
       TenantId tenant, List<String> types, Duration atMost, BooleanSupplier enough)
       throws InterruptedException {
-    queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
+    sweep.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
     Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
     long end = System.nanoTime() + patience.toNanos();
     synchronized (this) {

@@ -28,7 +28,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The tasks of one tenant at a time: created, looked up, changed by people and programs. */
@@ -64,13 +63,20 @@ public final class Tasks {
   private final MatchingTasks matching;
   private final Combiner<TaskRow> combiner;
   private final Bursts bursts = new Bursts();
-  private final LongAdder created = new LongAdder();
+  private final Counters counters;
 
-  public Tasks(Db db, Catalog catalog, Partitions partitions, DbClock clock, DueListener due) {
+  public Tasks(
+      Db db,
+      Catalog catalog,
+      Partitions partitions,
+      DbClock clock,
+      DueListener due,
+      Counters counters) {
     this.catalog = catalog;
     this.partitions = partitions;
     this.clock = clock;
     this.due = due;
+    this.counters = counters;
     this.reader = new TaskReader(db, catalog);
     this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, due);
@@ -84,11 +90,6 @@ public final class Tasks {
                       insertAll(tx, rows);
                       return rows.size();
                     }));
-  }
-
-  /** How many this process has created. */
-  public long created() {
-    return created.sum();
   }
 
   /**
@@ -203,7 +204,7 @@ public final class Tasks {
             });
     tx.afterCommit(
         () -> {
-          created.add(rows.ids().size());
+          counters.addCreated(rows.ids().size());
           rows.earliest()
               .forEach(
                   (partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
@@ -399,7 +400,7 @@ public final class Tasks {
         });
     tx.afterCommit(
         () -> {
-          created.add(rows.size());
+          counters.addCreated(rows.size());
           byPartition.forEach(
               (partition, some) -> earliest(some).forEach((lane, at) -> note(partition, lane, at)));
         });

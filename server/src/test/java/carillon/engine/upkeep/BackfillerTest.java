@@ -39,7 +39,7 @@ class BackfillerTest {
   void open() {
     world = World.create();
     scheduled = new Scheduled(world);
-    backfiller = new Backfiller(world.backfillSteps, events::add);
+    backfiller = new Backfiller(world.store.backfillSteps(), events::add);
   }
 
   @AfterEach
@@ -53,7 +53,7 @@ class BackfillerTest {
   }
 
   private Backfill find(Backfill backfill) {
-    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
   @Test

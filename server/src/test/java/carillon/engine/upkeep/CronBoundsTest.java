@@ -199,7 +199,7 @@ class CronBoundsTest {
   }
 
   private void changeMaxRuns() {
-    Schedule s = world.schedules.find(World.TENANT, "s").orElseThrow().schedule();
+    Schedule s = world.store.schedules().find(World.TENANT, "s").orElseThrow().schedule();
     var changed =
         new Schedule(
             s.name(),
@@ -217,7 +217,7 @@ class CronBoundsTest {
             s.task());
     world.db.inTransaction(
         tx ->
-            world.schedules.put(
+            world.store.schedules().put(
                 tx,
                 World.TENANT,
                 new Schedules.Wanted(changed, null),

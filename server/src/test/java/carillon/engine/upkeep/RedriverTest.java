@@ -28,7 +28,7 @@ class RedriverTest {
   @BeforeEach
   void open() {
     world = World.create();
-    redriver = new Redriver(world.redrives);
+    redriver = new Redriver(world.store.redrives());
   }
 
   @AfterEach
@@ -40,13 +40,14 @@ class RedriverTest {
     return world.db.inTransaction(
         tx ->
             world
-                .redrives
+                .store
+                .redrives()
                 .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "me")
                 .orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
-    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+    return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
   /** Open redrives of another tenant, older than all others. */

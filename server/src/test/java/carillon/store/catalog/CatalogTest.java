@@ -2,6 +2,7 @@ package carillon.store.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
 import carillon.model.task.Lane;
@@ -82,9 +83,9 @@ class CatalogTest {
   void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
     world.sql("UPDATE carillon.task_type SET paused = true");
 
-    world.tenants.put("acme", paused(true), "test");
+    world.store.tenants().put("acme", paused(true), "test");
 
-    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
     world.catalog.refresh();
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after it").isTrue();
@@ -92,7 +93,7 @@ class CatalogTest {
 
   @Test
   void what_was_read_before_a_tenant_was_put_does_not_undo_it() throws Exception {
-    world.tenants.put("acme", paused(false), "test");
+    world.store.tenants().put("acme", paused(false), "test");
 
     overlapping.runWaiting(
         tx -> tx.update(HOLD_LANES),
@@ -100,9 +101,9 @@ class CatalogTest {
           world.catalog.refresh();
           return true;
         },
-        () -> world.tenants.put("acme", paused(true), "test"));
+        () -> world.store.tenants().put("acme", paused(true), "test"));
 
-    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
   }
 
   private static final String MAKE_TENANT =
@@ -134,7 +135,7 @@ class CatalogTest {
       world.catalog.put(written);
     }
 
-    assertThat(world.tenants.find("acme")).isPresent();
+    assertThat(world.store.tenants().find("acme")).isPresent();
   }
 
   private static void enqueue(SqlUser user) {
@@ -155,7 +156,7 @@ class CatalogTest {
 
     world.catalog.refresh();
 
-    assertThat(world.tenants.find("acme")).isPresent();
+    assertThat(world.store.tenants().find("acme")).isPresent();
   }
 
   @Test
@@ -187,7 +188,7 @@ class CatalogTest {
     int last = Integer.parseInt(world.value("SELECT max(id) FROM carillon.lane"));
     try (ExecutorService pool = Executors.newFixedThreadPool(4)) {
       for (int round = 0; round < 20; round++) {
-        Catalog catalog = new Catalog(world.db);
+        Catalog catalog = new Catalog(world.db, new Signal());
         Callable<Integer> ask = () -> catalog.lane(last).id();
         for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, ask))) {
           assertThat(id.get()).isEqualTo(last);

@@ -157,7 +157,7 @@ class TenantLimitsTest {
 
   private static boolean isPut(World node, String type) {
     try {
-      node.types.put(
+      node.store.types().put(
           World.TENANT,
           type,
           new Types.Settings(
@@ -228,7 +228,7 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.keys.create(
+              node.store.keys().create(
                   tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
       return true;
     } catch (LimitReached e) {
@@ -255,7 +255,7 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.schedules.put(
+              node.store.schedules().put(
                   tx,
                   World.TENANT,
                   new Schedules.Wanted(schedule, null),

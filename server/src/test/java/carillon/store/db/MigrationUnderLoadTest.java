@@ -63,7 +63,7 @@ class MigrationUnderLoadTest {
           Awaitility.await().until(() -> completed.size() > before + 100);
           migrations.apply(OptionalInt.of(version));
           assertThat(migrations.current()).isEqualTo(version);
-          world.nodes.join(
+          world.store.nodes().join(
               "at-" + version + "-" + before,
               "n",
               List.of("engine"),
@@ -110,7 +110,7 @@ class MigrationUnderLoadTest {
               .toList();
       Set<UUID> claims =
           claimed.stream().map(task -> task.lease().claim()).collect(Collectors.toSet());
-      completed.addAll(world.endings.finish(ended, claims, node).states().keySet());
+      completed.addAll(world.store.outcomes().finish(ended, claims, node).states().keySet());
     }
   }
 }

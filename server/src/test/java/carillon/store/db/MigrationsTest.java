@@ -81,7 +81,7 @@ class MigrationsTest {
           .hasMessageEndingWith("the database is at version 2: remove the cause and repeat");
 
       assertThat(back.current()).isEqualTo(2);
-      assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
+      assertThat(world.store.expiry().applyCancelRequests(10)).isEqualTo(1);
       back.apply(OptionalInt.of(1));
       assertThat(back.current()).isEqualTo(1);
     }
@@ -101,7 +101,7 @@ class MigrationsTest {
                 ? new Outcome.RetryAt(
                     world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
                 : new Outcome.Completed(null, null);
-        world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+        world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
       }
       world.claim("node", 1);
       user.enqueue("'mail', delay => interval '1 hour'");

@@ -2,18 +2,20 @@ package carillon.store.db;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class TimelineTest {
 
-  private final Timeline timeline = new Timeline();
+  private final Signal replaced = new Signal();
+  private final Timeline timeline = new Timeline(replaced);
   private final AtomicInteger told = new AtomicInteger();
 
   @BeforeEach
   void listen() {
-    timeline.whenChanged(told::incrementAndGet);
+    replaced.add(told::incrementAndGet);
   }
 
   @Test

@@ -3,6 +3,7 @@ package carillon.store.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Partition;
+import carillon.model.Signal;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -16,11 +17,12 @@ class AgendaTest {
   private static final Partition TODAY = Partition.of(NOW);
   private static final Partition LONG_AGO = Partition.of(NOW.minus(Duration.ofDays(3)));
 
-  private final Agenda agenda = new Agenda();
+  private final Signal workDue = new Signal();
+  private final Agenda agenda = new Agenda(workDue);
   private final AtomicInteger wakeUps = new AtomicInteger();
 
   AgendaTest() {
-    agenda.whenEarlier(wakeUps::incrementAndGet);
+    workDue.add(wakeUps::incrementAndGet);
   }
 
   @Test

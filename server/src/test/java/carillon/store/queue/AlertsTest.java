@@ -63,7 +63,8 @@ class AlertsTest {
 
   private TenantId alert(AlertSetting setting) {
     return world
-        .tenants
+        .store
+        .tenants()
         .put("default", new Tenants.Settings(false, false, 1, setting, null), "test")
         .id();
   }
@@ -90,7 +91,7 @@ class AlertsTest {
   private void die(TenantId tenant, String type, int tasks, IntFunction<String> error) {
     List<ClaimedTask> claimed = claim(tenant, type, tasks);
     for (int i = 0; i < tasks; i++) {
-      world.endings.finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
+      world.store.outcomes().finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
     }
   }
 
@@ -124,12 +125,12 @@ class AlertsTest {
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.endings.finish(some, Set.of(), "node")));
+        deaths.add(threads.submit(() -> node.store.outcomes().finish(some, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
       }
-      assertThat(world.alerts.raised() + other.alerts.raised()).isEqualTo(1);
+      assertThat(world.counters.alerts() + other.counters.alerts()).isEqualTo(1);
     }
 
     assertThat(world.value("SELECT letters FROM carillon.dead_letter_group")).isEqualTo("10000");
@@ -219,7 +220,7 @@ class AlertsTest {
     die(Callbacks.TYPE, 20);
     die(AlertRule.TYPE, 20);
 
-    assertThat(world.alerts.raised()).isZero();
+    assertThat(world.counters.alerts()).isZero();
     assertThat(alerts()).hasSize(20).allMatch(task -> "{}".equals(task.payload()));
   }
 
@@ -233,14 +234,14 @@ class AlertsTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.endings.finish(tx, ends, "node");
+                      world.store.outcomes().finish(tx, ends, "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
 
     assertThat(alerts()).isEmpty();
-    assertThat(world.alerts.raised()).isZero();
-    world.db.inTransaction(tx -> world.endings.finish(tx, ends, "node"));
+    assertThat(world.counters.alerts()).isZero();
+    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, ends, "node"));
     assertThat(alerts()).hasSize(1);
   }
 
@@ -248,13 +249,14 @@ class AlertsTest {
   void who_says_nothing_leaves_it_to_the_operators_and_does_not_see_where_they_listen() {
     TenantId quiet =
         world
-            .tenants
+            .store
+            .tenants()
             .put(
                 "quiet",
                 new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
                 "test")
             .id();
-    world.types.put(
+    world.store.types().put(
         quiet,
         "t",
         new Types.Settings(
@@ -292,13 +294,14 @@ class AlertsTest {
   void a_strict_tenant_gets_its_own() {
     TenantId strict =
         world
-            .tenants
+            .store
+            .tenants()
             .put(
                 "strict",
                 new Tenants.Settings(true, false, 1, new AlertSetting.Own(RULE), null),
                 "test")
             .id();
-    world.types.put(
+    world.store.types().put(
         strict,
         "t",
         new Types.Settings(

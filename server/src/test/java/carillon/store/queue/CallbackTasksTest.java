@@ -89,12 +89,12 @@ class CallbackTasksTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
-    world.types.put(
+    world.store.types().put(
         tenant,
         type,
         new Types.Settings(
@@ -157,7 +157,7 @@ class CallbackTasksTest {
                         Json.of(task.dueAt()),
                         Json.of(Objects.requireNonNull(task.startedAt())),
                         Json.of(Objects.requireNonNull(task.finishedAt())))));
-    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
   }
 
   @Test
@@ -225,9 +225,9 @@ class CallbackTasksTest {
       claimed.addAll(
           world.db.inTransaction(
               tx ->
-                  world.pullQueue.claim(
+                  world.store.pullQueue().claim(
                       tx, World.TENANT, List.of("t"), tasks - claimed.size(), "worker", MINUTE)));
-      world.queue.sweep(world.clock.instant());
+      world.sweep();
     }
     return claimed;
   }
@@ -237,7 +237,7 @@ class CallbackTasksTest {
     return world
         .db
         .inTransaction(
-            tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "worker"))
+            tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "worker"))
         .getFirst();
   }
 
@@ -254,7 +254,7 @@ class CallbackTasksTest {
     claimForWorker(1);
     lapse();
 
-    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> DEAD));
+    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
 
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
     assertThat(callbacks()).extracting(TaskView::target).containsExactly(DIED);
@@ -283,7 +283,7 @@ class CallbackTasksTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.endings.finish(
+                      world.store.outcomes().finish(
                           tx, List.of(Outcomes.Ending.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
@@ -293,7 +293,7 @@ class CallbackTasksTest {
     assertThat(count(IS_CALLBACK)).isZero();
     finish(held, COMPLETED);
     assertThat(count(IS_CALLBACK)).isEqualTo(1);
-    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
   }
 
   @Test
@@ -303,7 +303,7 @@ class CallbackTasksTest {
     lapse();
     Outcome again =
         new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "silent"));
-    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> again));
+    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> again));
 
     boolean accepted = report(stale, WorkReport.Kind.COMPLETED);
 
@@ -338,7 +338,7 @@ class CallbackTasksTest {
   @Test
   void also_a_strict_tenant_is_told() {
     Tenant strict =
-        world.tenants.put(
+        world.store.tenants().put(
             "strict",
             new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
             "test");
@@ -359,7 +359,7 @@ class CallbackTasksTest {
 
     finish(world.claimOne("node"), new Outcome.Dead(gone, true));
 
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().paused()).isTrue();
     assertThat(callbacks()).hasSize(1);
   }
 
@@ -377,7 +377,7 @@ class CallbackTasksTest {
       }
     }
 
-    world.endings.finish(attempted, claims, "node");
+    world.store.outcomes().finish(attempted, claims, "node");
 
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.completed%'")).isEqualTo(750);
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.dead%'")).isEqualTo(750);
@@ -414,7 +414,7 @@ class CallbackTasksTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
     lapse();
-    List<Claims.Silent> silent = world.claims.lapsed(1_000);
+    List<Claims.Silent> silent = world.store.claims().lapsed(1_000);
 
     try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> ends = new ArrayList<>();
@@ -423,7 +423,7 @@ class CallbackTasksTest {
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.DEAD)));
       }
       silent.forEach(
-          each -> ends.add(threads.submit(() -> world.claims.reap(each, (_, _) -> DEAD))));
+          each -> ends.add(threads.submit(() -> world.store.claims().reap(each, (_, _) -> DEAD))));
       for (Future<?> end : ends) {
         end.get();
       }
@@ -450,6 +450,6 @@ class CallbackTasksTest {
     TaskId id = world.create(task(new Target.Pull()).telling(new Callbacks(null, own)));
 
     assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
   }
 }

@@ -65,7 +65,7 @@ final class ClaimRacer {
         ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
             ? WorkQueue.Claimant.discard(claim, node)
             : WorkQueue.Claimant.node(claim, node, Integer.MAX_VALUE);
-    return world.queue.claimDue(partition, quotas, claimant).tasks();
+    return world.store.queue().claimDue(partition, quotas, claimant).tasks();
   }
 
   private static void print(ClaimedTask task) {

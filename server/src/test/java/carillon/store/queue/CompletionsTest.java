@@ -13,6 +13,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
+import carillon.store.tasks.Counters;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,7 +63,7 @@ class CompletionsTest {
     var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
     TaskId any = TaskId.at(world.clock.instant(), new Random(1));
     return world.db.inTransaction(
-        tx -> world.queue.claimForWorker(tx, any.partition(), quota, "worker").tasks());
+        tx -> world.store.queue().claimForWorker(tx, any.partition(), quota, "worker").tasks());
   }
 
   private static Outcomes.Ending completed(ClaimedTask task, @Nullable String output) {
@@ -82,7 +83,7 @@ class CompletionsTest {
   }
 
   private Set<TaskId> finish(List<Outcomes.Ending> endings, String who) {
-    return world.db.inTransaction(tx -> world.endings.finish(tx, endings, who)).states().keySet();
+    return world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, who)).states().keySet();
   }
 
   /** As the reaper does: they wait again, and the next claim has a higher fence. */
@@ -255,8 +256,8 @@ class CompletionsTest {
         .isEqualTo("5");
     assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
         .isEqualTo(String.valueOf(TASKS));
-    assertThat(world.endings.callbacks()).isEqualTo(1);
-    assertThat(world.endings.count(Outcomes.Ended.COMPLETED)).isEqualTo(TASKS);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.COMPLETED)).isEqualTo(TASKS);
   }
 
   private TaskId first() {

@@ -40,7 +40,7 @@ class PullQueueTest {
               claimed.addAll(
                   world.db.inTransaction(
                       tx ->
-                          world.pullQueue.claim(
+                          world.store.pullQueue().claim(
                               tx,
                               World.TENANT,
                               List.of("t"),
@@ -58,7 +58,7 @@ class PullQueueTest {
       reports.add(new WorkReport(id, lease, kind, null, null, null, null));
     }
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
   }
 
   @Test
@@ -117,7 +117,7 @@ class PullQueueTest {
               new WorkReport(id, current, kind, null, null, null, null));
       List<Boolean> accepted =
           world.db.inTransaction(
-              tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+              tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
       assertThat(accepted).containsExactly(false, true);
     }
     assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
@@ -152,7 +152,7 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx,
                     World.TENANT,
                     List.of(new PullQueue.Renewal(id, lease)),
@@ -162,7 +162,7 @@ class PullQueueTest {
     assertThat(renewed)
         .extracting(PullQueue.RenewResult::renewed)
         .containsExactly(PullQueue.Renewed.RENEWED);
-    await().until(() -> world.claims.lapsed(10).size() == 1);
+    await().until(() -> world.store.claims().lapsed(10).size() == 1);
   }
 
   @Test
@@ -174,7 +174,7 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), _ -> true, null));
 
     assertThat(renewed)
