@@ -52,7 +52,7 @@ final class Membership {
             System::nanoTime,
             new SecureRandom(),
             signals.leadershipWon());
-    this.leaderDb = db.onlyWhile(election::term);
+    this.leaderDb = db.onlyInTerm(election::term);
     this.planner =
         new ShardPlanner(new ShardRows(leaderDb), election::term, signals.shardsMoved());
     Loop beating = new Loop("heartbeat", heartbeat::beatOnce, metrics::passFailed);

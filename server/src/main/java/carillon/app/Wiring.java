@@ -300,7 +300,7 @@ final class Wiring {
 
   /** Runs on every node and works on the leader, whose every transaction proves its term. */
   private Upkeep startUpkeep(Db engineDb, Memory memory, Membership membership) {
-    Db leaderDb = engineDb.onlyWhile(membership::term);
+    Db leaderDb = engineDb.onlyInTerm(membership::term);
     metrics.staleTerms(leaderDb);
     Upkeep upkeep =
         Upkeep.start(

@@ -22,7 +22,7 @@ import java.util.function.Supplier;
  * Tells other nodes what they would otherwise find by their next sweep: what is due in their lanes,
  * and that the cluster has changed. While hints are on their way the next gather.
  */
-public final class Announcer implements Agenda.Others {
+public final class Announcer implements Agenda.Peers {
 
   /** Between two times that something is told. */
   static final Duration GATHERING = Duration.ofMillis(20);
@@ -82,13 +82,13 @@ public final class Announcer implements Agenda.Others {
     return loop;
   }
 
-  /** From now on this node looks after nothing: what it gives back is for others. */
+  /** From now on this node looks after nothing: what it gives back is for peers. */
   public void stopping() {
     stopping = true;
   }
 
   @Override
-  public boolean lookAfter(int lane) {
+  public boolean own(int lane) {
     return (stopping || !view.get().isOurs(lane)) && catalog.isPushed(lane);
   }
 
@@ -107,12 +107,12 @@ public final class Announcer implements Agenda.Others {
   }
 
   @Override
-  public boolean haveLeft(Instant head) {
+  public boolean areLateWith(Instant head) {
     return head.isBefore(clock.instant().minus(LEFT_AFTER));
   }
 
   @Override
-  public void hear(Partition partition, int lane, Instant readyAt) {
+  public void hint(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isAfter(clock.instant().plus(SOON))) {
       return;
     }

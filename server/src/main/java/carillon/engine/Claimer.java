@@ -4,6 +4,7 @@ import carillon.model.Partition;
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.ClaimedTask;
+import carillon.model.task.DueLane;
 import carillon.model.task.Lane;
 import carillon.model.task.Quotas;
 import carillon.store.EngineStore;
@@ -160,10 +161,10 @@ final class Claimer {
   // ---- Stage 1: due lanes ----
 
   /** Removes the due lanes from the agenda. Every one that is not claimed from is put back. */
-  private List<Quotas.Line> takeDue(Instant dueBy, IntPredicate which) {
-    List<Quotas.Line> due = new ArrayList<>();
+  private List<DueLane> takeDue(Instant dueBy, IntPredicate which) {
+    List<DueLane> due = new ArrayList<>();
     for (Agenda.Entry entry : store.agenda().takeDue(dueBy, which)) {
-      due.add(new Quotas.Line(entry.partition(), store.catalog().lane(entry.lane()), entry.from()));
+      due.add(new DueLane(entry.partition(), store.catalog().lane(entry.lane()), entry.from()));
     }
     return due;
   }
@@ -186,11 +187,11 @@ final class Claimer {
   }
 
   /** Shares the free seats among the due lanes. Lanes without a share wait for the next pass. */
-  private List<Batch> shareSeats(List<Quotas.Line> due) {
-    Map<Quotas.Line, Integer> shares = Quotas.share(due, freeSeats(), store.clock().instant());
+  private List<Batch> shareSeats(List<DueLane> due) {
+    Map<DueLane, Integer> shares = Quotas.share(due, freeSeats(), store.clock().instant());
     TaskStarter.LaneLimit limit = starter.limitForPass();
     Map<Terms, List<Quota>> quotas = new TreeMap<>(Terms.OLDEST_FIRST);
-    for (Quotas.Line line : due) {
+    for (DueLane line : due) {
       Lane lane = line.lane();
       int tasks = limit.cap(lane, shares.getOrDefault(line, 0));
       if (tasks > 0) {
@@ -210,7 +211,7 @@ final class Claimer {
   // ---- Stages 3 and 4: claim, then start ----
 
   /** Returns whether the database was asked for tasks and answered. */
-  private boolean claimFrom(List<Quotas.Line> due, NodeLease lease) {
+  private boolean claimFrom(List<DueLane> due, NodeLease lease) {
     List<Batch> failed = new ArrayList<>();
     Throwable failure = null;
     boolean hasAsked = false;

@@ -215,11 +215,11 @@ public final class Engine {
       int part = i;
       Claimer.Lanes lanes =
           new Claimer.Lanes(
-              lane -> isDiscardedBy(part, lane, view.get()) && catalog.isKeptNow(lane),
+              lane -> isDiscardedBy(part, lane, view.get()) && catalog.isDiscardedNow(lane),
               lane ->
                   !view.get().isOurs(lane)
                       && lane % DISCARD_CLAIMERS == part
-                      && catalog.isKeptNow(lane));
+                      && catalog.isDiscardedNow(lane));
       Signal freed = new Signal();
       Seats seats = batchSeats(freed);
       discarded.add(seats);

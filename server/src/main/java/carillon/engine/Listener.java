@@ -26,19 +26,19 @@ public final class Listener {
   private final QueueSweep sweep;
   private final Catalog catalog;
   private final Agenda agenda;
-  private final Agenda.Others others;
+  private final Agenda.Peers peers;
   private final Map<Hint.News, Signal> signals;
 
   /**
    * @param self the sender of this process's own hints, which it ignores
    */
-  public Listener(String self, Hints hints, Memory memory, Agenda.Others others) {
+  public Listener(String self, Hints hints, Memory memory, Agenda.Peers peers) {
     this.self = self;
     this.hints = hints;
     this.sweep = memory.sweep();
     this.catalog = memory.catalog();
     this.agenda = memory.agenda();
-    this.others = others;
+    this.peers = peers;
     this.signals =
         Map.of(
             Hint.News.MEMBERS,
@@ -76,7 +76,7 @@ public final class Listener {
 
   private void heard(Hint.Due due) {
     // A partition that is not there would fail every claim from then on.
-    if (sweep.isOpen(due.partition()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
+    if (sweep.isOpen(due.partition()) && isKnown(due.lane()) && !peers.own(due.lane())) {
       agenda.found(due.partition(), due.lane(), due.readyAt());
     }
   }

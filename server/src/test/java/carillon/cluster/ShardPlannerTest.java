@@ -36,7 +36,7 @@ class ShardPlannerTest {
     world = World.create();
     leadership = new Leadership(world.db);
     term = leadership.take("leader", LEASE).orElseThrow();
-    leaderDb = world.db.onlyWhile(() -> Optional.of(term));
+    leaderDb = world.db.onlyInTerm(() -> Optional.of(term));
     planner = new ShardPlanner(new ShardRows(leaderDb), () -> Optional.of(term), moved);
   }
 

@@ -117,7 +117,7 @@ class HintsTest {
   @Test
   void what_is_due_much_later_is_not_told() {
     Partition today = Partition.of(here.clock.instant());
-    maker.announcer.hear(today, 1, here.clock.instant().plusSeconds(70));
+    maker.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
     maker.announcer.tell(Hint.News.SCHEDULES);
     maker.announcer.announceOnce();
@@ -188,7 +188,7 @@ class HintsTest {
             "maker", world.catalog, () -> ClusterView.without(null), world.clock, told::add);
     Instant now = here.clock.instant();
     for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
-      announcer.hear(Partition.of(now), lane, now.plusMillis(lane));
+      announcer.hint(Partition.of(now), lane, now.plusMillis(lane));
     }
     announcer.tell(Hint.News.SHARDS);
 

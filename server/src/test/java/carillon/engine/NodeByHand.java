@@ -4,7 +4,6 @@ import carillon.delivery.Deliverer;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
-import carillon.model.task.Lane;
 import carillon.store.queue.WorkQueue.Claimant;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -14,7 +13,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** What a node claims, sends and saves tasks with. The test runs the passes. */
 final class NodeByHand implements AutoCloseable {
@@ -90,21 +88,6 @@ final class NodeByHand implements AutoCloseable {
   }
 
   private record Starter(Start start) implements TaskStarter {
-
-    @Override
-    public boolean isReady() {
-      return true;
-    }
-
-    @Override
-    public LaneLimit limitForPass() {
-      return LaneLimit.NONE;
-    }
-
-    @Override
-    public @Nullable Duration consumerLease(Lane lane) {
-      return null;
-    }
 
     @Override
     public Claimant claimant(UUID claim, String node, boolean forConsumer) {

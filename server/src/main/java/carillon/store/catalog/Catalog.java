@@ -231,7 +231,7 @@ public final class Catalog {
   }
 
   /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
-  public boolean isKeptNow(int lane) {
+  public boolean isDiscardedNow(int lane) {
     return targetNow(lane) instanceof Target.Discard;
   }
 
@@ -418,7 +418,7 @@ public final class Catalog {
 
     private <T> void refuseTooMany(
         TenantLimit limit, Function<LaneName, T> of, Predicate<LaneName> isNew) {
-      TenantLimits.Used now = db.ask(tx -> TenantLimits.usage(tx, tenant, limit));
+      TenantLimits.Used now = db.autoCommit(tx -> TenantLimits.usage(tx, tenant, limit));
       Set<T> seen = new HashSet<>();
       unknown.forEach(
           (name, index) -> {
@@ -457,7 +457,7 @@ public final class Catalog {
     TenantId tenant = new TenantId(name.tenant());
     boolean isHeld =
         isNewLane
-            && !db.ask(
+            && !db.autoCommit(
                 tx ->
                     isFree(
                         tx,
@@ -468,7 +468,7 @@ public final class Catalog {
                         name.slice(),
                         name.route().text()));
     if (!isHeld && !isKnownType(tenant, name.type())) {
-      isHeld = !db.ask(tx -> isFree(tx, MAY_MAKE_TYPE, tenant, name.type()));
+      isHeld = !db.autoCommit(tx -> isFree(tx, MAY_MAKE_TYPE, tenant, name.type()));
     }
     if (isHeld) {
       beingMade.put(name, System.nanoTime() + BELIEVED.toNanos());
@@ -593,7 +593,7 @@ public final class Catalog {
 
   /** Reads tenants and types again, and what lanes are new, if anything has changed since. */
   public void refresh() {
-    if (db.ask(Catalog::version) > snapshot.version()) {
+    if (db.autoCommit(Catalog::version) > snapshot.version()) {
       boolean isRead = false;
       for (int tries = 0; !isRead && tries < MAX_TRIES; tries++) {
         isRead = db.inTransaction(this::readOnce); // unless a tenant was put meanwhile

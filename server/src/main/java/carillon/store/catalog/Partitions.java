@@ -211,7 +211,7 @@ public final class Partitions {
 
   /** The partitions in which something may be due by then. */
   public List<Partition> open(Instant by) {
-    return db.ask(
+    return db.autoCommit(
         tx -> tx.query(OPEN, row -> new Partition(row.getObject("day", LocalDate.class)), by));
   }
 
@@ -264,7 +264,7 @@ public final class Partitions {
    * yesterday and later.
    */
   public List<Partition> openNow(boolean all) {
-    return db.ask(
+    return db.autoCommit(
         tx -> tx.query(OPEN_NOW, row -> new Partition(row.getObject("day", LocalDate.class)), all));
   }
 

@@ -75,7 +75,7 @@ public final class Replies {
    * work that has to prepare something before its transaction.
    */
   public Optional<Result> earlier(TenantId tenant, String key, byte[] fingerprint) {
-    return db.ask(tx -> find(tx, tenant, key, fingerprint));
+    return db.autoCommit(tx -> find(tx, tenant, key, fingerprint));
   }
 
   private static final String TAKE_KEY =

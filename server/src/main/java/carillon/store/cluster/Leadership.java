@@ -37,7 +37,7 @@ public final class Leadership {
 
   /** Who leads now; nobody while a lease has lapsed and nobody has taken over. */
   public Optional<Led> current() {
-    return db.ask(Leadership::current);
+    return db.autoCommit(Leadership::current);
   }
 
   static Optional<Led> current(Tx tx) {
@@ -105,7 +105,7 @@ public final class Leadership {
 
   /** False if the term is over; it stays so. */
   public boolean renew(Term term, Duration lease) {
-    return db.ask(tx -> renew(tx, term, lease));
+    return db.autoCommit(tx -> renew(tx, term, lease));
   }
 
   static boolean renew(Tx tx, Term term, Duration lease) {

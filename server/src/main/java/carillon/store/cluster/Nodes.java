@@ -126,7 +126,7 @@ public final class Nodes {
   /** What the cluster looks like beside it; nothing if the lease had lapsed, which stays so. */
   public Optional<ClusterView> renew(String id, Beat beat) {
     Vitals vitals = beat.vitals();
-    return db.ask(
+    return db.autoCommit(
         tx ->
             tx.queryOne(
                 RENEW,
@@ -177,7 +177,7 @@ public final class Nodes {
 
   /** The cluster as it looks from a node that runs tasks. */
   public ClusterView view(String id) {
-    return db.ask(tx -> tx.query(LOOK, Nodes::view, id, id)).getFirst();
+    return db.autoCommit(tx -> tx.query(LOOK, Nodes::view, id, id)).getFirst();
   }
 
   private static ClusterView view(ResultSet row) throws SQLException {

@@ -46,7 +46,7 @@ public final class ShardRows {
   /** Who looks after each; null where it is nobody. */
   public Map<Integer, @Nullable String> owners() {
     Map<Integer, @Nullable String> owners = new TreeMap<>();
-    db.ask(tx -> tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node"))))
+    db.autoCommit(tx -> tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node"))))
         .forEach(owned -> owners.put(owned.shard(), owned.node()));
     return owners;
   }
@@ -83,7 +83,7 @@ public final class ShardRows {
    * is written: most looks are the only one.
    */
   public List<Move> assign(Function<Shared, Map<Integer, String>> decide) {
-    if (moves(db.ask(ShardRows::shared), decide).isEmpty()) {
+    if (moves(db.autoCommit(ShardRows::shared), decide).isEmpty()) {
       return List.of();
     }
     return db.inTransaction(

@@ -145,7 +145,7 @@ public final class Db implements AutoCloseable {
    * fails with {@link StoreException#isStaleTerm} if it does not. A takeover waits for those that
    * have proved it, so none is committed in a later term.
    */
-  public Db onlyWhile(Supplier<Optional<Term>> leading) {
+  public Db onlyInTerm(Supplier<Optional<Term>> leading) {
     return new Db(pool, source, settings, leading, transitions);
   }
 
@@ -178,11 +178,11 @@ public final class Db implements AutoCloseable {
    * statements that do nothing. It may run several times, and a leader's says nothing of its term,
    * so it must not write anything that is not as well written twice, or by anybody.
    */
-  public <T> T ask(Function<Tx, T> question) {
+  public <T> T autoCommit(Function<Tx, T> query) {
     // Behind a pooler it is the transaction that has the settings.
     return settings == null
-        ? untilDone(MAX_TRIES, () -> onceAlone(question))
-        : inTransaction(MAX_TRIES, question);
+        ? untilDone(MAX_TRIES, () -> onceAlone(query))
+        : inTransaction(MAX_TRIES, query);
   }
 
   private <T> T inTransaction(int maxTries, Function<Tx, T> work) {

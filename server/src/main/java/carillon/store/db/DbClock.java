@@ -62,7 +62,7 @@ public final class DbClock implements InstantSource {
 
   /** Asks the database; half of the time that the question took is the error. */
   public void measure(Db db) {
-    db.ask(
+    db.autoCommit(
         tx -> {
           tx.query(NOW, row -> true); // the first answer also pays for the connection
           Trip best = Trip.make(tx);

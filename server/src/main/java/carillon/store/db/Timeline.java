@@ -55,7 +55,7 @@ public final class Timeline {
 
   /** Looks again: behind a pooler, the server changes under connections that stay. */
   public void lookOnce(Db db) {
-    saw(db.ask(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
+    saw(db.autoCommit(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
   }
 
   synchronized void saw(String hex) {

@@ -30,7 +30,7 @@ public final class Agenda implements DueListener {
 
   private final Map<Partition, Map<Integer, Instant>> waiting = new TreeMap<>();
   private final Signal workDue;
-  private volatile Others others = Others.NONE;
+  private volatile Peers peers = Peers.NONE;
 
   /**
    * @param workDue raised when a lane gets an entry earlier than the one it had
@@ -43,12 +43,12 @@ public final class Agenda implements DueListener {
   public record Entry(Partition partition, int lane, Instant from) {}
 
   /** The other nodes, each with lanes to look after. */
-  public interface Others {
+  public interface Peers {
 
-    Others NONE =
-        new Others() {
+    Peers NONE =
+        new Peers() {
           @Override
-          public boolean lookAfter(int lane) {
+          public boolean own(int lane) {
             return false;
           }
 
@@ -58,7 +58,7 @@ public final class Agenda implements DueListener {
           }
 
           @Override
-          public boolean haveLeft(Instant head) {
+          public boolean areLateWith(Instant head) {
             return false;
           }
 
@@ -68,7 +68,7 @@ public final class Agenda implements DueListener {
           }
 
           @Override
-          public void hear(Partition partition, int lane, Instant readyAt) {
+          public void hint(Partition partition, int lane, Instant readyAt) {
             throw new IllegalStateException("there is nobody");
           }
         };
@@ -77,13 +77,13 @@ public final class Agenda implements DueListener {
      * Whether one of them looks after this lane, and not this node. Never so of a lane of workers,
      * nor of one that this process does not know.
      */
-    boolean lookAfter(int lane);
+    boolean own(int lane);
 
     /** Whether they look after this lane as well as this node: workers may ask any. */
     boolean share(int lane);
 
     /** Whether they should have taken what waits since then. */
-    boolean haveLeft(Instant head);
+    boolean areLateWith(Instant head);
 
     /**
      * Whether they look into this partition so seldom that what is noted in it here has to stay.
@@ -91,23 +91,23 @@ public final class Agenda implements DueListener {
     boolean mayMiss(Partition partition);
 
     /** Tells them of something new in a lane that they look after. */
-    void hear(Partition partition, int lane, Instant readyAt);
+    void hint(Partition partition, int lane, Instant readyAt);
   }
 
   /** From now on they are told what is new in their lanes, and only what they leave is kept. */
-  public void shareWith(Others others) {
-    this.others = others;
+  public void shareWith(Peers peers) {
+    this.peers = peers;
   }
 
   /** Something new waits there from then on: whoever looks after the lane is to know. */
   @Override
   public void note(Partition partition, int lane, Instant readyAt) {
-    Others neighbours = others;
-    boolean isTheirs = neighbours.lookAfter(lane);
-    if (isTheirs || neighbours.share(lane)) {
-      neighbours.hear(partition, lane, readyAt);
+    Peers peers = this.peers;
+    boolean isTheirs = peers.own(lane);
+    if (isTheirs || peers.share(lane)) {
+      peers.hint(partition, lane, readyAt);
     }
-    if (!isTheirs || neighbours.mayMiss(partition)) {
+    if (!isTheirs || peers.mayMiss(partition)) {
       found(partition, lane, readyAt);
     }
   }
@@ -143,16 +143,16 @@ public final class Agenda implements DueListener {
    * the whole truth, and only what they have left waiting is worth knowing, and what they may miss.
    */
   void swept(Partition partition, List<Entry> heads) {
-    Others neighbours = others;
-    boolean mayMiss = neighbours.mayMiss(partition);
+    Peers peers = this.peers;
+    boolean mayMiss = peers.mayMiss(partition);
     boolean earlier = false;
     synchronized (this) {
       Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
       Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
-      lanes.keySet().removeIf(neighbours::lookAfter);
+      lanes.keySet().removeIf(peers::own);
       for (Entry head : heads) {
-        if (!neighbours.lookAfter(head.lane())
-            || neighbours.haveLeft(head.from())
+        if (!peers.own(head.lane())
+            || peers.areLateWith(head.from())
             || noted.contains(head.lane())) {
           earlier |= isEarlier(partition, head.lane(), head.from());
         }

@@ -99,7 +99,7 @@ public final class Claims {
 
   /** At most so many of nodes, and of workers. */
   public List<Silent> lapsed(int limit) {
-    return db.ask(tx -> tx.query(LAPSED, Claims::silent, limit, limit));
+    return db.autoCommit(tx -> tx.query(LAPSED, Claims::silent, limit, limit));
   }
 
   private static Silent silent(ResultSet row) throws SQLException {
@@ -121,7 +121,7 @@ public final class Claims {
    * What a node holds. What it does not know of itself is a claim whose answer never reached it.
    */
   public List<Silent> ofNode(String node) {
-    return db.ask(tx -> tx.query(OF_NODE, Claims::silent, node));
+    return db.autoCommit(tx -> tx.query(OF_NODE, Claims::silent, node));
   }
 
   private static final String HELD =

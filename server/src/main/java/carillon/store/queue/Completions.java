@@ -74,7 +74,7 @@ final class Completions {
   private Completions() {}
 
   /** What those have in common that one walk along the key can find. */
-  private record Alike(
+  private record SameOutcome(
       TenantId tenant,
       Lease lease,
       @Nullable Integer status,
@@ -83,17 +83,17 @@ final class Completions {
       @Nullable String request) {
 
     /** The order in which they are locked; within each it is that of the key. */
-    static final Comparator<Alike> LOCKED =
-        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
-            .thenComparing(alike -> alike.lease().claim())
-            .thenComparingInt(alike -> alike.lease().fence())
-            .thenComparing(Alike::status, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::output, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::progress, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::request, nullsFirst(naturalOrder()));
+    static final Comparator<SameOutcome> LOCK_ORDER =
+        Comparator.comparingInt((SameOutcome outcome) -> outcome.tenant().value())
+            .thenComparing(outcome -> outcome.lease().claim())
+            .thenComparingInt(outcome -> outcome.lease().fence())
+            .thenComparing(SameOutcome::status, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::output, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::progress, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::request, nullsFirst(naturalOrder()));
 
-    static Alike of(Outcomes.Ending ending) {
-      return new Alike(
+    static SameOutcome of(Outcomes.Ending ending) {
+      return new SameOutcome(
           ending.tenant(),
           ending.lease(),
           ending.status(),
@@ -104,11 +104,11 @@ final class Completions {
   }
 
   /**
-   * Some that are alike, side by side among all of them.
+   * The tasks of one outcome: a slice of all task ids.
    *
    * @param first the place of the first of them, counted from 1 as PostgreSQL does
    */
-  private record Stretch(Alike alike, int first, int last) {}
+  private record Slice(SameOutcome outcome, int first, int last) {}
 
   /** Writes those that are still held as they say, and returns them. */
   static List<Outcomes.Done> write(
@@ -116,29 +116,29 @@ final class Completions {
     if (endings.isEmpty()) {
       return List.of();
     }
-    Map<Alike, List<TaskId>> groups = new TreeMap<>(Alike.LOCKED);
+    Map<SameOutcome, List<TaskId>> groups = new TreeMap<>(SameOutcome.LOCK_ORDER);
     for (Outcomes.Ending ending : endings) {
-      groups.computeIfAbsent(Alike.of(ending), _ -> new ArrayList<>()).add(ending.id());
+      groups.computeIfAbsent(SameOutcome.of(ending), _ -> new ArrayList<>()).add(ending.id());
     }
     List<TaskId> ids = new ArrayList<>(endings.size());
-    List<Stretch> stretches = new ArrayList<>(groups.size());
+    List<Slice> slices = new ArrayList<>(groups.size());
     groups.forEach(
-        (alike, some) -> {
-          stretches.add(new Stretch(alike, ids.size() + 1, ids.size() + some.size()));
+        (outcome, some) -> {
+          slices.add(new Slice(outcome, ids.size() + 1, ids.size() + some.size()));
           ids.addAll(some);
         });
     return tx.query(
         Sql.forPartition(COMPLETE, partition),
         row -> done(row, partition),
-        Column.ints(stretches, each -> each.alike().tenant().value()),
-        Column.ints(stretches, each -> each.alike().lease().fence()),
-        Column.uuids(stretches, each -> each.alike().lease().claim()),
-        Column.shorts(stretches, each -> each.alike().status()),
-        Column.texts(stretches, each -> each.alike().output()),
-        Column.texts(stretches, each -> each.alike().progress()),
-        Column.texts(stretches, each -> each.alike().request()),
-        Column.ints(stretches, Stretch::first),
-        Column.ints(stretches, Stretch::last),
+        Column.ints(slices, each -> each.outcome().tenant().value()),
+        Column.ints(slices, each -> each.outcome().lease().fence()),
+        Column.uuids(slices, each -> each.outcome().lease().claim()),
+        Column.shorts(slices, each -> each.outcome().status()),
+        Column.texts(slices, each -> each.outcome().output()),
+        Column.texts(slices, each -> each.outcome().progress()),
+        Column.texts(slices, each -> each.outcome().request()),
+        Column.ints(slices, Slice::first),
+        Column.ints(slices, Slice::last),
         Column.uuids(ids, TaskId::value),
         who,
         who);

@@ -121,7 +121,7 @@ public final class QueueSweep {
   private void sweepPartition(Partition partition) {
     agenda.swept(
         partition,
-        db.ask(
+        db.autoCommit(
             tx ->
                 tx.query(
                     Sql.forPartition(SWEEP, partition),

@@ -76,7 +76,7 @@ public final class WorkQueue {
    */
   public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 Sql.forPartition(SUSPECTS, partition),
@@ -106,7 +106,7 @@ public final class WorkQueue {
     byPartition.forEach(
         (partition, held) ->
             requested.addAll(
-                db.ask(
+                db.autoCommit(
                     tx ->
                         tx.query(
                             Sql.forPartition(CANCEL_REQUESTED, partition),

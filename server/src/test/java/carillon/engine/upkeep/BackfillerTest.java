@@ -81,7 +81,7 @@ class BackfillerTest {
     Backfill ours = start("s", 10);
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
     AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
     var steps = new BackfillSteps(once, world.tasks, StoredSchedule::timetable);
 
     assertThatThrownBy(new Backfiller(steps, events::add)::backfillOnce)

@@ -231,7 +231,7 @@ class CronBoundsTest {
     var leadership = new Leadership(world.db);
     Optional<Term> term = leadership.take("planner", Duration.ofMinutes(1));
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
-    var leading = new TestPlanner(world, world.db.onlyWhile(() -> term), start);
+    var leading = new TestPlanner(world, world.db.onlyInTerm(() -> term), start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     world.sql("CREATE SEQUENCE tries");
     world.sql(

@@ -83,7 +83,7 @@ class CronFaultsTest {
     Node(Db.Address address, Mode mode) {
       this.address = address;
       db = Db.open(address, "planner", 2);
-      leaderDb = mode == Mode.TERMS ? db.onlyWhile(() -> believed) : db;
+      leaderDb = mode == Mode.TERMS ? db.onlyInTerm(() -> believed) : db;
       catalogDb = Db.open(address, "catalog", 2);
       DbClock clock = new DbClock(InstantSource.system());
       var settings = new Memory.Settings(null, Duration.ofDays(30));

@@ -56,7 +56,7 @@ class UpkeepTest {
   void open() {
     world = World.create();
     leadership = new Leadership(world.db);
-    leaderDb = world.db.onlyWhile(term::get);
+    leaderDb = world.db.onlyInTerm(term::get);
     world.node("node");
     running = world.create(World.task("t", new Target.Pull()));
     world.node("dead");

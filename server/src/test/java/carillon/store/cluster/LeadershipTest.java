@@ -73,7 +73,7 @@ class LeadershipTest {
   }
 
   private Db leading(Term term) {
-    return world.db.onlyWhile(() -> Optional.of(term));
+    return world.db.onlyInTerm(() -> Optional.of(term));
   }
 
   private void write(Term term) {
@@ -160,7 +160,7 @@ class LeadershipTest {
 
   @Test
   void who_does_not_lead_does_not_get_through() {
-    Db db = world.db.onlyWhile(Optional::empty);
+    Db db = world.db.onlyInTerm(Optional::empty);
 
     assertThatThrownBy(() -> db.inTransaction(tx -> tx.update(WRITE, 0)))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());

@@ -77,11 +77,11 @@ class AgendaTest {
    * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
    * It misses what is in partitions before yesterday.
    */
-  private static final class Neighbour implements Agenda.Others {
+  private static final class Neighbour implements Agenda.Peers {
     private final List<Integer> told = new ArrayList<>();
 
     @Override
-    public boolean lookAfter(int lane) {
+    public boolean own(int lane) {
       return lane == 7;
     }
 
@@ -96,12 +96,12 @@ class AgendaTest {
     }
 
     @Override
-    public boolean haveLeft(Instant head) {
+    public boolean areLateWith(Instant head) {
       return head.isBefore(NOW);
     }
 
     @Override
-    public void hear(Partition partition, int lane, Instant readyAt) {
+    public void hint(Partition partition, int lane, Instant readyAt) {
       told.add(lane);
     }
   }

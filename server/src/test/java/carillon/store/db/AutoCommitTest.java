@@ -11,17 +11,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Statements alone, on connections that are otherwise for transactions. */
-class AskTest {
+class AutoCommitTest {
 
   private static final String BEGAN =
       """
-      /* AskTest.began */
+      /* AutoCommitTest.began */
       SELECT now() AS began
       """;
 
   private static final String WRITE =
       """
-      /* AskTest.write */
+      /* AutoCommitTest.write */
       INSERT INTO written DEFAULT VALUES
       """;
 
@@ -52,7 +52,7 @@ class AskTest {
 
   @Test
   void the_connection_of_a_question_is_for_transactions_again_afterwards() {
-    db.ask(AskTest::began);
+    db.autoCommit(AutoCommitTest::began);
 
     assertThatThrownBy(
             () ->
@@ -68,19 +68,19 @@ class AskTest {
 
   @Test
   void a_question_is_asked_again_when_its_connection_was_lost() {
-    db.ask(AskTest::began);
+    db.autoCommit(AutoCommitTest::began);
     world.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
             + " 'carillon/ask' AND datname = current_database()");
 
-    assertThat(db.ask(AskTest::began)).isNotNull();
+    assertThat(db.autoCommit(AutoCommitTest::began)).isNotNull();
   }
 
   @Test
   void who_knows_that_it_leads_no_longer_asks_nothing() {
-    Db leaderDb = db.onlyWhile(Optional::empty);
+    Db leaderDb = db.onlyInTerm(Optional::empty);
 
-    assertThatThrownBy(() -> leaderDb.ask(AskTest::began))
+    assertThatThrownBy(() -> leaderDb.autoCommit(AutoCommitTest::began))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
     assertThat(leaderDb.staleTerms()).isEqualTo(1);
   }
