@@ -109,7 +109,7 @@ final class Metrics implements Consumer<EngineEvent> {
   }
 
   /** Tasks that nodes may have died of. */
-  void suspects(Supplier<Engine.Apart> suspects) {
+  void suspects(Supplier<Engine.SuspectCount> suspects) {
     suspects("waiting", () -> suspects.get().waiting());
     suspects("running", () -> suspects.get().running());
   }

@@ -19,7 +19,7 @@ final class NodeMetrics {
 
   static void register(Metrics metrics, Engine engine) {
     metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
-    metrics.gauge("unwritten", "deliveries ended here, not yet written", engine::toBeWritten);
+    metrics.gauge("unwritten", "deliveries ended here, not yet written", engine::unsaved);
     metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
     metrics.suspects(engine::suspects);
   }
@@ -57,7 +57,7 @@ final class NodeMetrics {
   }
 
   static Vitals vitals(Metrics metrics, Engine engine, EngineStore store, ClusterView view) {
-    Engine.Apart suspects = engine.suspects();
+    Engine.SuspectCount suspects = engine.suspects();
     return new Vitals(
         engine.inFlight(),
         engine.seats(),
@@ -68,7 +68,7 @@ final class NodeMetrics {
   }
 
   /** How long the first due task of the node's own lanes has waited. */
-  private static Duration lag(EngineStore store, ClusterView view, Engine.Apart suspects) {
+  private static Duration lag(EngineStore store, ClusterView view, Engine.SuspectCount suspects) {
     Instant first =
         store
             .agenda()

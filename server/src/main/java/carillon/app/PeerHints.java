@@ -61,8 +61,8 @@ final class PeerHints {
     }
     memory.agenda().shareWith(announcer);
     Signals signals = memory.signals();
-    signals.shardsMoved().add(() -> announcer.tell(Hint.News.SHARDS));
-    signals.scheduleSaved().add(() -> announcer.tell(Hint.News.SCHEDULES));
+    signals.shardsMoved().add(() -> announcer.announce(Hint.News.SHARDS));
+    signals.scheduleSaved().add(() -> announcer.announce(Hint.News.SCHEDULES));
     Loop announcing = announcer.loop(metrics::passFailed).start();
     lifecycle.onStop(
         "announcer",
@@ -92,11 +92,11 @@ final class PeerHints {
   }
 
   void announceMembers() {
-    announcer.tell(Hint.News.MEMBERS);
+    announcer.announce(Hint.News.MEMBERS);
   }
 
   /** From now on this node owns no lanes: the tasks it releases are hinted to others. */
   void disownLanes() {
-    announcer.stopping();
+    announcer.disownLanes();
   }
 }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Shares the shards out between the nodes that run tasks, while this node leads. */
+/** Assigns the shards to the nodes that run tasks, while this node leads. */
 public final class ShardPlanner {
 
   private static final Logger log = LoggerFactory.getLogger(ShardPlanner.class);
@@ -56,7 +56,7 @@ public final class ShardPlanner {
       if (!e.isStaleTerm()) {
         throw e;
       }
-      log.info("shards not written: {}", e.getMessage());
+      log.info("shards not assigned reason={}", e.getMessage());
       return Pass.skipped(INTERVAL);
     }
   }
@@ -67,7 +67,7 @@ public final class ShardPlanner {
     }
     moves.add(moved.size());
     log.info(
-        "shards moved={} from={} to={}",
+        "moved shards count={} from={} to={}",
         moved.size(),
         names(moved, ShardRows.Move::from),
         names(moved, ShardRows.Move::to));
@@ -77,7 +77,7 @@ public final class ShardPlanner {
   private static List<String> names(
       List<ShardRows.Move> moved, Function<ShardRows.Move, @Nullable String> end) {
     return moved.stream()
-        .map(move -> Objects.requireNonNullElse(end.apply(move), "nobody"))
+        .map(move -> Objects.requireNonNullElse(end.apply(move), "none"))
         .distinct()
         .sorted()
         .toList();

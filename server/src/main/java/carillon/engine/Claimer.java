@@ -119,7 +119,7 @@ final class Claimer {
 
   /**
    * Without free seats, the next freed seat wakes the loop. Without a trusted lease, other nodes
-   * could reclaim at once what this node claims.
+   * could reclaim its tasks at once.
    */
   private boolean canClaim(NodeLease lease) {
     return freeSeats() > 0 && lease.isTrusted(System.nanoTime()) && starter.isReady();
@@ -142,7 +142,7 @@ final class Claimer {
   }
 
   /**
-   * Claims overdue tasks of other nodes' lanes. So a lane that is too much for one node gets the
+   * Claims overdue tasks of other nodes' lanes: a lane that is too much for one node gets the
    * seats of all nodes, and a lost node delays its tasks by two seconds.
    */
   private boolean helpOthers(NodeLease lease) {
@@ -283,7 +283,7 @@ final class Claimer {
     }
   }
 
-  /** Other nodes' lanes that gave nothing are asked again later and later. */
+  /** Backs off from other nodes' lanes whose claim was empty. */
   private void updateHelpBackoff(Batch batch, Claim claim) {
     List<Integer> others =
         batch.quotas().stream()
@@ -306,7 +306,7 @@ final class Claimer {
 
   // ---- Agenda ----
 
-  /** Wakes nobody: the loop waits after a failed pass, or has just looked. */
+  /** Raises no signal: the loop waits after a failed pass, or has just read these lanes. */
   private void putBack(Batch batch) {
     for (Quota quota : batch.quotas()) {
       store.agenda().putBack(batch.partition(), quota.lane().id(), quota.from());

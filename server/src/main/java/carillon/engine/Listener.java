@@ -15,11 +15,11 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Hears what other nodes tell, and has this node look at once. */
+/** Receives the hints of other nodes, and wakes the parts of this node that they concern. */
 public final class Listener {
 
   private static final Logger log = LoggerFactory.getLogger(Listener.class);
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(1);
 
   private final String self;
   private final Hints hints;
@@ -49,19 +49,19 @@ public final class Listener {
             memory.signals().scheduleHinted());
   }
 
-  /** The loop that listens; a connection that was lost is made anew after a while. */
-  public Loop loop(Consumer<String> whenFailed) {
-    return new Loop("listener", this::listenOnce, whenFailed);
+  /** The loop that listens. It opens a lost connection again after a while. */
+  public Loop loop(Consumer<String> onFailure) {
+    return new Loop("listener", this::listenOnce, onFailure);
   }
 
   /** One pass. */
   Duration listenOnce() {
     if (hints.listen()) {
       for (Hint.News each : Hint.News.values()) {
-        heard(each); // whatever was said before, nobody heard
+        received(each); // hints sent before were missed
       }
     }
-    for (Hint hint : hints.await(PATIENCE)) {
+    for (Hint hint : hints.await(MAX_WAIT)) {
       if (!hint.from().equals(self)) {
         hint.news().forEach(this::heard);
         hint.due().forEach(this::heard);
@@ -70,23 +70,23 @@ public final class Listener {
     return Duration.ZERO;
   }
 
-  private void heard(Hint.News news) {
+  private void received(Hint.News news) {
     Objects.requireNonNull(signals.get(news)).raise();
   }
 
-  private void heard(Hint.Due due) {
-    // A partition that is not there would fail every claim from then on.
+  private void received(Hint.Due due) {
+    // An entry for a partition that does not exist would make every claim fail.
     if (sweep.isOpen(due.partition()) && isKnown(due.lane()) && !peers.own(due.lane())) {
       agenda.found(due.partition(), due.lane(), due.readyAt());
     }
   }
 
-  /** Another node may have made the lane a moment ago. */
+  /** Reads the lane if it is new: another node may have created it a moment ago. */
   private boolean isKnown(int lane) {
     try {
       return catalog.lane(lane).id() == lane;
     } catch (StoreException e) {
-      log.debug("heard of something that is not there lane={} error={}", lane, e.toString());
+      log.debug("ignored hint for unknown lane lane={} error={}", lane, e.toString());
       return false;
     }
   }

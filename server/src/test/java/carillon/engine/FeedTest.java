@@ -221,10 +221,10 @@ class FeedTest {
     world.db.inTransaction(
         tx ->
             world.tasks.createAll(
-                tx, World.TENANT, Collections.nCopies(Feed.MOST_OF_TENANT + 50, task)));
+                tx, World.TENANT, Collections.nCopies(Feed.MAX_PER_TENANT + 50, task)));
     feed.feedOnce();
 
-    assertThat(told()).hasSize(Feed.MOST_OF_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
+    assertThat(told()).hasSize(Feed.MAX_PER_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
   }
 
   @Test

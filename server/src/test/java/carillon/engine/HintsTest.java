@@ -119,7 +119,7 @@ class HintsTest {
     Partition today = Partition.of(here.clock.instant());
     maker.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
-    maker.announcer.tell(Hint.News.SCHEDULES);
+    maker.announcer.announce(Hint.News.SCHEDULES);
     maker.announcer.announceOnce();
 
     runner.hear();
@@ -169,9 +169,9 @@ class HintsTest {
 
   @Test
   void a_node_does_not_hear_itself() {
-    runner.announcer.tell(Hint.News.MEMBERS);
+    runner.announcer.announce(Hint.News.MEMBERS);
     runner.announcer.announceOnce();
-    maker.announcer.tell(Hint.News.SHARDS);
+    maker.announcer.announce(Hint.News.SHARDS);
     maker.announcer.announceOnce();
 
     runner.hear();
@@ -190,7 +190,7 @@ class HintsTest {
     for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
       announcer.hint(Partition.of(now), lane, now.plusMillis(lane));
     }
-    announcer.tell(Hint.News.SHARDS);
+    announcer.announce(Hint.News.SHARDS);
 
     announcer.announceOnce();
     announcer.announceOnce();
@@ -296,7 +296,7 @@ class HintsTest {
     runner.hear();
 
     assertThat(runner.heard).containsExactly(Hint.News.values());
-    maker.announcer.tell(Hint.News.MEMBERS);
+    maker.announcer.announce(Hint.News.MEMBERS);
     maker.announcer.announceOnce();
     runner.hear();
     assertThat(runner.heard).endsWith(Hint.News.MEMBERS);
@@ -319,7 +319,7 @@ class HintsTest {
     here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
     String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());
     here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that is not there
-    maker.announcer.tell(Hint.News.SHARDS);
+    maker.announcer.announce(Hint.News.SHARDS);
     maker.announcer.announceOnce();
 
     await()

@@ -41,7 +41,7 @@ class LostClaimsTest {
 
   @Test
   void a_node_that_has_claimed_nothing_for_long_looks_only_now_and_then() {
-    lostClaims.lookWhile(() -> false);
+    lostClaims.searchWhile(() -> false);
     TaskId id = world.create(World.task("t", new Target.Discard()));
     world.claimOne("node");
 
@@ -62,7 +62,7 @@ class LostClaimsTest {
     lostClaims.findOnce();
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
 
-    lostClaims.lookWhile(() -> false);
+    lostClaims.searchWhile(() -> false);
     known.clear();
     lostClaims.findOnce();
 

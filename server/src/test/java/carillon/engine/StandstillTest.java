@@ -48,7 +48,7 @@ class StandstillTest {
               () ->
                   engine
                       .stuck()
-                      .filter(why -> why.matches("the loop " + loop + "(-b)? stands still"))
+                      .filter(why -> why.matches("loop " + loop + "(-b)? is stuck"))
                       .isPresent());
       moves.countDown();
 
