@@ -18,8 +18,8 @@ package carillon.model;
  * </pre>
  *
  * A change and the hint of it are two signals: a node that announced the changes it was told of
- * would echo hints forever. The engine has four more inside: seats freed, turn free, outcome added,
- * suspects changed.
+ * would echo hints forever. The engine has three more inside: seats freed, outcome added, suspects
+ * changed.
  */
 public record Signals(
     Signal workDue,
