@@ -68,10 +68,10 @@ final class LostClaims {
       return Pass.skipped(INTERVAL);
     }
     passedOver = 0;
-    List<Claims.Silent> held = claims.ofNode(lease.node());
+    List<Claims.Lost> held = claims.ofNode(lease.node());
     isSomethingHeld = !held.isEmpty();
     int found = 0;
-    for (Claims.Silent claim : held) {
+    for (Claims.Lost claim : held) {
       if (!isKnown.test(claim.claim())) {
         found += giveBack(claim);
       }
@@ -84,7 +84,7 @@ final class LostClaims {
   }
 
   /** A claim that cannot be released must not block the others. */
-  private int giveBack(Claims.Silent claim) {
+  private int giveBack(Claims.Lost claim) {
     try {
       return claims.reap(claim, decision::of).states().size();
     } catch (RuntimeException e) {

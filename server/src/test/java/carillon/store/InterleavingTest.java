@@ -200,7 +200,7 @@ class InterleavingTest {
   }
 
   private void reap(Tx tx, TaskId id) {
-    for (Claims.Silent silent : world.store.claims().lapsed(10)) {
+    for (Claims.Lost silent : world.store.claims().lapsed(10)) {
       world.store.claims().reap(
           tx,
           silent,

@@ -18,12 +18,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows to be waiting: per partition and lane, a time before which nothing is. A
- * hint and nothing more: what it misses, the sweep finds; what it has too much, costs an empty
- * claim.
+ * The waiting tasks that this process knows of: per partition and lane, a time before which no task
+ * is ready. A hint and nothing more: the sweep finds what it misses, and an entry too many costs
+ * one empty claim.
  *
  * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
- * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
+ * of the lane, where, while a transaction holds an old snapshot, every entry claimed since is still
  * to be stepped over.
  */
 public final class Agenda implements DueListener {
@@ -39,10 +39,10 @@ public final class Agenda implements DueListener {
     this.workDue = workDue;
   }
 
-  /** A lane of a partition, and the time from which something waits in it. */
+  /** A lane of a partition, and the time of the first task that may wait in it. */
   public record Entry(Partition partition, int lane, Instant from) {}
 
-  /** The other nodes, each with lanes to look after. */
+  /** The other nodes, each of which owns lanes. */
   public interface Peers {
 
     Peers NONE =
@@ -69,37 +69,37 @@ public final class Agenda implements DueListener {
 
           @Override
           public void hint(Partition partition, int lane, Instant readyAt) {
-            throw new IllegalStateException("there is nobody");
+            throw new IllegalStateException("this node has no peers");
           }
         };
 
     /**
-     * Whether one of them looks after this lane, and not this node. Never so of a lane of workers,
-     * nor of one that this process does not know.
+     * Whether another node owns this lane. Always false for lanes of workers, and for lanes that
+     * this process does not know.
      */
     boolean own(int lane);
 
-    /** Whether they look after this lane as well as this node: workers may ask any. */
+    /** Whether all nodes serve this lane: workers may claim from any node. */
     boolean share(int lane);
 
-    /** Whether they should have taken what waits since then. */
+    /** Whether the owner should already have claimed a task that is ready since then. */
     boolean areLateWith(Instant head);
 
     /**
-     * Whether they look into this partition so seldom that what is noted in it here has to stay.
+     * Whether peers sweep this partition so rarely that this node must keep its own entries for it.
      */
     boolean mayMiss(Partition partition);
 
-    /** Tells them of something new in a lane that they look after. */
+    /** Sends a hint about a new task in a lane of theirs. */
     void hint(Partition partition, int lane, Instant readyAt);
   }
 
-  /** From now on they are told what is new in their lanes, and only what they leave is kept. */
+  /** From now on, entries in lanes of peers are hinted to them, and kept only if they are late. */
   public void shareWith(Peers peers) {
     this.peers = peers;
   }
 
-  /** Something new waits there from then on: whoever looks after the lane is to know. */
+  /** Adds a new task for the owner of its lane: here, as a hint to a peer, or both. */
   @Override
   public void note(Partition partition, int lane, Instant readyAt) {
     Peers peers = this.peers;
@@ -112,7 +112,7 @@ public final class Agenda implements DueListener {
     }
   }
 
-  /** This process has seen, or was told, that something waits there from then on. */
+  /** Adds a task that this process has seen or received a hint about. */
   public void found(Partition partition, int lane, Instant readyAt) {
     if (isEarlier(partition, lane, readyAt)) {
       workDue.raise();
@@ -120,9 +120,9 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * What was taken is waiting still, or something behind it: no news to anybody but whoever took
-   * it, who looks again by himself. With many lanes most are put back by every claim. Where the
-   * lane has got another claimer meanwhile, that one finds it when it wakes by itself.
+   * Puts an entry back after a claim, without raising the signal: the claimer reads the agenda again
+   * anyway, and with many lanes every claim puts most of them back. If the lane got another claimer
+   * meanwhile, that one finds the entry when its timer wakes it.
    */
   public void putBack(Partition partition, int lane, Instant readyAt) {
     var _ = isEarlier(partition, lane, readyAt);
@@ -139,8 +139,8 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * A sweep has seen the first of each lane of a partition. Of lanes that others look after it is
-   * the whole truth, and only what they have left waiting is worth knowing, and what they may miss.
+   * Replaces the entries of one partition with the heads that a sweep has read. For lanes of peers,
+   * keeps only heads that the owner is late with or may miss.
    */
   void swept(Partition partition, List<Entry> heads) {
     Peers peers = this.peers;
@@ -167,8 +167,8 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so
-   * that what is noted while a claim runs is not lost when its result is.
+   * Removes and returns the entries of these lanes that are due by then. Entries that are added while
+   * the claim runs are not lost, even if the result of the claim is.
    */
   public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
     List<Entry> due = new ArrayList<>();
@@ -185,8 +185,7 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * Takes the first of the entries that are due by then, and leaves the others to whoever else
-   * looks for work.
+   * Removes and returns the first of the due entries, and leaves the others to concurrent callers.
    */
   synchronized Optional<Entry> takeFirstDue(
       Instant now, Predicate<Entry> which, Comparator<Entry> order) {
@@ -212,7 +211,7 @@ public final class Agenda implements DueListener {
     }
   }
 
-  /** The earliest time noted for these lanes. */
+  /** The earliest entry of these lanes. */
   public synchronized @Nullable Instant earliest(IntPredicate lanes) {
     Instant earliest = null;
     for (Map<Integer, Instant> entries : waiting.values()) {
@@ -226,7 +225,7 @@ public final class Agenda implements DueListener {
     return earliest;
   }
 
-  /** The partitions in which something is known to be due by then. */
+  /** The partitions with an entry that is due by then. */
   synchronized Set<Partition> partitionsDueBy(Instant time) {
     Set<Partition> due = new HashSet<>();
     waiting.forEach(

@@ -30,8 +30,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Writes the tasks that tell others how tasks ended, in the transaction in which they end: there is
- * one for each such end, or the end was not written either.
+ * Creates callback tasks in the transaction in which their task ends: there is exactly one for each
+ * such end.
  */
 final class CallbackTasks {
 
@@ -47,7 +47,7 @@ final class CallbackTasks {
     this.counters = counters;
   }
 
-  // Their rows as this transaction has just written them.
+  // The rows as this transaction has just written them.
   private static final String ENDED =
       """
       /* CallbackTasks.ended */
@@ -57,10 +57,10 @@ final class CallbackTasks {
       """
           .formatted(TaskReader.COLUMNS);
 
-  /** What was restored for two tenants has one id for both. */
+  /** With the tenant: a task restored for two tenants has the same id in both. */
   private record Told(TenantId tenant, TaskId id) {}
 
-  /** Asks the database for nothing unless somebody is to be told. */
+  /** Runs no query unless one of the tasks has a callback. */
   void write(Tx tx, Partition partition, List<Outcomes.Done> done) {
     Map<Told, Target> targets = new HashMap<>();
     List<Outcomes.Done> told = new ArrayList<>();

@@ -20,15 +20,15 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way nearly every task ends, so it does nothing else. The claim and this end are not written
- * as transitions: the row says them, and the view every_transition reads them there. Unless
- * somebody else than the holder ended it.
+ * Completes tasks, the way nearly every task ends, with as little work as possible. Unless another
+ * party than the holder ended the task, neither the claim nor the completion is inserted as a
+ * transition: the view every_transition reads both from the task's row.
  */
 final class Completions {
 
   /**
-   * Those of one claim and tenant that say the same are found by one walk along the key and not by
-   * one look-up each.
+   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one lookup
+   * each.
    */
   private static final String COMPLETE =
       """
@@ -49,7 +49,7 @@ final class Completions {
           WHERE t.tenant = f.tenant
             AND t.id = ANY ((?::uuid[])[f.first:f.last])
             AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
             AND t.claim = f.claim
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
                     t.concurrency_key, t.on_complete
@@ -73,7 +73,7 @@ final class Completions {
 
   private Completions() {}
 
-  /** What those have in common that one walk along the key can find. */
+  /** What the tasks of one index range scan have in common. */
   private record SameOutcome(
       TenantId tenant,
       Lease lease,
@@ -82,7 +82,7 @@ final class Completions {
       @Nullable String progress,
       @Nullable String request) {
 
-    /** The order in which they are locked; within each it is that of the key. */
+    /** The order in which groups of tasks are locked; within a group it is the order of the key. */
     static final Comparator<SameOutcome> LOCK_ORDER =
         Comparator.comparingInt((SameOutcome outcome) -> outcome.tenant().value())
             .thenComparing(outcome -> outcome.lease().claim())
@@ -106,11 +106,11 @@ final class Completions {
   /**
    * The tasks of one outcome: a slice of all task ids.
    *
-   * @param first the place of the first of them, counted from 1 as PostgreSQL does
+   * @param first index of the first task, counted from 1 as in PostgreSQL
    */
   private record Slice(SameOutcome outcome, int first, int last) {}
 
-  /** Writes those that are still held as they say, and returns them. */
+  /** Completes the tasks that are still held under the given lease, and returns them. */
   static List<Outcomes.Done> write(
       Tx tx, Partition partition, List<Outcomes.Ending> endings, String who) {
     if (endings.isEmpty()) {

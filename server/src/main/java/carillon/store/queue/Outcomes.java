@@ -37,15 +37,13 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Persists outcomes. Whatever ends a claim comes through here: the completer's batches, workers'
- * reports and the reaper. What was completed is written by {@link Completions}, everything else by
- * the one fenced statement below.
+ * Saves the outcomes of claims: the completer's batches, workers' reports and the reaper's
+ * decisions. {@link Completions} saves completed tasks, the fenced statement below all others.
  *
- * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
- * that no two of them wait for each other: the row of the node; tasks, partition by partition;
- * concurrency keys; dead letters and their groups; the catalog; rows of claims, by partition and
- * id. The reaper alone comes with a node's row, and never waits for a task ({@link Claims#reap}).
- * {@code LockOrderTest} runs each pair of them into each other.
+ * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
+ * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
+ * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it never
+ * waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
  */
 public final class Outcomes {
 
@@ -67,11 +65,12 @@ public final class Outcomes {
   }
 
   /**
-   * One claim of one task about to end.
+   * The end of one task's claim, to be saved.
    *
    * @param type may be unknown where it is completed
-   * @param request what was sent, without secrets; null if nothing was, or if that is not known
-   * @param blamed whether its node may have died of it
+   * @param request the request that was sent, without secrets; null if there was none or it is
+   *     unknown
+   * @param blamed whether the task may have crashed its node
    */
   record Ending(
       TenantId tenant,
@@ -101,9 +100,9 @@ public final class Outcomes {
     }
 
     /**
-     * Whether its attempt has shown that nodes do not die of it: the target had it, and somebody
-     * lived to report that. An attempt that did not get there shows nothing, because what kills the
-     * node may be the answer.
+     * Whether the attempt has shown that the task does not crash nodes: the target received it, and
+     * the node survived the response. An attempt that did not reach the target shows nothing, because
+     * the response may be what crashes the node.
      */
     private boolean isCleared() {
       return outcome instanceof Outcome.RetryAt(_, var failure)
@@ -147,9 +146,9 @@ public final class Outcomes {
   }
 
   /**
-   * Each statement locks in one order, so that two of its batches hardly ever wait for each other.
-   * Completions have an order of their own: should one batch of each kind want the same tasks in
-   * turns, PostgreSQL ends one of them after a second, and it is run again.
+   * Each statement locks in one order, so that its batches hardly ever deadlock. Completions have
+   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them after
+   * a second, and it is retried.
    */
   private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
@@ -192,7 +191,7 @@ public final class Outcomes {
           WHERE t.tenant = f.tenant
             AND t.id = f.id
             AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
             AND t.claim = f.claim
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.partition, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
@@ -242,20 +241,19 @@ public final class Outcomes {
       """;
 
   /**
-   * What was written of a batch.
+   * The result of saving a batch.
    *
-   * @param states of those that were; the others had lost their lease, and nothing was written for
-   *     them
+   * @param states the new states of the saved tasks; the others had lost their lease
    */
   public record Written(Map<TaskId, TaskState> states) {}
 
   private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
 
   /**
-   * One that was written.
+   * A saved task.
    *
-   * @param callback of its own, for the end that it has come to
-   * @param letter what its dead letter says, if it died
+   * @param callback the task's own callback for its new state
+   * @param letter its dead letter, if it is dead
    */
   record Done(
       TaskId id,
@@ -339,13 +337,13 @@ public final class Outcomes {
     return written;
   }
 
-  /** Writes what the holders say of their claims. */
+  /** Saves outcomes that the holders report. */
   Written finish(Tx tx, List<Ending> endings, String who) {
     return finish(tx, endings, who, false);
   }
 
   /**
-   * Ends claims whose holders are silent, as far as their time is still over when it is written.
+   * Ends claims of lost holders whose lease has still lapsed at the time of the write.
    */
   Written finishLapsed(Tx tx, List<Ending> endings, String who) {
     return finish(tx, endings, who, true);
@@ -373,7 +371,7 @@ public final class Outcomes {
       bury(tx, dead);
       alerts.raise(tx, dead);
     }
-    // Last, because it locks the catalog: whoever needs a new lane from here on would wait for us.
+    // Last, because it locks the catalog: transactions that need a new lane wait for this commit.
     endings.stream()
         .filter(ending -> ending.outcome() instanceof Outcome.Dead(_, var pauses) && pauses)
         .filter(ending -> states.containsKey(ending.id()))
@@ -408,7 +406,7 @@ public final class Outcomes {
     }
     if (done.keyed()) {
       Lane lane = catalog.lane(done.lane());
-      // Whoever waits for the key was stepped over, so look from the head.
+      // Tasks that wait for this key were skipped, so the lane is read again from its head.
       catalog
           .lanes(lane.tenant(), lane.type())
           .forEach(each -> agenda.note(done.partition(), each.id(), Instant.EPOCH));

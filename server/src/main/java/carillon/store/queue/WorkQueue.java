@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WorkQueue {
 
-  /** Of payloads in one claim: they are held in memory several times until they are delivered. */
+  /** Payload bytes per claim: they are in memory several times until they are delivered. */
   private static final long MAX_BYTES = 16 << 20;
 
   private final Db db;
@@ -65,14 +65,14 @@ public final class WorkQueue {
           WHERE t.lane = line.lane
             AND t.ready_at BETWEEN line.from_at AND (SELECT clock_timestamp())
           ORDER BY t.ready_at
-          LIMIT ? -- what else waits in the lane has no end
+          LIMIT ? -- the lane may be very long
       ) t
       GROUP BY line.lane
       """;
 
   /**
-   * How many tasks that a node may have died of wait in these lanes of a partition, among the first
-   * so many of each.
+   * Counts the suspects that wait in these lanes of a partition, among the first {@code limit} tasks
+   * of each lane.
    */
   public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();
@@ -96,7 +96,7 @@ public final class WorkQueue {
       WHERE t.cancel_requested
       """;
 
-  /** Which of these claimed tasks somebody asked to cancel after they were claimed. */
+  /** The claimed tasks whose cancel was requested after the claim. */
   public Set<TaskId> cancelRequested(List<ClaimedTask> tasks) {
     Map<Partition, List<ClaimedTask>> byPartition = new TreeMap<>();
     tasks.forEach(
@@ -117,7 +117,7 @@ public final class WorkQueue {
   }
 
   /**
-   * Claims due tasks of one partition: locks them, skipping what others are claiming, and makes
+   * Claims due tasks of one partition: locks them, skipping rows that other claims lock, and makes
    * them RUNNING.
    */
   private static final String CLAIM_DUE =
@@ -137,7 +137,7 @@ public final class WorkQueue {
               FROM carillon.task_{partition} t
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
-                AND t.ready_at <= (SELECT clock_timestamp()) -- asked once, so that the index can use it
+                AND t.ready_at <= (SELECT clock_timestamp()) -- read once, so that the index can use it
                 AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
                 AND (t.crashes IS NULL OR ? > 0)
                 AND (t.concurrency_key IS NULL
@@ -158,7 +158,7 @@ public final class WorkQueue {
                   ORDER BY t.ready_at
                   LIMIT 1) AS next_at
           FROM line
-      ), keyed AS ( -- who gets the key among those that want it now, here or in another claim
+      ), keyed AS ( -- decides between tasks with the same key, in this claim and in others
           INSERT INTO carillon.running_key (tenant, type, key, task)
           SELECT due.tenant, due.type, due.concurrency_key, due.id
           FROM due
@@ -217,19 +217,19 @@ public final class WorkQueue {
       """;
 
   /**
-   * What one claim took, and what is left.
+   * The tasks of a claim.
    *
-   * @param next per lane that was asked: when to come back, if anything is known to wait there
+   * @param next per lane: when to claim again, if tasks are known to wait there
    */
   public record Claim(List<ClaimedTask> tasks, Map<Integer, Instant> next) {}
 
   /**
-   * In whose name tasks are claimed, and what is read of them.
+   * The holder of the claimed tasks, and whether their payload is read.
    *
-   * @param claim names the claim, so that it can be found if the answer is lost
-   * @param node whose lease covers the tasks; null if each task has a lease of its own
+   * @param claim the id of the claim, by which it is found if the response is lost
+   * @param node the node whose lease covers the tasks; null if each task has its own lease
    * @param holder shown as the holder of the tasks
-   * @param maxSuspects how many tasks may be claimed that a node may have died of
+   * @param maxSuspects how many suspects may be claimed
    * @param withPayload whether payloads are read; then they must fit into memory
    */
   public record Claimant(
@@ -255,7 +255,7 @@ public final class WorkQueue {
     }
   }
 
-  /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
+  /** The rows that the claim statement locked in one lane, and the last of them. */
   private static final class Reached {
     private int rows;
     private Instant last = Instant.MIN;
@@ -318,7 +318,7 @@ public final class WorkQueue {
         claimant.maxSuspects());
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
-      // Changed by somebody between our look and our lock, so not taken; the key must not stay.
+      // The row changed between snapshot and lock, so it was not claimed; its key must be freed.
       tx.update(FREE_KEYS, Column.uuids(keyed, id -> id));
     }
     for (Quota quota : quotas) {
