@@ -13,17 +13,13 @@ import carillon.store.db.StoreException;
 import carillon.store.db.Tx;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,13 +32,13 @@ public final class Catalog {
   private final Db db;
   private final Signal workDue;
   private final Lanes lanes = new Lanes();
-  private final Map<LaneName, Long> beingMade =
+  private final Map<LaneName, Long> beingCreated =
       new ConcurrentHashMap<>(); // until when to believe it
-  private volatile int history; // how often all was forgotten
+  private volatile int epoch; // how often all was forgotten
   private long newest; // version of a tenant that was added to the snapshot; guarded by this
-  private volatile Snapshot snapshot = new Snapshot(0, Map.of(), Map.of(), Map.of());
+  private volatile CatalogSnapshot snapshot = CatalogSnapshot.EMPTY;
 
-  private static final Duration BELIEVED = Duration.ofSeconds(1);
+  private static final Duration BELIEVED_FOR = Duration.ofSeconds(1);
   private static final int MAX_TRIES = 5;
 
   /**
@@ -53,22 +49,6 @@ public final class Catalog {
     this.workDue = workDue;
   }
 
-  /** Names a type across tenants. */
-  private record TypeName(int tenant, String name) {}
-
-  /** Names a lane before it has a number. */
-  record LaneName(int tenant, String type, int priority, int slice, Route route) {
-
-    static LaneName of(Lane lane) {
-      return new LaneName(
-          lane.tenant().value(), lane.type(), lane.priority(), lane.slice(), lane.route());
-    }
-
-    LaneName nextSlice() {
-      return new LaneName(tenant, type, priority, slice + 1, route);
-    }
-  }
-
   /** All known lanes. They are never changed or removed, so they only gather. */
   private static final class Lanes {
     private final Map<Integer, Lane> byId = new ConcurrentHashMap<>();
@@ -77,61 +57,6 @@ public final class Catalog {
     void add(Lane lane) {
       byId.put(lane.id(), lane);
       byName.put(LaneName.of(lane), lane);
-    }
-  }
-
-  /** A lane as who asked knew it: after a failover its number may be another's. */
-  private record OfLane(Lane lane, TaskType type) {}
-
-  /**
-   * All of it at one version.
-   *
-   * @param ofLanes the types of lanes, as far as somebody asked: a claim asks for every lane that
-   *     has something due
-   */
-  private record Snapshot(
-      long version,
-      Map<Integer, Tenant> tenants,
-      Map<String, Tenant> tenantsByName,
-      Map<TypeName, TaskType> types,
-      Map<Integer, OfLane> ofLanes) {
-
-    Snapshot(
-        long version,
-        Map<Integer, Tenant> tenants,
-        Map<String, Tenant> tenantsByName,
-        Map<TypeName, TaskType> types) {
-      this(version, tenants, tenantsByName, types, new ConcurrentHashMap<>());
-    }
-
-    TaskType type(TenantId tenant, String name) {
-      TaskType type = types.get(new TypeName(tenant.value(), name));
-      return type == null ? TaskType.withDefaults(name) : type;
-    }
-
-    TaskType type(Lane lane) {
-      OfLane known = ofLanes.get(lane.id());
-      if (known != null && known.lane().equals(lane)) {
-        return known.type();
-      }
-      TaskType type = type(lane.tenant(), lane.type());
-      ofLanes.put(lane.id(), new OfLane(lane, type));
-      return type;
-    }
-
-    Snapshot with(Tenant tenant) {
-      Map<Integer, Tenant> byId = new HashMap<>(tenants);
-      byId.put(tenant.id().value(), tenant);
-      Map<String, Tenant> byName = new HashMap<>(tenantsByName);
-      byName.put(tenant.name(), tenant);
-      return new Snapshot(version, byId, byName, types);
-    }
-
-    /** With several at once, because all others are copied for it. */
-    Snapshot with(TenantId tenant, List<TaskType> made) {
-      Map<TypeName, TaskType> more = new HashMap<>(types);
-      made.forEach(type -> more.put(new TypeName(tenant.value(), type.name()), type));
-      return new Snapshot(version, tenants, tenantsByName, more);
     }
   }
 
@@ -184,7 +109,7 @@ public final class Catalog {
   }
 
   public boolean isKnownType(TenantId tenant, String name) {
-    return snapshot.types().containsKey(new TypeName(tenant.value(), name));
+    return snapshot.hasType(tenant, name);
   }
 
   /** The lanes of a type that this process knows. */
@@ -279,15 +204,15 @@ public final class Catalog {
     return type.paused() || tenant == null || tenant.paused(); // known after the next refresh
   }
 
-  private static final String MAY_MAKE_TYPE =
+  private static final String MAY_CREATE_TYPE =
       """
-      /* Catalog.mayMakeType */
+      /* Catalog.mayCreateType */
       SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?)) AS free
       """;
 
-  private static final String MAY_MAKE_LANE =
+  private static final String MAY_CREATE_LANE =
       """
-      /* Catalog.mayMakeLane */
+      /* Catalog.mayCreateLane */
       SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?, ?, ?, ?)) AS free
       """;
 
@@ -313,144 +238,44 @@ public final class Catalog {
 
   private Lane laneFor(LaneName name, boolean isLimited) {
     Lane known = usable(name);
-    return known == null ? Objects.requireNonNull(make(List.of(name), isLimited).get(name)) : known;
+    return known == null ? Objects.requireNonNull(create(List.of(name), isLimited).get(name)) : known;
   }
 
   /** Null if it has to be made. */
-  private @Nullable Lane usable(LaneName name) {
+  @Nullable Lane usable(LaneName name) {
     Lane lane = lanes.byName.get(name);
     if (lane != null && isKnownType(new TenantId(name.tenant()), name.type())) {
       return lane; // otherwise the type may have been deleted since
     }
     Lane known = lane == null ? lanes.byName.get(name.nextSlice()) : lane;
-    return known != null && isBeingMade(name, lane == null) ? known : null;
+    return known != null && isBeingCreated(name, lane == null) ? known : null;
   }
 
-  /**
-   * Lanes for several tasks of one tenant: up to {@link NewLanes#MOST_AT_ONCE} that are new are
-   * created together, or none; more in parts.
-   *
-   * <p>A batch that fails afterwards, or between two parts, leaves lanes and types without tasks.
-   * They do no harm: the same batch sent again finds and uses them, and no task can be in a lane
-   * that its own transaction did not see. Until then each takes some 0.5 KiB on every node, one
-   * look of the sweep, and a place of the tenant's own limits; the types can be deleted.
-   */
-  public final class Gathering {
-    private final TenantId tenant;
-    private final LaneName[] names;
-    private final Map<LaneName, Lane> found = new HashMap<>();
-    private final Map<LaneName, Integer> unknown = new LinkedHashMap<>(); // with its first task
-
-    private Gathering(TenantId tenant, int tasks) {
-      this.tenant = tenant;
-      this.names = new LaneName[tasks];
-    }
-
-    /** Says what lane the task with this index needs. */
-    public void want(int index, String type, int priority, int slice, Route route) {
-      LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
-      names[index] = name;
-      if (!found.containsKey(name) && !unknown.containsKey(name)) {
-        Lane known = usable(name);
-        if (known == null) {
-          unknown.put(name, index);
-        } else {
-          found.put(name, known);
-        }
-      }
-    }
-
-    /** The task with this index needs the lane of the one before it. */
-    public void wantSame(int index) {
-      names[index] = names[index - 1];
-    }
-
-    /**
-     * Makes what is new.
-     *
-     * @param isLimited whether the tenant's limits are kept to
-     * @throws LimitReached with the index of the task that is one too many; then nothing was made,
-     *     unless it takes several parts and another request took the room between two of them
-     */
-    public Gathering make(boolean isLimited) {
-      if (unknown.size() > NewLanes.MOST_AT_ONCE && isLimited) {
-        refuseTooMany();
-      }
-      List<LaneName> all = List.copyOf(unknown.keySet());
-      for (int from = 0; from < all.size(); from += NewLanes.MOST_AT_ONCE) {
-        List<LaneName> some = all.subList(from, Math.min(all.size(), from + NewLanes.MOST_AT_ONCE));
-        try {
-          found.putAll(Catalog.this.make(some, isLimited));
-        } catch (LimitReached e) {
-          throw e.at(indexOf(some.get(e.index())));
-        }
-      }
-      unknown.clear();
-      return this;
-    }
-
-    public Lane lane(int index) {
-      return Objects.requireNonNull(found.get(names[index]));
-    }
-
-    private int indexOf(LaneName name) {
-      return Objects.requireNonNull(unknown.get(name));
-    }
-
-    /**
-     * So many are made by several transactions. Only what comes in between can be in the way of a
-     * later one after this look.
-     */
-    private void refuseTooMany() {
-      refresh(); // others may have made some of them
-      unknown.keySet().removeIf(name -> isNowKnown(name));
-      refuseTooMany(TenantLimit.TYPES, LaneName::type, name -> !isKnownType(tenant, name.type()));
-      refuseTooMany(TenantLimit.LANES, name -> name, _ -> true);
-    }
-
-    private boolean isNowKnown(LaneName name) {
-      Lane known = usable(name);
-      if (known != null) {
-        found.put(name, known);
-      }
-      return known != null;
-    }
-
-    private <T> void refuseTooMany(
-        TenantLimit limit, Function<LaneName, T> of, Predicate<LaneName> isNew) {
-      TenantLimits.Used now = db.autoCommit(tx -> TenantLimits.usage(tx, tenant, limit));
-      Set<T> seen = new HashSet<>();
-      unknown.forEach(
-          (name, index) -> {
-            if (isNew.test(name)
-                && seen.add(of.apply(name))
-                && seen.size() > now.max() - now.used()) {
-              throw new LimitReached(limit, now.max(), index);
-            }
-          });
-    }
+  /** Finds or creates the lanes for a batch of tasks. */
+  public BatchLanes lanesFor(TenantId tenant, int tasks) {
+    return new BatchLanes(this, tenant, tasks);
   }
 
-  public Gathering gather(TenantId tenant, int tasks) {
-    return new Gathering(tenant, tasks);
+  TenantLimits.Used usage(TenantId tenant, TenantLimit limit) {
+    return db.autoCommit(tx -> TenantLimits.usage(tx, tenant, limit));
   }
 
-  private Map<LaneName, Lane> make(List<LaneName> names, boolean isLimited) {
+  Map<LaneName, Lane> create(List<LaneName> names, boolean isLimited) {
     TenantId tenant = new TenantId(names.getFirst().tenant());
-    Made made =
+    Created made =
         db.inTransaction(
             tx -> {
-              int before = history;
-              NewLanes.Made all = NewLanes.make(tx, tenant, names, isLimited);
-              return new Made(before, version(tx), tenant, all);
+              int before = epoch;
+              NewLanes.Created all = NewLanes.create(tx, tenant, names, isLimited);
+              return new Created(before, version(tx), tenant, all);
             });
     add(made);
     return made.all().lanes();
   }
 
   /** Whether a user's transaction makes the lane or its type; asked at most once a second. */
-  private boolean isBeingMade(LaneName name, boolean isNewLane) {
-    Long until = beingMade.get(name);
+  private boolean isBeingCreated(LaneName name, boolean isNewLane) {
+    Long until = beingCreated.get(name);
     if (until != null && System.nanoTime() - until < 0) {
       return true;
     }
@@ -461,40 +286,40 @@ public final class Catalog {
                 tx ->
                     isFree(
                         tx,
-                        MAY_MAKE_LANE,
+                        MAY_CREATE_LANE,
                         tenant,
                         name.type(),
                         name.priority(),
                         name.slice(),
                         name.route().text()));
     if (!isHeld && !isKnownType(tenant, name.type())) {
-      isHeld = !db.autoCommit(tx -> isFree(tx, MAY_MAKE_TYPE, tenant, name.type()));
+      isHeld = !db.autoCommit(tx -> isFree(tx, MAY_CREATE_TYPE, tenant, name.type()));
     }
     if (isHeld) {
-      beingMade.put(name, System.nanoTime() + BELIEVED.toNanos());
+      beingCreated.put(name, System.nanoTime() + BELIEVED_FOR.toNanos());
     } else {
-      beingMade.remove(name);
+      beingCreated.remove(name);
     }
     return isHeld;
   }
 
   /** Lets users' transactions that count types know of one that is not committed yet. */
-  static void saysItMakes(Tx tx, TenantId tenant, String type) {
-    isFree(tx, MAY_MAKE_TYPE, tenant, type);
+  static void announceType(Tx tx, TenantId tenant, String type) {
+    isFree(tx, MAY_CREATE_TYPE, tenant, type);
   }
 
   private static boolean isFree(Tx tx, String lock, Object... name) {
     return tx.query(lock, row -> row.getBoolean("free"), name).getFirst();
   }
 
-  private record Made(int history, long version, TenantId tenant, NewLanes.Made all) {}
+  private record Created(int epoch, long version, TenantId tenant, NewLanes.Created all) {}
 
   /**
    * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
    * One that is as new as what was made has it, and perhaps what became of it since.
    */
-  private synchronized void add(Made made) {
-    if (made.history() != history) {
+  private synchronized void add(Created made) {
+    if (made.epoch() != epoch) {
       return;
     }
     if (snapshot.version() < made.version() && !made.all().types().isEmpty()) {
@@ -504,10 +329,10 @@ public final class Catalog {
   }
 
   /** A tenant as it was written, before that is committed. */
-  record Written(Tenant tenant, int history, long version) {}
+  record Written(Tenant tenant, int epoch, long version) {}
 
   Written written(Tx tx, Tenant tenant) {
-    return new Written(tenant, history, version(tx));
+    return new Written(tenant, epoch, version(tx));
   }
 
   /**
@@ -521,7 +346,7 @@ public final class Catalog {
   }
 
   private synchronized boolean isPut(Written written) {
-    if (written.history() != history || written.version() < newest) {
+    if (written.epoch() != epoch || written.version() < newest) {
       return false; // nobody knows what became of it since
     }
     if (snapshot.version() < written.version()) {
@@ -552,22 +377,6 @@ public final class Catalog {
   public byte[] secret() {
     return db.inTransaction(tx -> tx.query(SECRET, row -> row.getBytes("secret")).getFirst());
   }
-
-  private static final String TENANTS =
-      """
-      /* Catalog.tenants */
-      SELECT id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
-      FROM carillon.tenant
-      ORDER BY name
-      """;
-
-  private static final String TYPES =
-      """
-      /* Catalog.types */
-      SELECT %s
-      FROM carillon.task_type
-      """
-          .formatted(CatalogRows.TYPE_COLUMNS);
 
   private static final String LANES =
       """
@@ -603,9 +412,9 @@ public final class Catalog {
 
   private boolean readOnce(Tx tx) {
     // Both first: what changes while we read the rest only makes us read it once more.
-    int before = history;
+    int before = epoch;
     long version = version(tx);
-    return version <= snapshot.version() || publish(before, read(tx, version), unknownLanes(tx));
+    return version <= snapshot.version() || publish(before, CatalogSnapshot.read(tx, version), unknownLanes(tx));
   }
 
   /** Those that have come last, or all if others are missing: they need not come in their order. */
@@ -619,18 +428,18 @@ public final class Catalog {
   }
 
   /**
-   * The database has another history, in which the number of a lane may mean another one, and that
+   * The database has another epoch, in which the number of a lane may mean another one, and that
    * of a version other settings. Those are good enough until the next refresh, the lanes are not,
    * nor is what somebody is reading just now.
    */
   @SuppressWarnings("NonAtomicVolatileUpdate") // only who holds the lock writes it
   public synchronized void forget() {
-    history++;
+    epoch++;
     newest = 0;
-    snapshot = new Snapshot(0, snapshot.tenants(), snapshot.tenantsByName(), snapshot.types());
+    snapshot = snapshot.outdated();
     lanes.byId.clear();
     lanes.byName.clear();
-    beingMade.clear();
+    beingCreated.clear();
   }
 
   private static long version(Tx tx) {
@@ -641,33 +450,15 @@ public final class Catalog {
    * Of two who read at the same time the slower one must not undo what the faster one saw. False if
    * it has to be read again.
    */
-  private synchronized boolean publish(int before, Snapshot read, List<Lane> known) {
-    if (before == history && read.version() < newest) {
+  private synchronized boolean publish(int before, CatalogSnapshot read, List<Lane> known) {
+    if (before == epoch && read.version() < newest) {
       return false;
     }
-    if (before == history && read.version() > snapshot.version()) {
+    if (before == epoch && read.version() > snapshot.version()) {
       snapshot = read; // before its lanes: none must be seen without the settings of its type
       known.forEach(lanes::add);
       workDue.raise();
     }
     return true;
-  }
-
-  private static Snapshot read(Tx tx, long version) {
-    Map<Integer, Tenant> tenants = new HashMap<>();
-    Map<String, Tenant> byName = new HashMap<>();
-    for (Tenant tenant : tx.query(TENANTS, CatalogRows::tenant)) {
-      tenants.put(tenant.id().value(), tenant);
-      byName.put(tenant.name(), tenant);
-    }
-    Map<TypeName, TaskType> types = new HashMap<>();
-    tx.query(
-            TYPES,
-            row ->
-                Map.entry(
-                    new TypeName(row.getInt("tenant"), row.getString("name")),
-                    CatalogRows.type(row)))
-        .forEach(t -> types.put(t.getKey(), t.getValue()));
-    return new Snapshot(version, Map.copyOf(tenants), Map.copyOf(byName), Map.copyOf(types));
   }
 }

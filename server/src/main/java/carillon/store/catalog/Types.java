@@ -199,7 +199,7 @@ public final class Types {
               if (ifVersion != null && ifVersion != before.get().version()) {
                 return new Result.StaleVersion(before.get());
               }
-              Catalog.saysItMakes(tx, tenant, name);
+              Catalog.announceType(tx, tenant, name);
               put(tx, tenant, name, settings.keeping(before.orElse(null)));
               if (before.isEmpty() && !TaskType.isOwn(name)) {
                 TenantLimits.refuseIfOver(tx, tenant, TenantLimit.TYPES);

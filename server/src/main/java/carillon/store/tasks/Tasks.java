@@ -9,6 +9,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
+import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
@@ -163,7 +164,7 @@ public final class Tasks {
   }
 
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
-    Catalog.Gathering wanted = catalog.gather(tenant, tasks.size());
+    BatchLanes wanted = catalog.lanesFor(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
     boolean isForAll = false; // whether the lane has no slices to choose from
     while (task.next()) {
@@ -183,7 +184,7 @@ public final class Tasks {
         isForAll = type.slices() == 1;
       }
     }
-    wanted.make(true);
+    wanted.create(true);
     int[] lanes = new int[tasks.size()];
     Arrays.setAll(lanes, i -> wanted.lane(i).id());
     return lanes;
@@ -218,13 +219,13 @@ public final class Tasks {
    */
   public List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
-    Catalog.Gathering lanes = catalog.gather(tenant, tasks.size());
+    BatchLanes lanes = catalog.lanesFor(tenant, tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
       NewTask task = tasks.get(i);
       Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
       lanes.want(i, task.type(), lane.priority(), lane.slice(), lane.route());
     }
-    lanes.make(false);
+    lanes.create(false);
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
