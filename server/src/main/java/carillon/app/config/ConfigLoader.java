@@ -315,7 +315,7 @@ public final class ConfigLoader {
 
   private int limit(Setting setting) {
     return required(
-        setting, "a number from 1 to " + TenantLimits.MOST, between(1, TenantLimits.MOST));
+        setting, "a number from 1 to " + TenantLimits.MAX, between(1, TenantLimits.MAX));
   }
 
   private List<NamedValue> named(Setting setting) {

@@ -36,7 +36,7 @@ public final class BatchLanes {
     this.names = new LaneName[tasks];
   }
 
-  /** Says what lane the task with this index needs. */
+  /** Requests the lane that the task with this index needs. */
   public void want(int index, String type, int priority, int slice, Route route) {
     LaneName name = new LaneName(tenant.value(), type, priority, slice, route);
     names[index] = name;
@@ -56,11 +56,11 @@ public final class BatchLanes {
   }
 
   /**
-   * Makes what is new.
+   * Creates the lanes that do not exist.
    *
-   * @param isLimited whether the tenant's limits are kept to
-   * @throws LimitReached with the index of the task that is one too many; then nothing was made,
-   *     unless it takes several parts and another request took the room between two of them
+   * @param isLimited whether the tenant's limits apply
+   * @throws LimitReached with the index of the first task over the limit. Then nothing was created,
+   *     unless it takes several transactions and another request used up the limit in between
    */
   public void create(boolean isLimited) {
     if (unknown.size() > NewLanes.MAX_AT_ONCE && isLimited) {
@@ -87,11 +87,11 @@ public final class BatchLanes {
   }
 
   /**
-   * So many are made by several transactions. Only what comes in between can be in the way of a
-   * later one after this look.
+   * Checks the limits before several transactions create the lanes. After this, only a concurrent
+   * request can make a later transaction fail.
    */
   private void refuseTooMany() {
-    catalog.refresh(); // others may have made some of them
+    catalog.refresh(); // other nodes may have created some of them
     unknown.keySet().removeIf(name -> isNowKnown(name));
     refuseTooMany(TenantLimit.TYPES, LaneName::type, name -> !catalog.isKnownType(tenant, name.type()));
     refuseTooMany(TenantLimit.LANES, name -> name, _ -> true);

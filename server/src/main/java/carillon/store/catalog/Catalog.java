@@ -23,9 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tenants, types and lanes, in memory. Read again when their version in the database has changed,
- * so what another node changed is seen within one refresh (a second), and what this one changed at
- * once.
+ * Tenants, types and lanes in memory. They are read again when their version in the database has
+ * changed: this node sees its own changes at once, and those of other nodes within a second.
  */
 public final class Catalog {
 
@@ -33,9 +32,9 @@ public final class Catalog {
   private final Signal workDue;
   private final Lanes lanes = new Lanes();
   private final Map<LaneName, Long> beingCreated =
-      new ConcurrentHashMap<>(); // until when to believe it
-  private volatile int epoch; // how often all was forgotten
-  private long newest; // version of a tenant that was added to the snapshot; guarded by this
+      new ConcurrentHashMap<>(); // until when that is assumed
+  private volatile int epoch; // how often everything was forgotten
+  private long newest; // version of the last tenant added to the snapshot; guarded by this
   private volatile CatalogSnapshot snapshot = CatalogSnapshot.EMPTY;
 
   private static final Duration BELIEVED_FOR = Duration.ofSeconds(1);
@@ -49,7 +48,7 @@ public final class Catalog {
     this.workDue = workDue;
   }
 
-  /** All known lanes. They are never changed or removed, so they only gather. */
+  /** All known lanes. Lanes are never changed or removed. */
   private static final class Lanes {
     private final Map<Integer, Lane> byId = new ConcurrentHashMap<>();
     private final Map<LaneName, Lane> byName = new ConcurrentHashMap<>();
@@ -60,22 +59,22 @@ public final class Catalog {
     }
   }
 
-  /** The lane with this number, also one that another node has just made. */
+  /** The lane with this id, even if another node has just created it. */
   public Lane lane(int id) {
     Lane lane = lanes.byId.get(id);
     if (lane == null) {
       refresh();
-      synchronized (this) { // somebody else's refresh may be adding it just now
+      synchronized (this) { // a refresh on another thread may be adding it now
         lane = lanes.byId.get(id);
       }
     }
     if (lane == null) {
-      throw new StoreException("lane " + id + " is in no table");
+      throw new StoreException("lane " + id + " does not exist");
     }
     return lane;
   }
 
-  /** The same if this process knows it already. Never asks the database. */
+  /** The lane if this process knows it. Never queries the database. */
   public Optional<Lane> knownLane(int id) {
     return Optional.ofNullable(lanes.byId.get(id));
   }
@@ -89,12 +88,12 @@ public final class Catalog {
     return snapshot.type(tenant, name);
   }
 
-  /** The same of the type that a lane is of. */
+  /** The settings of a lane's type. */
   public TaskType type(Lane lane) {
     return snapshot.type(lane);
   }
 
-  /** The names of a tenant's types that may start nothing now. */
+  /** The names of a tenant's paused types. */
   public Set<String> pausedTypes(TenantId tenant) {
     Set<String> paused = new HashSet<>();
     snapshot
@@ -122,11 +121,11 @@ public final class Catalog {
   public Tenant tenant(TenantId id) {
     Tenant tenant = snapshot.tenants().get(id.value());
     if (tenant == null) {
-      refresh(); // another node has just made it
+      refresh(); // another node may have just created it
       tenant = snapshot.tenants().get(id.value());
     }
     if (tenant == null) {
-      throw new StoreException("tenant " + id.value() + " is in no table");
+      throw new StoreException("tenant " + id.value() + " does not exist");
     }
     return tenant;
   }
@@ -139,28 +138,28 @@ public final class Catalog {
     return List.copyOf(snapshot.tenants().values());
   }
 
-  /** Whether engines may claim from the lane now. Never asks the database. */
+  /** Whether engines may claim from the lane now. Never queries the database. */
   public boolean isPushedNow(int lane) {
     Lane known = lanes.byId.get(lane);
     if (known == null) {
-      return false; // made by another node a moment ago: known after the next refresh
+      return false; // another node has just created it: known after the next refresh
     }
     TaskType type = type(known);
     return !known.route().isPulled(type.target()) && !isPaused(known, type);
   }
 
-  /** Whether the lane's tasks are for engines and not for workers, be it that they are paused. */
+  /** Whether the lane's tasks are for engines, not for workers; true even while they are paused. */
   public boolean isPushed(int lane) {
     Lane known = lanes.byId.get(lane);
     return known != null && !known.route().isPulled(type(known).target());
   }
 
-  /** Whether the lane's tasks are only kept and never sent, as far as their type says. */
+  /** Whether the lane's type discards its tasks. */
   public boolean isDiscardedNow(int lane) {
     return targetNow(lane) instanceof Target.Discard;
   }
 
-  /** Whether the lane's tasks are for engines, but neither kept nor published to a broker. */
+  /** Whether engines deliver the lane's tasks over HTTP. */
   public boolean isSentNow(int lane) {
     Lane known = lanes.byId.get(lane);
     return known != null
@@ -177,7 +176,7 @@ public final class Catalog {
     return known == null ? Optional.empty() : Optional.ofNullable(routeNow(known).broker());
   }
 
-  /** Whether the lane's tasks end by what their consumers report, and not by a confirm. */
+  /** Whether consumers report the outcome of the lane's tasks, not the broker's confirm. */
   public boolean isReportedNow(int lane) {
     Lane known = lanes.byId.get(lane);
     return known != null && routeNow(known).kind() == Route.Kind.REPORT;
@@ -187,7 +186,7 @@ public final class Catalog {
     return lane.route().given(type(lane).target());
   }
 
-  /** The target of the type, where the lane's tasks follow it. */
+  /** The target of the type; null if the lane's tasks have their own. */
   public @Nullable Target targetNow(int lane) {
     Lane known = lanes.byId.get(lane);
     return known == null || known.route().kind() != Route.Kind.TYPE ? null : type(known).target();
@@ -217,20 +216,19 @@ public final class Catalog {
       """;
 
   /**
-   * A lane with these properties, made if need be; in a transaction of its own, because it locks
-   * the catalog's row. While a user's transaction is making the very same one, which may take as
-   * long as that likes, it is the next slice's; and then nothing is written for each task that asks
-   * again.
+   * Finds or creates a lane, in a transaction of its own, because that locks the catalog's row.
+   * While a user's transaction is creating the same lane, which may take long, the next slice's lane
+   * is used instead.
    *
-   * @throws LimitReached if it is new and the tenant has as many types or lanes as it may have
+   * @throws LimitReached if the lane is new and the tenant has reached its limit of types or lanes
    */
   public Lane laneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     return laneFor(new LaneName(tenant.value(), type, priority, slice, route), true);
   }
 
   /**
-   * A lane for a task that nobody sends in just now, such as a callback or the fire of a schedule.
-   * It is never refused: there are few of these lanes, and what made them necessary was accepted.
+   * Finds or creates a lane for a task of Carillon's own, such as a callback or a fire. Limits do not
+   * apply: these lanes are few, and the schedule or type that needs them was accepted.
    */
   public Lane ownLaneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     return laneFor(new LaneName(tenant.value(), type, priority, slice, route), false);
@@ -241,7 +239,7 @@ public final class Catalog {
     return known == null ? Objects.requireNonNull(create(List.of(name), isLimited).get(name)) : known;
   }
 
-  /** Null if it has to be made. */
+  /** Null if the lane has to be created. */
   @Nullable Lane usable(LaneName name) {
     Lane lane = lanes.byName.get(name);
     if (lane != null && isKnownType(new TenantId(name.tenant()), name.type())) {
@@ -262,18 +260,18 @@ public final class Catalog {
 
   Map<LaneName, Lane> create(List<LaneName> names, boolean isLimited) {
     TenantId tenant = new TenantId(names.getFirst().tenant());
-    Created made =
+    Created created =
         db.inTransaction(
             tx -> {
               int before = epoch;
               NewLanes.Created all = NewLanes.create(tx, tenant, names, isLimited);
               return new Created(before, version(tx), tenant, all);
             });
-    add(made);
-    return made.all().lanes();
+    add(created);
+    return created.all().lanes();
   }
 
-  /** Whether a user's transaction makes the lane or its type; asked at most once a second. */
+  /** Whether a user's transaction is creating the lane or its type; checked once a second. */
   private boolean isBeingCreated(LaneName name, boolean isNewLane) {
     Long until = beingCreated.get(name);
     if (until != null && System.nanoTime() - until < 0) {
@@ -303,7 +301,7 @@ public final class Catalog {
     return isHeld;
   }
 
-  /** Lets users' transactions that count types know of one that is not committed yet. */
+  /** Makes an uncommitted type visible to users' transactions that count types. */
   static void announceType(Tx tx, TenantId tenant, String type) {
     isFree(tx, MAY_CREATE_TYPE, tenant, type);
   }
@@ -315,20 +313,20 @@ public final class Catalog {
   private record Created(int epoch, long version, TenantId tenant, NewLanes.Created all) {}
 
   /**
-   * The snapshot's version stays as it is, so the next refresh still reads whatever else is new.
-   * One that is as new as what was made has it, and perhaps what became of it since.
+   * The snapshot's version stays, so that the next refresh still reads all other changes. A snapshot
+   * that is at least as new as the created rows contains them, perhaps already changed.
    */
-  private synchronized void add(Created made) {
-    if (made.epoch() != epoch) {
+  private synchronized void add(Created created) {
+    if (created.epoch() != epoch) {
       return;
     }
-    if (snapshot.version() < made.version() && !made.all().types().isEmpty()) {
-      snapshot = snapshot.with(made.tenant(), made.all().types());
+    if (snapshot.version() < created.version() && !created.all().types().isEmpty()) {
+      snapshot = snapshot.with(created.tenant(), created.all().types());
     }
-    made.all().lanes().values().forEach(lanes::add);
+    created.all().lanes().values().forEach(lanes::add);
   }
 
-  /** A tenant as it was written, before that is committed. */
+  /** A tenant as it was written, before the commit. */
   record Written(Tenant tenant, int epoch, long version) {}
 
   Written written(Tx tx, Tenant tenant) {
@@ -336,8 +334,8 @@ public final class Catalog {
   }
 
   /**
-   * A tenant was made or changed here. Only it is new: to read all types of all tenants for that
-   * would cost a thousand of them what they are worth. Whatever else is new the next refresh reads.
+   * Adds a tenant that was created or changed here. Only this tenant: reading all types for each of
+   * a thousand new tenants would be expensive. The next refresh reads all other changes.
    */
   void put(Written written) {
     if (!isPut(written)) {
@@ -347,7 +345,7 @@ public final class Catalog {
 
   private synchronized boolean isPut(Written written) {
     if (written.epoch() != epoch || written.version() < newest) {
-      return false; // nobody knows what became of it since
+      return false; // it may have changed since
     }
     if (snapshot.version() < written.version()) {
       newest = written.version();
@@ -355,7 +353,8 @@ public final class Catalog {
       workDue.raise();
       return true;
     }
-    // Users' changes count as well, so a snapshot may have this version and not this tenant.
+    // Users' changes raise the version, too, so a snapshot may have this version without this
+    // tenant.
     return written.tenant().equals(snapshot.tenants().get(written.tenant().id().value()));
   }
 
@@ -373,7 +372,7 @@ public final class Catalog {
       FROM carillon.catalog
       """;
 
-  /** What the nodes of this installation, and nobody else, know. */
+  /** A secret that only the nodes of this installation know. */
   public byte[] secret() {
     return db.inTransaction(tx -> tx.query(SECRET, row -> row.getBytes("secret")).getFirst());
   }
@@ -400,24 +399,24 @@ public final class Catalog {
       FROM carillon.lane
       """;
 
-  /** Reads tenants and types again, and what lanes are new, if anything has changed since. */
+  /** Reads tenants, types and new lanes if the catalog has changed. */
   public void refresh() {
     if (db.autoCommit(Catalog::version) > snapshot.version()) {
       boolean isRead = false;
       for (int tries = 0; !isRead && tries < MAX_TRIES; tries++) {
-        isRead = db.inTransaction(this::readOnce); // unless a tenant was put meanwhile
+        isRead = db.inTransaction(this::readOnce); // false if a tenant was added meanwhile
       }
     }
   }
 
   private boolean readOnce(Tx tx) {
-    // Both first: what changes while we read the rest only makes us read it once more.
+    // Both first: a change during the rest then only causes one more read.
     int before = epoch;
     long version = version(tx);
     return version <= snapshot.version() || publish(before, CatalogSnapshot.read(tx, version), unknownLanes(tx));
   }
 
-  /** Those that have come last, or all if others are missing: they need not come in their order. */
+  /** The lanes with the highest ids, or all if others are missing: ids may commit out of order. */
   private List<Lane> unknownLanes(Tx tx) {
     Set<Integer> known = new HashSet<>(lanes.byId.keySet());
     int last = known.stream().mapToInt(Integer::intValue).max().orElse(0);
@@ -428,11 +427,11 @@ public final class Catalog {
   }
 
   /**
-   * The database has another epoch, in which the number of a lane may mean another one, and that
-   * of a version other settings. Those are good enough until the next refresh, the lanes are not,
-   * nor is what somebody is reading just now.
+   * Called when the database was replaced by another timeline, in which a lane's id may be another
+   * lane's and a version may have other contents. The tenants and types are good enough until the
+   * next refresh; the lanes are not, nor is the result of a concurrent read.
    */
-  @SuppressWarnings("NonAtomicVolatileUpdate") // only who holds the lock writes it
+  @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock only
   public synchronized void forget() {
     epoch++;
     newest = 0;
@@ -447,15 +446,15 @@ public final class Catalog {
   }
 
   /**
-   * Of two who read at the same time the slower one must not undo what the faster one saw. False if
-   * it has to be read again.
+   * Publishes a snapshot, unless a concurrent read has published a newer one. False if it has to be
+   * read again.
    */
   private synchronized boolean publish(int before, CatalogSnapshot read, List<Lane> known) {
     if (before == epoch && read.version() < newest) {
       return false;
     }
     if (before == epoch && read.version() > snapshot.version()) {
-      snapshot = read; // before its lanes: none must be seen without the settings of its type
+      snapshot = read; // before its lanes: a lane must not be visible without its type
       known.forEach(lanes::add);
       workDue.raise();
     }

@@ -23,7 +23,7 @@ import java.util.function.Function;
  */
 final class NewLanes {
 
-  /** Each keeps a place or two in the lock table of the whole server until the commit. */
+  /** Each new lane uses one or two entries of the server's lock table until the commit. */
   static final int MAX_AT_ONCE = 1_000;
 
   private final Tx tx;
@@ -37,15 +37,15 @@ final class NewLanes {
   }
 
   /**
-   * What was created or was there already.
+   * The types and lanes, created now or earlier.
    *
    * @param types without those that a user's transaction is creating
-   * @param lanes by what was wanted
+   * @param lanes by their requested name
    */
   record Created(List<TaskType> types, Map<LaneName, Lane> lanes) {}
 
   /**
-   * @param wanted {@link #MAX_AT_ONCE} at most, none twice
+   * @param wanted at most {@link #MAX_AT_ONCE}, without duplicates
    * @throws LimitReached if some of it is more than the tenant may have, with the index of the
    *     first such one
    */
@@ -67,7 +67,7 @@ final class NewLanes {
       INSERT INTO carillon.task_type (tenant, name)
       SELECT ?, n.name
       FROM unnest(?::text[]) AS n (name)
-      ORDER BY n.name -- all in one order, or two nodes could wait for each other
+      ORDER BY n.name -- one order for all nodes, to avoid deadlocks
       ON CONFLICT DO NOTHING
       RETURNING name
       """;
@@ -143,7 +143,7 @@ final class NewLanes {
     return new Created(tx.query(TYPES, CatalogRows::type, tenant, texts(types)), created);
   }
 
-  /** Where each is made: beside the one that a user's transaction is creating, which is slice 0. */
+  /** The name to create: the next slice if a user's transaction is creating the wanted one. */
   private Map<LaneName, LaneName> places() {
     Set<Integer> free =
         new HashSet<>(
@@ -178,7 +178,7 @@ final class NewLanes {
   }
 
   /**
-   * @param of what is created for a lane that is wanted
+   * @param of the created thing that a wanted lane needs
    */
   private <T> void refuseIfOver(
       TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
