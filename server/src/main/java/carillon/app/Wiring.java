@@ -221,7 +221,7 @@ final class Wiring {
 
   private static Duration refresh(Pools pools, Db db, Memory memory) {
     if (pools.isPooled()) { // a pooler keeps our connections through a failover
-      pools.timeline().lookOnce(db);
+      pools.timeline().check(db);
     }
     memory.catalog().refresh();
     return CATALOG_INTERVAL;
@@ -360,7 +360,7 @@ final class Wiring {
       public Optional<String> notReady() {
         return heartbeat.lease().isTrusted(System.nanoTime())
             ? Optional.empty()
-            : Optional.of("the database has not answered for a while");
+            : Optional.of("the database has not responded for a while");
       }
 
       @Override

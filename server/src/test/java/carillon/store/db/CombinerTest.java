@@ -249,7 +249,7 @@ class CombinerTest {
           .untilAsserted(
               () ->
                   assertThatThrownBy(() -> threads.submit(() -> combiner.write(2)).get(1, SECONDS))
-                      .hasRootCauseMessage("the database has not answered for a while"));
+                      .hasRootCauseMessage("the database has not responded for a while"));
       flushes.mayGo.countDown();
 
       assertThatThrownBy(first::get).hasRootCause(away);

@@ -36,7 +36,7 @@ class DatabaseCheckTest {
 
     assertThat(DatabaseCheck.refusal(guest))
         .contains(
-            "the tables belong to %1$s, and %2$s cannot make their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
+            "the tables belong to %1$s, and %2$s cannot create their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
                 .formatted(owner, GUEST));
 
     world.sqlAsSuperuser("GRANT " + owner + " TO " + GUEST);
