@@ -63,8 +63,8 @@ public final class Listener {
     }
     for (Hint hint : hints.await(MAX_WAIT)) {
       if (!hint.from().equals(self)) {
-        hint.news().forEach(this::heard);
-        hint.due().forEach(this::heard);
+        hint.news().forEach(this::received);
+        hint.due().forEach(this::received);
       }
     }
     return Duration.ZERO;
