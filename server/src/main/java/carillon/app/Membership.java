@@ -124,10 +124,10 @@ final class Membership {
     metrics.gauge("leader", "1 while this node leads", () -> term().isPresent() ? 1 : 0);
     metrics.gauge(
         "term",
-        "the term in which somebody leads, as this node knows; 0 if nobody does",
+        "current leadership term; 0 without a leader",
         () -> heartbeat.view().leader() instanceof Term(long number, _) ? number : 0);
-    metrics.gauge("shards", "shards that this node looks after", () -> heartbeat.view().count());
-    metrics.count("shard.moves", "shards that this node gave to another", planner::moves);
+    metrics.gauge("shards", "shards that this node owns", () -> heartbeat.view().count());
+    metrics.count("shard.moves", "shards moved by this node as the leader", planner::moves);
     metrics.staleTerms(leaderDb);
   }
 }

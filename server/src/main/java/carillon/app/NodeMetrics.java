@@ -18,9 +18,9 @@ final class NodeMetrics {
   private NodeMetrics() {}
 
   static void register(Metrics metrics, Engine engine) {
-    metrics.gauge("in.flight", "deliveries claimed here and not yet ended", engine::inFlight);
-    metrics.gauge("unwritten", "deliveries ended here, not yet written", engine::unsaved);
-    metrics.gauge("seats", "deliveries that may be in flight here at once", engine::seats);
+    metrics.gauge("in.flight", "deliveries in flight on this node", engine::inFlight);
+    metrics.gauge("unwritten", "deliveries that have ended and whose outcome is not saved yet", engine::unsaved);
+    metrics.gauge("seats", "maximum concurrent deliveries on this node", engine::seats);
     metrics.suspects(engine::suspects);
   }
 
@@ -34,23 +34,23 @@ final class NodeMetrics {
     membership.register(metrics);
     metrics.gauge(
         "planner.lag.seconds",
-        "how long the schedule that waits longest has waited to be planned",
+        "how late the most overdue schedule is planned",
         () -> seconds(upkeep.plannerLag()));
     metrics.gauge(
         "database.timeline",
-        "the history of the database: it changes when a standby is promoted",
+        "timeline of the database; changes when a standby is promoted",
         () -> pools.timeline().number());
     metrics.gauge(
         "clock.offset.seconds",
-        "the database's clock minus ours",
+        "the database's clock minus this node's clock",
         () -> seconds(memory.clock().offset()));
     Counters counters = memory.counters();
     metrics.outcomes(counters);
     metrics.count(
         "poisoned",
-        "tasks that this node ended as dead because node after node died while running them",
+        "tasks dead because they crashed too many nodes",
         () -> counters.count(FailureKind.POISON));
-    metrics.count("callbacks", "callbacks made by this node", counters::callbacks);
+    metrics.count("callbacks", "callback tasks created by this node", counters::callbacks);
     metrics.count("alerts", "alerts raised by this node", counters::alerts);
     metrics.count("created.tasks", "tasks created by this node", counters::created);
     new BacklogGauge(store.backlog(), memory.clock()).register(metrics);
