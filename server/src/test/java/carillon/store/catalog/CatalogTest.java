@@ -151,7 +151,7 @@ class CatalogTest {
   void a_refresh_ends_although_what_was_put_is_newer_than_all_that_it_reads() {
     Catalog.Written written = world.db.inTransaction(this::makeTenant);
     world.catalog.put(
-        new Catalog.Written(written.tenant(), written.history(), written.version() + 1_000));
+        new Catalog.Written(written.tenant(), written.epoch(), written.version() + 1_000));
     world.sql("UPDATE carillon.catalog SET version = version + 1");
 
     world.catalog.refresh();

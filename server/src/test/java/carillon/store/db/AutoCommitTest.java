@@ -47,7 +47,7 @@ class AutoCommitTest {
 
   @Test
   void a_question_has_no_transaction_around_it() {
-    assertThat(db.<Boolean>ask(tx -> began(tx).equals(began(tx)))).isFalse();
+    assertThat(db.<Boolean>autoCommit(tx -> began(tx).equals(began(tx)))).isFalse();
   }
 
   @Test
