@@ -90,7 +90,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void the_first_start_tells_a_newcomer_all_and_sigterm_ends_it_in_order() throws Exception {
+  void the_first_start_prints_a_guide_and_sigterm_stops_it_cleanly() throws Exception {
     try (ChildProcess server = start()) {
       server.awaitLine("curl");
       server.terminate();

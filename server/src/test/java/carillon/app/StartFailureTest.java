@@ -34,7 +34,7 @@ class StartFailureTest {
   @TempDir Path directory;
 
   @Test
-  void a_node_whose_last_step_of_starting_fails_leaves_nothing_open() throws IOException {
+  void a_node_that_fails_in_its_last_start_step_leaves_nothing_open() throws IOException {
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
       port = free.getLocalPort();

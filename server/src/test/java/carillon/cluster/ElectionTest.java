@@ -59,7 +59,7 @@ class ElectionTest {
   }
 
   @Test
-  void the_first_to_ask_leads_and_keeps_it() {
+  void the_first_candidate_leads_and_stays_leader() {
     Election election = election(world.db);
     Election rival = rival();
     AtomicInteger wins = new AtomicInteger();
@@ -76,7 +76,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_leader_whose_database_does_not_answer_steps_down_before_another_can_begin() {
+  void a_leader_without_a_database_steps_down_before_another_can_take_over() {
     Db db = Db.open(world.address, "election", 1);
     Election election = election(db);
     election.electOnce();
@@ -91,7 +91,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_pass_that_neither_contends_nor_leads_does_not_show_that_the_database_answers() {
+  void a_pass_without_a_query_is_no_proof_of_a_reachable_database() {
     Election election = election(world.db);
     election.contendWhile(() -> false);
 
@@ -126,7 +126,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_leader_that_was_cut_off_goes_on_in_its_term_if_nobody_has_taken_over() {
+  void a_leader_that_was_cut_off_continues_its_term_if_no_other_took_over() {
     Election election = election(world.db);
     election.electOnce();
     now += LEASE.toNanos();
@@ -138,7 +138,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_leader_whose_lease_has_lapsed_steps_down_and_gets_another_term_if_any() {
+  void a_leader_with_a_lapsed_lease_steps_down_and_needs_a_new_term() {
     Election election = election(world.db);
     election.electOnce();
     lapse();
@@ -157,7 +157,7 @@ class ElectionTest {
   }
 
   @Test
-  void who_resigns_is_followed_at_once() {
+  void a_resigned_leader_is_replaced_at_once() {
     Election election = election(world.db);
     Election rival = rival();
     election.electOnce();
@@ -219,7 +219,7 @@ class ElectionTest {
   }
 
   @Test
-  void who_believes_that_another_leads_does_not_contend() {
+  void a_node_that_sees_a_leader_does_not_contend() {
     Election election = election(world.db);
     AtomicBoolean isVacant = new AtomicBoolean();
     election.contendWhile(isVacant::get);

@@ -45,14 +45,14 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_lives_or_died_has_said_nothing() {
+  void a_node_that_is_alive_or_crashed_has_no_ending() {
     heartbeat.beatOnce();
 
     assertThat(ending(heartbeat.lease().node())).isEqualTo("null");
   }
 
   @Test
-  void a_node_whose_lease_has_lapsed_says_that_it_lives_and_joins_again() {
+  void a_node_with_a_lapsed_lease_reports_that_it_was_cut_off_and_rejoins() {
     String before = heartbeat.lease().node();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
@@ -64,14 +64,14 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_is_stopped_says_so() {
+  void a_stopped_node_is_recorded_as_left() {
     heartbeat.leave();
 
     assertThat(ending(heartbeat.lease().node())).isEqualTo("LEFT");
   }
 
   @Test
-  void a_node_says_how_it_is() {
+  void a_node_reports_its_vitals() {
     heartbeat.report(
         () -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2)));
     heartbeat.advertise("http://localhost:8080");
@@ -91,7 +91,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_drains_says_so_and_still_does_when_it_has_joined_again() {
+  void a_draining_node_is_still_draining_after_it_rejoined() {
     heartbeat.drain();
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
 
@@ -104,7 +104,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_drains_says_so_with_every_heartbeat() {
+  void a_draining_node_reports_it_with_every_heartbeat() {
     heartbeat.drain();
     world.sql("UPDATE carillon.node SET draining = false"); // as if it had joined just then
 
@@ -114,7 +114,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_cannot_count_its_work_says_what_it_said_last_and_lives() {
+  void a_node_that_cannot_read_its_vitals_repeats_the_last_ones_and_stays_alive() {
     Vitals vitals = new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2));
     heartbeat.report(() -> vitals);
     heartbeat.beatOnce();
@@ -145,14 +145,14 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_is_not_heard_of_is_silent() {
+  void a_node_without_heartbeats_is_silent() {
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.SILENT);
   }
 
   @Test
-  void a_node_looks_after_everything_while_it_is_alone() {
+  void a_single_node_owns_all_shards() {
     world.sql("UPDATE carillon.shard SET node = 'somebody who is gone'");
 
     heartbeat.beatOnce();
@@ -161,7 +161,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_is_told_when_the_leader_or_its_shards_change_and_only_then() {
+  void a_change_of_leader_or_shards_raises_the_signal() {
     world.node("other");
     heartbeat.beatOnce(); // it is not alone any more
     AtomicInteger told = new AtomicInteger();
@@ -191,7 +191,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_runs_no_tasks_looks_after_nothing() {
+  void a_node_without_the_engine_role_owns_no_shards() {
     var member = new Heartbeat.Member("front", List.of("api"), "test", Duration.ofMinutes(1));
     Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2), new Signal());
 
@@ -201,7 +201,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_cannot_do_its_work_lets_its_lease_lapse_and_comes_back() {
+  void a_stuck_node_lets_its_lease_lapse_and_rejoins() {
     AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.of("stuck"));
     heartbeat.renewUnlessStuck(harm::get);
     String before = heartbeat.lease().node();

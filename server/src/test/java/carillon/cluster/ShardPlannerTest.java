@@ -129,7 +129,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void what_is_written_names_the_term() {
+  void assigned_shards_name_the_term() {
     world.node("a");
     planner.planOnce();
 
@@ -141,7 +141,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void a_leader_whose_term_is_over_writes_nothing() {
+  void a_leader_of_an_ended_term_writes_nothing() {
     world.node("a");
     world.sql("UPDATE carillon.leadership SET lease_until = clock_timestamp()");
     leadership.take("other", LEASE);
@@ -151,7 +151,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void who_does_not_lead_does_not_even_ask() {
+  void a_follower_sends_no_queries() {
     world.node("a");
     new ShardPlanner(new ShardRows(world.db), Optional::empty, moved).planOnce();
 

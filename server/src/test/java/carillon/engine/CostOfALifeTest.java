@@ -81,7 +81,7 @@ class CostOfALifeTest {
   }
 
   @Test
-  void while_somebody_holds_a_snapshot_the_finish_touches_no_index_either() throws SQLException {
+  void completion_touches_no_index_even_under_an_old_snapshot() throws SQLException {
     try (Connection reader =
         DriverManager.getConnection(
             world.address.url(), world.address.user(), world.address.password())) {
@@ -105,7 +105,7 @@ class CostOfALifeTest {
   }
 
   @Test
-  void a_task_that_fails_once_keeps_the_attempt_and_its_transitions() {
+  void a_failed_attempt_and_its_transitions_are_recorded() {
     live(HTTP, 2);
 
     assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 4 * TASKS + " updated");

@@ -139,7 +139,7 @@ class EngineTest {
   }
 
   @Test
-  void a_failure_is_retried_until_the_budget_is_used_and_every_attempt_is_kept() {
+  void a_failure_is_retried_until_the_budget_is_used_with_every_attempt_recorded() {
     deliverer.answer(
         _ -> new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "too slow"), null));
     TaskId id = world.create(task(null, HTTP));
@@ -176,7 +176,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_interrupted_goes_back_and_the_attempt_does_not_count() {
+  void an_interrupted_task_is_released_and_its_attempt_does_not_count() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
     await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
@@ -211,7 +211,7 @@ class EngineTest {
   }
 
   @Test
-  void a_target_that_is_gone_pauses_the_type_whose_own_it_is() {
+  void a_gone_target_pauses_its_type() {
     world.store.types().put(
         World.TENANT,
         "t",
@@ -238,7 +238,7 @@ class EngineTest {
   }
 
   @Test
-  void a_silent_nodes_tasks_are_taken_back_and_its_late_result_is_fenced() {
+  void a_lost_nodes_tasks_are_reclaimed_and_its_late_result_is_fenced() {
     world.node("silent");
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask stale = world.claimOne("silent");
@@ -258,7 +258,7 @@ class EngineTest {
   }
 
   @Test
-  void what_was_not_started_in_time_expires_also_where_nobody_claims() {
+  void tasks_expire_even_where_nobody_claims() {
     NewTask late =
         new NewTask(
             "t",
@@ -282,7 +282,7 @@ class EngineTest {
   }
 
   @Test
-  void tasks_that_share_a_concurrency_key_run_one_after_the_other() {
+  void tasks_with_one_concurrency_key_run_one_at_a_time() {
     deliverer.hang();
     NewTask keyed =
         new NewTask(
@@ -318,7 +318,7 @@ class EngineTest {
   }
 
   @Test
-  void the_janitor_makes_partitions_ahead_and_drops_old_ones_without_live_tasks() {
+  void the_janitor_creates_partitions_ahead_and_drops_old_ones_without_live_tasks() {
     world.sql(
         "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE"
             + " '2020-01-02')");
@@ -388,7 +388,7 @@ class EngineTest {
   }
 
   @Test
-  void a_claim_whose_answer_was_lost_is_found_and_taken_back() {
+  void a_claim_with_a_lost_response_is_reclaimed() {
     TaskId id = world.create(task(null, HTTP));
     world.claimOne("node"); // committed in our name, and our engine never heard of it
 
@@ -399,7 +399,7 @@ class EngineTest {
   }
 
   @Test
-  void what_runs_here_is_not_taken_back_from_under_us() {
+  void running_tasks_are_not_reclaimed() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
     await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
@@ -411,7 +411,7 @@ class EngineTest {
   }
 
   @Test
-  void what_was_claimed_under_a_lease_that_is_lost_is_not_sent() {
+  void tasks_claimed_under_a_lost_lease_are_not_sent() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
 
@@ -499,7 +499,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_only_kept_is_not_sent_when_its_target_has_just_changed() {
+  void a_discarded_task_is_not_sent_when_its_target_has_just_changed() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
     node.expect(claimed.lease().claim(), 1, seats);
@@ -513,7 +513,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_only_kept_is_claimed_without_its_payload_however_large_and_keeps_it() {
+  void discarded_tasks_are_claimed_without_their_payload() {
     TaskId id = world.create(task(null, new Target.Discard()));
     TaskId other = world.create(task(null, new Target.Discard()));
     String large = "\"" + "x".repeat(9 << 20) + "\""; // both together are too much for a claim
@@ -559,7 +559,7 @@ class EngineTest {
   }
 
   @Test
-  void a_partition_that_cannot_be_claimed_from_neither_slows_the_others_nor_is_tried_without_end() {
+  void a_broken_partition_neither_delays_the_others_nor_is_retried_at_once() {
     TaskId today = world.create(task(null, HTTP));
     Partition yesterday = ofYesterday();
     world.sql(
@@ -584,7 +584,7 @@ class EngineTest {
   }
 
   @Test
-  void a_pass_that_claims_from_several_partitions_says_so_of_each() {
+  void a_pass_reports_progress_for_each_partition() {
     TaskId today = world.create(task(null, HTTP));
     Partition _ = ofYesterday();
     sweeper.sweepOnce();
@@ -597,7 +597,7 @@ class EngineTest {
   }
 
   @Test
-  void a_pass_that_writes_outcomes_one_by_one_says_so_of_each() {
+  void a_pass_reports_progress_for_each_outcome_saved_alone() {
     for (int i = 0; i < 3; i++) {
       world.create(task(null, HTTP));
     }

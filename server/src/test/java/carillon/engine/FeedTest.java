@@ -81,7 +81,7 @@ class FeedTest {
   }
 
   @Test
-  void what_happens_on_one_node_is_seen_on_another() {
+  void events_of_one_node_are_seen_on_another() {
     try (World other = world.beside()) {
       other.store.events().watch(Set.of(World.TENANT), A_WHILE);
       assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
@@ -97,7 +97,7 @@ class FeedTest {
   }
 
   @Test
-  void every_way_that_a_task_goes_is_told() {
+  void every_transition_is_an_event() {
     watch();
     Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
     TaskId id = world.discard();
@@ -132,7 +132,7 @@ class FeedTest {
   }
 
   @Test
-  void what_is_done_to_a_task_in_its_state_is_told_too() {
+  void changes_without_a_transition_are_events_too() {
     TaskPatch patch = new TaskPatch(null, 1, null, null, null, null);
     TaskId id = world.discard();
     watch();
@@ -159,7 +159,7 @@ class FeedTest {
   }
 
   @Test
-  void while_nobody_watches_one_look_is_all_that_is_done() {
+  void an_unwatched_feed_runs_one_query() {
     world.countStatements();
     for (int i = 0; i < 3; i++) {
       world.discard();
@@ -180,7 +180,7 @@ class FeedTest {
   }
 
   @Test
-  void who_is_watched_no_longer_is_left_alone() {
+  void events_stop_when_nobody_watches_any_more() {
     watch();
     world.sql("UPDATE carillon.watch SET until = now()");
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(2));
@@ -203,7 +203,7 @@ class FeedTest {
   }
 
   @Test
-  void who_has_committed_never_waits_for_a_lane_that_is_not_known_here() {
+  void a_committing_thread_never_waits_for_an_unknown_lane() {
     watch();
 
     feed.created(List.of(new Unknown(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
@@ -215,7 +215,7 @@ class FeedTest {
   private record Unknown(TaskId id, int lane) implements Transitions.Created {}
 
   @Test
-  void what_nobody_could_read_is_only_counted() {
+  void events_beyond_the_limit_are_counted() {
     watch();
     var task = World.task("t", new Target.Discard());
     world.db.inTransaction(
@@ -228,7 +228,7 @@ class FeedTest {
   }
 
   @Test
-  void what_could_not_be_written_is_counted_by_the_next_pass() {
+  void events_that_failed_to_be_written_are_counted_by_the_next_pass() {
     watch();
     world.discard();
     world.discard();
@@ -242,7 +242,7 @@ class FeedTest {
   }
 
   @Test
-  void what_nobody_reads_any_more_is_forgotten_a_part_at_a_time() {
+  void old_events_are_deleted_in_parts() {
     world.sql(
         """
         INSERT INTO carillon.event (written_at, tenant, at, node)
@@ -259,7 +259,7 @@ class FeedTest {
   }
 
   @Test
-  void what_happens_last_is_told_when_the_node_stops() {
+  void the_last_events_are_written_when_the_node_stops() {
     watch();
     world.discard();
 

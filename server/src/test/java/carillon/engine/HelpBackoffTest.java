@@ -42,7 +42,7 @@ class HelpBackoffTest {
   }
 
   @Test
-  void a_lane_that_gave_something_may_be_asked_again_at_once() {
+  void a_lane_that_gave_tasks_may_be_claimed_again_at_once() {
     pauseAfterEmptyClaim();
     backoff.extend(LANE);
 

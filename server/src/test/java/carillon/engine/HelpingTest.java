@@ -114,7 +114,7 @@ class HelpingTest {
   }
 
   @Test
-  void each_node_claims_from_its_own_lanes_while_the_other_is_on_time() {
+  void each_node_claims_only_its_own_lanes_while_the_other_is_on_time() {
     int first = lane(world.create(World.task("first", HTTP)));
     world.create(World.task("second", HTTP));
     Node a = new Node("a", only(first));
@@ -131,7 +131,7 @@ class HelpingTest {
   }
 
   @Test
-  void what_a_silent_node_leaves_waiting_is_taken_by_another_after_a_while() {
+  void tasks_of_a_lost_node_are_claimed_by_another_after_a_while() {
     TaskId id = world.create(World.task("t", HTTP));
     Node other = new Node("other", allBut(lane(id)));
 
@@ -169,7 +169,7 @@ class HelpingTest {
   }
 
   @Test
-  void a_lane_that_becomes_ours_is_looked_at_without_being_told_what_waits() {
+  void a_newly_owned_lane_is_swept_without_hints() {
     TaskId before = world.create(World.task("t", HTTP));
     world.cancel(before);
     Node heir = startWithASlowSweep("heir", allBut(lane(before)));
@@ -220,7 +220,7 @@ class HelpingTest {
   }
 
   @Test
-  void two_nodes_that_both_look_after_a_lane_run_each_task_once() {
+  void two_owners_of_one_lane_run_each_task_once() {
     int tasks = 2_000;
     Node a = new Node("a", ClusterView.ALONE);
     Node b = new Node("b", ClusterView.ALONE);
@@ -245,7 +245,7 @@ class HelpingTest {
   }
 
   @Test
-  void what_a_stopping_node_had_not_begun_goes_back_at_once_and_costs_nothing() {
+  void a_stopping_node_releases_tasks_it_had_not_started() {
     TaskId id = world.create(World.task("t", HTTP));
     world.sql("UPDATE carillon.task SET crashes = 2");
     TaskId before = world.create(World.task("t", HTTP));

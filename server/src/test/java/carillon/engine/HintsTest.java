@@ -94,7 +94,7 @@ class HintsTest {
   }
 
   @Test
-  void a_task_made_on_one_node_runs_on_the_node_of_its_lane_without_a_sweep() {
+  void a_task_created_on_one_node_runs_on_the_owner_of_its_lane_without_a_sweep() {
     World world = runner.world;
     try (NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {})) {
       Claimer claimer = node.claimer(new Seats(10));
@@ -115,7 +115,7 @@ class HintsTest {
   }
 
   @Test
-  void what_is_due_much_later_is_not_told() {
+  void tasks_due_much_later_are_not_hinted() {
     Partition today = Partition.of(here.clock.instant());
     maker.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
@@ -129,7 +129,7 @@ class HintsTest {
   }
 
   @Test
-  void what_is_due_within_a_minute_is_told() {
+  void tasks_due_within_a_minute_are_hinted() {
     Instant dueAt = here.clock.instant().plusSeconds(30);
     maker.world.create(World.task("t", HTTP, dueAt));
     maker.announcer.announceOnce();
@@ -141,7 +141,7 @@ class HintsTest {
   }
 
   @Test
-  void a_worker_that_waits_at_one_node_finds_what_is_made_on_another_without_a_sweep() {
+  void a_waiting_worker_gets_a_task_created_on_another_node_without_a_sweep() {
     maker.world.create(World.task("pulled", new Target.Pull()));
     maker.announcer.announceOnce();
 
@@ -152,7 +152,7 @@ class HintsTest {
   }
 
   @Test
-  void where_there_is_nobody_else_nothing_is_told() {
+  void a_single_node_sends_no_hints() {
     List<Hint> told = new ArrayList<>();
     World alone = maker.world;
     var announcer =
@@ -168,7 +168,7 @@ class HintsTest {
   }
 
   @Test
-  void a_node_does_not_hear_itself() {
+  void a_node_ignores_its_own_hints() {
     runner.announcer.announce(Hint.News.MEMBERS);
     runner.announcer.announceOnce();
     maker.announcer.announce(Hint.News.SHARDS);
@@ -180,7 +180,7 @@ class HintsTest {
   }
 
   @Test
-  void much_at_once_is_told_in_several_hints_and_what_is_due_last_is_left_to_sweeps() {
+  void many_hints_are_split_and_the_latest_tasks_are_left_to_sweeps() {
     List<Hint> told = new ArrayList<>();
     World world = maker.world;
     var announcer =
@@ -203,7 +203,7 @@ class HintsTest {
   }
 
   @Test
-  void what_comes_back_to_an_old_partition_is_found_within_two_sweeps_though_nobody_tells() {
+  void tasks_back_in_an_old_partition_are_found_within_two_sweeps_without_hints() {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
     Partition old = Partition.of(then);
     int lane = oldTask(then);
@@ -229,7 +229,7 @@ class HintsTest {
   }
 
   @Test
-  void what_is_made_due_before_its_day_is_told_to_the_node_of_its_lane_and_kept_for_help() {
+  void a_task_due_before_its_day_is_hinted_to_its_owner_and_kept_for_help() {
     Instant nextWeek = here.clock.instant().plus(Duration.ofDays(7));
     TaskId first = here.create(World.task("t", HTTP, nextWeek));
     TaskId second = here.create(World.task("t", HTTP, nextWeek));
@@ -282,7 +282,7 @@ class HintsTest {
   }
 
   @Test
-  void who_was_cut_off_listens_again_and_looks_at_everything_it_may_have_missed() {
+  void a_reconnected_listener_checks_everything_it_may_have_missed() {
     here.value(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name ="
             + " 'carillon/hints' AND datname = current_database()");
@@ -314,7 +314,7 @@ class HintsTest {
   }
 
   @Test
-  void nonsense_from_whoever_may_write_to_the_database_does_no_harm() {
+  void invalid_hints_do_no_harm() {
     here.sql("NOTIFY carillon, 'hello'");
     here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
     String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());

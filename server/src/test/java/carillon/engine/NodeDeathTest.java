@@ -157,7 +157,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_had_begun_is_blamed_and_suspects_that_waited_pay_nothing() {
+  void started_tasks_are_blamed_and_waiting_suspects_are_not() {
     TaskId running = task();
     TaskId waiting = task();
     TaskId noSuspectYet = task();
@@ -200,7 +200,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_whose_attempt_ended_at_its_target_is_none_in_its_next_attempt() {
+  void a_suspect_that_reached_its_target_is_cleared() {
     TaskId answered = task();
     suspect(answered, 2);
     engineer.deliverer.answer(_ -> failed(FailureKind.STATUS));
@@ -238,7 +238,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_takes_three_nodes_down_is_dead_as_poison_whatever_its_budget() {
+  void a_task_that_crashes_three_nodes_is_dead_as_poison_whatever_its_budget() {
     TaskId id = task();
     for (int crash = 1; crash <= POISON_CRASHES; crash++) {
       claimed("dead-" + crash, 1);
@@ -260,7 +260,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_is_published_is_never_a_suspect_and_every_crash_costs_it_an_attempt() {
+  void a_published_task_is_never_a_suspect_and_every_crash_costs_an_attempt() {
     Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
     TaskId id =
         world.create(
@@ -326,7 +326,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_whose_node_died_between_the_mark_and_the_sending_is_blamed() {
+  void a_suspect_is_blamed_if_its_node_crashed_between_mark_and_send() {
     TaskId id = task();
     suspect(id, POISON_CRASHES - 1);
     claimed("dead", 1);
@@ -362,7 +362,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_node_that_was_only_cut_off_blames_nobody() {
+  void a_node_that_was_only_cut_off_blames_no_task() {
     TaskId id = task();
     claimed("away", 1);
     dies("away");
@@ -374,7 +374,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_a_stopped_node_could_not_write_down_costs_no_attempt_and_blames_nobody() {
+  void unsaved_outcomes_of_a_stopped_node_cost_no_attempt_and_no_blame() {
     TaskId id = task();
     claimed("stopped", 1);
     world.store.nodes().leave("stopped");
@@ -390,7 +390,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_reaper_that_was_cut_off_itself_takes_nobody_for_dead() {
+  void a_reaper_that_was_cut_off_reaps_no_node() {
     TaskId id = task();
     claimed("dead", 1);
     dies("dead");
@@ -450,7 +450,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_that_has_ended_makes_room_only_when_its_end_is_written() {
+  void a_suspect_makes_room_only_when_its_outcome_is_saved() {
     int size = GROUPS.size(1);
     List<TaskId> ids = tasks(size + 1);
     ids.forEach(id -> suspect(id, 1));
@@ -489,7 +489,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_on_its_last_chance_waits_until_no_other_suspect_runs() {
+  void a_suspect_on_its_last_chance_runs_alone() {
     TaskId harmless = task();
     TaskId lastChance = task();
     TaskId behind = task();
@@ -523,7 +523,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_that_would_die_of_one_more_crash_shares_the_blame_with_nobody() {
+  void a_suspect_one_crash_from_death_shares_no_blame() {
     List<TaskId> ids = tasks(2);
     ids.forEach(id -> suspect(id, POISON_CRASHES - 1));
     engineer.deliverer.hang();
@@ -544,7 +544,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void who_has_just_come_back_itself_waits_for_the_others_before_it_takes_them_for_dead() {
+  void a_reaper_that_was_cut_off_gives_other_nodes_time_before_it_reaps_them() {
     TaskId id = task();
     claimed("slower", 1);
     dies("slower");
@@ -569,7 +569,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void other_tasks_do_not_wait_for_suspects_and_a_node_takes_few_of_those() {
+  void other_tasks_do_not_wait_for_suspects_and_a_node_claims_few_of_them() {
     List<TaskId> suspects = tasks(50);
     suspects.forEach(id -> suspect(id, 1));
     List<TaskId> others = tasks(50);
@@ -652,7 +652,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void the_reaper_says_how_many_suspects_and_poisons_a_dead_node_leaves() {
+  void the_reaper_reports_suspects_and_poison_tasks_of_a_crashed_node() {
     List<TaskId> ids = tasks(3);
     suspect(ids.getFirst(), POISON_CRASHES - 1);
     claimed("dead", 3);
@@ -731,7 +731,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_silent_worker_has_lost_its_lease_and_no_node_has_died() {
+  void a_lost_worker_is_a_lost_lease_and_no_crash() {
     TaskId id = world.create(World.task("pulled", new Target.Pull()));
     await()
         .until(

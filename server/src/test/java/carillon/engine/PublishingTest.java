@@ -169,7 +169,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_lost_broker_keeps_its_own_lanes_waiting_and_no_others() {
+  void a_lost_broker_delays_only_its_own_lanes() {
     broker.reachable(false);
     TaskId waiting = world.create(World.task("t", ON_PUBLISH));
     TaskId ofType = createOfType("typed", ON_REPORT);
@@ -202,7 +202,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_did_not_reach_the_broker_gets_its_attempt_back() {
+  void a_message_that_did_not_reach_the_broker_costs_no_attempt() {
     broker.hold();
     List<TaskId> ids =
         List.of(
@@ -259,7 +259,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_one_claim_has_filled_the_next_of_the_same_pass_does_not_fill_further() {
+  void claims_of_one_pass_share_the_room_of_a_queue() {
     broker.hold();
     broker.most(1);
     world.create(World.task("t", ON_PUBLISH));
@@ -399,7 +399,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_stop_gives_back_what_was_not_confirmed() throws InterruptedException {
+  void a_stop_releases_unconfirmed_tasks() throws InterruptedException {
     broker.hold();
     List<TaskId> ids =
         List.of(
@@ -448,7 +448,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_target_that_changed_between_the_look_and_the_claim_is_not_published_to() {
+  void a_target_that_changed_before_the_claim_is_not_published_to() {
     broker.hold();
     var node =
         new NodeByHand(
@@ -481,7 +481,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_was_claimed_under_a_lease_that_was_lost_is_not_published() {
+  void tasks_claimed_under_a_lost_lease_are_not_published() {
     NodeLease now = NodeLease.renewed("another", System.nanoTime(), A_MINUTE);
     var node = new NodeByHand(world, () -> now, deliverer, _ -> {});
     world.create(World.task("t", ON_PUBLISH));

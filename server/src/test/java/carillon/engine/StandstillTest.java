@@ -23,7 +23,7 @@ class StandstillTest {
 
   @ParameterizedTest
   @CsvSource({"Claimed, claimer", "Ended, completer"})
-  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop)
+  void a_stuck_loop_is_named_until_it_makes_progress(String event, String loop)
       throws InterruptedException {
     CountDownLatch moves = new CountDownLatch(1);
     try (World world = World.create()) {

@@ -115,7 +115,7 @@ class TallyTest {
   }
 
   @Test
-  void workers_reports_cancels_expiry_and_redrives_are_counted_as_what_they_are() {
+  void reports_cancels_expiry_and_redrives_are_counted_by_kind() {
     TaskId expired = world.create(task("late", Duration.ofMillis(1)));
     await()
         .until(
@@ -159,7 +159,7 @@ class TallyTest {
   }
 
   @Test
-  void what_sql_asked_to_cancel_while_it_was_put_back_is_counted() throws Exception {
+  void a_cancel_requested_in_sql_during_a_release_is_counted() throws Exception {
     try (SqlUser user = SqlUser.owner(world.address)) {
       world.create(task("t", null));
       ClaimedTask claimed = world.claimOne("node");
@@ -173,7 +173,7 @@ class TallyTest {
   }
 
   @Test
-  void what_is_rolled_back_is_not_counted() {
+  void rolled_back_transitions_are_not_counted() {
     TaskId id = world.create(task("t", null));
 
     assertThatThrownBy(

@@ -86,7 +86,7 @@ class TenantLimitsTest {
 
   @Test
   @Timeout(30)
-  void users_transactions_that_are_not_committed_count_and_keep_nobody_waiting()
+  void open_transactions_of_users_count_and_block_nobody()
       throws SQLException {
     limit(3, 100);
     try (SqlUser one = SqlUser.owner(world.address).begin();

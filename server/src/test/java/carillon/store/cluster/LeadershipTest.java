@@ -85,7 +85,7 @@ class LeadershipTest {
   }
 
   @Test
-  void one_leads_and_the_others_do_not() {
+  void only_one_node_leads() {
     Term first = take("a");
 
     assertThat(first).isEqualTo(new Term(1, "a"));
@@ -116,7 +116,7 @@ class LeadershipTest {
   }
 
   @Test
-  void who_resigns_is_followed_at_once_and_writes_nothing_more() {
+  void a_resigned_leader_is_replaced_at_once_and_writes_nothing_more() {
     Term first = take("a");
     leadership.resign(first);
 
@@ -126,7 +126,7 @@ class LeadershipTest {
   }
 
   @Test
-  void who_resigns_late_takes_nothing_from_who_leads_now() {
+  void a_late_resignation_does_not_affect_the_current_leader() {
     Term first = take("a");
     lapse();
     Term second = take("b");
@@ -159,7 +159,7 @@ class LeadershipTest {
   }
 
   @Test
-  void who_does_not_lead_does_not_get_through() {
+  void a_transaction_without_a_term_is_rejected() {
     Db db = world.db.onlyInTerm(Optional::empty);
 
     assertThatThrownBy(() -> db.inTransaction(tx -> tx.update(WRITE, 0)))
@@ -172,7 +172,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_takeover_waits_for_what_the_leader_is_writing()
+  void a_takeover_waits_for_the_leaders_open_transactions()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
 

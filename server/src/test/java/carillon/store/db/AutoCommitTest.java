@@ -46,7 +46,7 @@ class AutoCommitTest {
   }
 
   @Test
-  void a_question_has_no_transaction_around_it() {
+  void autocommit_opens_no_transaction() {
     assertThat(db.<Boolean>autoCommit(tx -> began(tx).equals(began(tx)))).isFalse();
   }
 
@@ -67,7 +67,7 @@ class AutoCommitTest {
   }
 
   @Test
-  void a_question_is_asked_again_when_its_connection_was_lost() {
+  void a_read_is_retried_when_its_connection_was_lost() {
     db.autoCommit(AutoCommitTest::began);
     world.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
@@ -77,7 +77,7 @@ class AutoCommitTest {
   }
 
   @Test
-  void who_knows_that_it_leads_no_longer_asks_nothing() {
+  void a_former_leader_sends_no_queries() {
     Db leaderDb = db.onlyInTerm(Optional::empty);
 
     assertThatThrownBy(() -> leaderDb.autoCommit(AutoCommitTest::began))

@@ -63,7 +63,7 @@ class MigrationsTest {
   }
 
   @Test
-  void going_back_waits_for_cancels_that_were_asked_for_in_sql() throws SQLException {
+  void going_back_waits_for_cancels_requested_in_sql() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -88,7 +88,7 @@ class MigrationsTest {
   }
 
   @Test
-  void going_back_and_forth_keeps_tasks_in_every_state_and_their_history() throws SQLException {
+  void going_back_and_forth_preserves_tasks_in_every_state_and_their_history() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -124,7 +124,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_plan_says_what_would_be_done_and_does_nothing() {
+  void a_plan_lists_the_steps_and_changes_nothing() {
     assertThat(migrations.plan(OptionalInt.empty()))
         .hasSize(migrations.latest())
         .allMatch(step -> step.forward() && !step.sql().isBlank());
@@ -139,7 +139,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_migration_that_fails_says_where_the_database_stands_and_is_continued_later()
+  void a_failed_migration_reports_the_version_and_is_continued_later()
       throws SQLException {
     migrations.apply(OptionalInt.of(1));
     execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates

@@ -54,7 +54,7 @@ class PoolerTest {
   }
 
   @Test
-  void the_schema_goes_forward_and_back_through_it_and_no_session_keeps_a_trace()
+  void migrations_work_through_a_pooler_and_leave_no_session_state()
       throws SQLException {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS)) {

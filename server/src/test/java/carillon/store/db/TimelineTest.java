@@ -19,7 +19,7 @@ class TimelineTest {
   }
 
   @Test
-  void a_later_history_is_told_and_the_first_is_not() {
+  void a_later_timeline_raises_the_signal_and_the_first_does_not() {
     timeline.saw("00000001");
     assertThat(told).hasValue(0);
 
@@ -39,7 +39,7 @@ class TimelineTest {
   }
 
   @Test
-  void a_standby_says_nothing() {
+  void a_standby_is_ignored() {
     timeline.saw("00000003");
     timeline.saw("0");
 

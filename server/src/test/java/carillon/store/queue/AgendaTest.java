@@ -26,7 +26,7 @@ class AgendaTest {
   }
 
   @Test
-  void of_two_times_the_earlier_is_kept_and_only_it_wakes_anybody() {
+  void only_an_earlier_entry_is_kept_and_raises_the_signal() {
     agenda.note(TODAY, 1, NOW.plusSeconds(10));
     agenda.note(TODAY, 1, NOW.plusSeconds(20));
     agenda.note(TODAY, 1, NOW.plusSeconds(5));
@@ -36,7 +36,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_due_is_taken_and_what_is_noted_meanwhile_is_kept() {
+  void due_entries_are_taken_and_entries_added_meanwhile_are_kept() {
     agenda.note(TODAY, 1, NOW);
     agenda.note(TODAY, 2, NOW.plusSeconds(1));
 
@@ -48,7 +48,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_put_back_wakes_nobody_and_replaces_nothing_earlier() {
+  void an_entry_put_back_raises_no_signal_and_replaces_no_earlier_one() {
     agenda.note(TODAY, 1, NOW);
     agenda.note(TODAY, 2, NOW);
     assertThat(agenda.takeDue(NOW, _ -> true)).hasSize(2);
@@ -65,7 +65,7 @@ class AgendaTest {
   }
 
   @Test
-  void lanes_that_are_not_asked_for_stay() {
+  void entries_of_other_lanes_stay() {
     agenda.note(TODAY, 1, NOW);
 
     assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
@@ -107,7 +107,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_new_in_a_lane_of_another_node_is_told_and_not_kept() {
+  void an_entry_of_a_peers_lane_is_hinted_and_not_kept() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -119,7 +119,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_new_for_workers_is_told_and_kept() {
+  void an_entry_for_workers_is_hinted_and_kept() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -130,7 +130,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_another_node_may_miss_is_kept_until_a_sweep_finds_it_gone() {
+  void an_entry_that_a_peer_may_miss_is_kept_until_a_sweep_finds_it_gone() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -147,7 +147,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_nobody_noted_here_is_not_kept_for_another_node() {
+  void a_swept_head_of_a_peers_lane_is_not_kept() {
     agenda.shareWith(new Neighbour());
 
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
@@ -156,7 +156,7 @@ class AgendaTest {
   }
 
   @Test
-  void of_lanes_of_another_node_a_sweep_keeps_what_was_left_and_nothing_older() {
+  void a_sweep_keeps_only_late_heads_of_peers_lanes() {
     agenda.shareWith(new Neighbour());
     agenda.found(TODAY, 7, NOW.minusSeconds(9));
 
@@ -169,7 +169,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_known_of_our_own_lanes_outlives_a_sweep_that_has_not_seen_it() {
+  void entries_of_own_lanes_survive_a_sweep_that_has_not_seen_them() {
     agenda.shareWith(new Neighbour());
     agenda.note(TODAY, 8, NOW);
 

@@ -138,7 +138,7 @@ class AlertsTest {
   }
 
   @Test
-  void an_alert_says_what_grows_and_since_when() {
+  void an_alert_names_the_group_and_its_start() {
     die("t", 10);
 
     TaskView alert = alerts().getFirst();
@@ -177,7 +177,7 @@ class AlertsTest {
   }
 
   @Test
-  void what_died_too_long_ago_does_not_count() {
+  void deaths_outside_the_window_do_not_count() {
     die("t", 9);
     world.sql("UPDATE carillon.dead_letter SET died_at = died_at - interval '6 minutes'");
 
@@ -246,7 +246,7 @@ class AlertsTest {
   }
 
   @Test
-  void who_says_nothing_leaves_it_to_the_operators_and_does_not_see_where_they_listen() {
+  void a_tenant_without_a_rule_uses_the_installations_and_cannot_see_its_target() {
     TenantId quiet =
         world
             .store
@@ -282,7 +282,7 @@ class AlertsTest {
   }
 
   @Test
-  void who_wants_none_gets_none() {
+  void a_tenant_can_turn_alerts_off() {
     alert(new AlertSetting.Off());
 
     die("t", 20);

@@ -127,7 +127,7 @@ class CallbackTasksTest {
   private static final String IS_CALLBACK = "l.type = 'carillon.callback'";
 
   @Test
-  void a_completed_task_is_told_of_with_its_result_and_without_its_payload() {
+  void the_callback_of_a_completed_task_has_its_result_and_not_its_payload() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), COMPLETED);
 
@@ -161,7 +161,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_dead_task_is_told_of_with_why_it_died() {
+  void the_callback_of_a_dead_task_has_its_failure() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), DEAD);
 
@@ -178,7 +178,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void what_a_task_says_itself_stands_above_its_type() {
+  void a_tasks_own_callback_overrides_its_types() {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
     world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
@@ -206,7 +206,7 @@ class CallbackTasksTest {
   @EnumSource(
       value = WorkReport.Kind.class,
       names = {"COMPLETED", "DEAD"})
-  void what_a_worker_reports_is_told(WorkReport.Kind kind) {
+  void a_workers_report_creates_a_callback(WorkReport.Kind kind) {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     ClaimedTask held = claimForWorker(1).getFirst();
 
@@ -249,7 +249,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void what_the_reaper_ends_is_told() {
+  void a_task_ended_by_the_reaper_creates_a_callback() {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     claimForWorker(1);
     lapse();
@@ -261,7 +261,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void nobody_is_told_of_a_retry_a_release_or_a_cancel() {
+  void retries_releases_and_cancels_create_no_callback() {
     Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), new Outcome.Released(failure));
@@ -297,7 +297,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void an_owner_that_lost_its_lease_tells_nothing() {
+  void a_stale_claim_creates_no_callback() {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     ClaimedTask stale = claimForWorker(1).getFirst();
     lapse();
@@ -313,7 +313,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_task_that_is_redriven_and_dies_again_is_told_of_again() {
+  void a_redriven_task_that_dies_again_creates_another_callback() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), DEAD);
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));
@@ -323,7 +323,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void of_a_callback_nobody_is_told() {
+  void a_callback_task_creates_no_callback() {
     configure(World.TENANT, Callbacks.TYPE, BOTH);
     world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), COMPLETED);
@@ -336,7 +336,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void also_a_strict_tenant_is_told() {
+  void a_strict_tenant_gets_callbacks() {
     Tenant strict =
         world.store.tenants().put(
             "strict",
@@ -352,7 +352,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_target_that_is_gone_pauses_its_type_and_is_told_of() {
+  void a_gone_target_pauses_its_type_and_creates_a_callback() {
     configure(World.TENANT, "t", BOTH);
     world.create(task(DONE));
     Failure gone = Failure.of(FailureKind.STATUS, "410 Gone");
@@ -364,7 +364,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void many_that_end_at_once_are_told_of_each() {
+  void many_tasks_that_end_at_once_create_a_callback_each() {
     NewTask task = task(new Target.Discard()).telling(BOTH);
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(1_500, task)));
@@ -393,7 +393,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void whoever_wins_the_race_to_end_a_task_its_end_is_told_once() throws Exception {
+  void a_race_to_end_a_task_creates_one_callback() throws Exception {
     NewTask task =
         new NewTask(
                 "t",

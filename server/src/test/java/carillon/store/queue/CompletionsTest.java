@@ -102,7 +102,7 @@ class CompletionsTest {
   }
 
   @Test
-  void of_one_claim_first_attempts_and_others_of_several_tenants_are_all_written() {
+  void all_tasks_of_a_claim_with_several_tenants_and_attempts_are_completed() {
     assertThat(takeBack(claim(OTHERS))).hasSize(OTHERS);
     world.sql(
         """
@@ -140,7 +140,7 @@ class CompletionsTest {
 
   @ParameterizedTest
   @EnumSource
-  void of_many_only_those_that_are_still_held_are_written(Said said) {
+  void only_tasks_that_are_still_held_are_completed(Said said) {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);
     assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
@@ -164,7 +164,7 @@ class CompletionsTest {
   }
 
   @Test
-  void each_is_written_as_it_says_and_not_as_one_that_is_nearly_alike() {
+  void nearly_equal_outcomes_are_not_mixed_up() {
     world.sql("UPDATE carillon.task SET progress = 'before'");
     List<ClaimedTask> claimed = claim(TASKS);
     List<Outcomes.Ending> endings = new ArrayList<>();
@@ -231,7 +231,7 @@ class CompletionsTest {
   }
 
   @Test
-  void keys_callbacks_outputs_and_who_ended_it_are_kept_as_for_one() {
+  void keys_callbacks_outputs_and_the_actor_are_written_for_each_task() {
     TaskId keyed = first();
     world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
     List<ClaimedTask> claimed = claim(TASKS);

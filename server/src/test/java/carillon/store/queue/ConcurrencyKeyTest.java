@@ -102,7 +102,7 @@ class ConcurrencyKeyTest {
   }
 
   @Test
-  void many_who_claim_at_once_never_run_one_key_twice() throws Exception {
+  void concurrent_claims_never_run_one_key_twice() throws Exception {
     for (int i = 0; i < 40; i++) {
       world.create(keyed("k" + i % 4));
     }

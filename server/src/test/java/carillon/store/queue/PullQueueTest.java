@@ -62,7 +62,7 @@ class PullQueueTest {
   }
 
   @Test
-  void what_is_reported_is_over_and_so_is_the_claim_with_the_last_of_it() {
+  void a_report_ends_its_task_and_the_last_one_its_claim() {
     world.create(World.task("t", new Target.Pull()));
     world.create(World.task("t", new Target.Pull()));
     List<ClaimedTask> claimed = claim(2);
@@ -104,7 +104,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_report_with_a_lease_that_is_over_does_not_hide_the_one_that_counts() {
+  void a_report_with_a_stale_lease_does_not_hide_the_current_one() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
     Lease old = new Lease(lease.fence(), UUID.randomUUID());
@@ -166,7 +166,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_worker_that_renews_hears_of_a_cancel() {
+  void a_renewal_reports_a_requested_cancel() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
     assertThat(world.cancel(id)).isInstanceOf(ChangeResult.Requested.class);
