@@ -112,7 +112,7 @@ class ElectionTest {
             new Random(1),
             won);
 
-    election.electOnce(); // asks twice: whether it is a member, and before it takes
+    election.electOnce(); // reads the clock twice: for the lease, and before it takes the leadership
     long asked = now;
 
     now = asked + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;
@@ -178,7 +178,7 @@ class ElectionTest {
     election.electOnce();
     assertThat(election.term()).isPresent();
 
-    harm.set(Optional.of("the loop reaper stands still"));
+    harm.set(Optional.of("loop reaper is stuck"));
     election.electOnce();
     assertThat(election.term()).isEmpty();
     election.electOnce();
@@ -231,7 +231,7 @@ class ElectionTest {
     election.electOnce();
     assertThat(election.term()).contains(new Term(1, "a"));
 
-    isVacant.set(false); // by its own doing: who leads renews
+    isVacant.set(false); // because it leads itself: a leader renews
     lapse();
     election.electOnce();
     assertThat(election.term()).isEmpty();

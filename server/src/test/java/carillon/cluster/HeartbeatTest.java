@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a node says of itself, so that nobody takes it for dead. */
+/** The lease and the vitals of a node. */
 class HeartbeatTest {
 
   private World world;

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a task costs PostgreSQL from its creation to its end: rows written, statements and log. A
- * change that makes any of them grow must say why, here.
+ * The cost of a task in PostgreSQL from its creation to its end: rows written, statements and WAL. A
+ * change that raises one of them must give the reason here.
  */
 @Tag("slow")
 class CostOfALifeTest {
@@ -135,7 +135,7 @@ class CostOfALifeTest {
             null);
     world.store.types().put(World.TENANT, "t", settings, "test", null);
     world.create(
-        task); // makes the lane and the partition, and brings the statements into the plan cache
+        task); // creates the lane and the partition, and fills the plan cache
     world.value(
         """
         SELECT pg_stat_statements_reset(0, oid, 0)

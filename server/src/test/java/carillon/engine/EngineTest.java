@@ -390,7 +390,7 @@ class EngineTest {
   @Test
   void a_claim_with_a_lost_response_is_reclaimed() {
     TaskId id = world.create(task(null, HTTP));
-    world.claimOne("node"); // committed in our name, and our engine never heard of it
+    world.claimOne("node"); // committed under this node's id, unknown to its engine
 
     lostClaims.findOnce();
 
@@ -576,11 +576,11 @@ class EngineTest {
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
     assertThat(world.state(today)).isNotEqualTo(TaskState.PENDING);
-    assertThat(wakeUps).as("to go on with the others").hasPositiveValue();
+    assertThat(wakeUps).as("to continue with the other partitions").hasPositiveValue();
     wakeUps.set(0);
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
-    assertThat(wakeUps).as("with nothing but what fails").hasValue(0);
+    assertThat(wakeUps).as("only the broken partition is left").hasValue(0);
   }
 
   @Test

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What was claimed and committed, and then could not be started or ended in this process. */
+/** Tasks whose claim was committed, and that could not be started or ended in this process. */
 class FailedStartTest {
 
   private static final Target HTTP =
@@ -197,7 +197,7 @@ class FailedStartTest {
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
 
-  /** No deliverer returns this: it stands for any mistake in what decides about a result. */
+  /** No deliverer returns this: it stands for a bug in the code that decides about a result. */
   @SuppressWarnings("NullAway")
   private static DeliveryResult noResult() {
     return null;

@@ -60,7 +60,7 @@ class FeedTest {
     feed.feedOnce();
   }
 
-  /** What anybody can read of the tenant's tasks. */
+  /** The events of the tenant. */
   private List<String> told() {
     return world.store.events().read(Set.of(World.TENANT), began).stream()
         .map(Events.Written::event)

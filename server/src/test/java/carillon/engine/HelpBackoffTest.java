@@ -16,7 +16,7 @@ class HelpBackoffTest {
     now += time.toNanos();
   }
 
-  /** How long the lane is not asked from now on, in seconds. */
+  /** How long the back-off of the lane lasts from now on, in seconds. */
   private int pause() {
     int seconds = 0;
     for (; backoff.isActive(LANE); seconds++) {

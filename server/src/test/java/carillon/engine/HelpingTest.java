@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whose lanes a node claims from: its own at once, those of others when they leave something. */
+/** A node claims from its own lanes at once, and from lanes of others when they are late. */
 @Tag("slow")
 class HelpingTest {
 
@@ -119,7 +119,7 @@ class HelpingTest {
     world.create(World.task("second", HTTP));
     Node a = new Node("a", only(first));
     Node b = new Node("b", allBut(first));
-    // Late enough for the next sweep of each node: nobody tells it anything here.
+    // Late enough for the next sweep of each node: there are no hints here.
     Instant dueAt = world.clock.instant().plusSeconds(3);
     List<TaskId> ofFirst = createMany("first", dueAt);
     List<TaskId> ofSecond = createMany("second", dueAt);

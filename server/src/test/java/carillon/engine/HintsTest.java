@@ -26,21 +26,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What nodes tell one another; the loops are run by hand, and nobody sweeps unless said so. */
+/** Hints between nodes. The test runs the passes, and sweeps only where it says so. */
 @Tag("slow")
 class HintsTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
-  /** The shard of lanes that are made last: 0, 64, and so on. */
+  /** The shard of the lanes 0, 64 and so on, which no test creates. */
   private static final long SOME = 1;
 
   private World here;
   private Node maker;
   private Node runner;
 
-  /** A process that tells, and one that hears. */
+  /** A process that sends hints and receives them. */
   private static final class Node implements AutoCloseable {
     private final World world;
     private final Hints hints;
@@ -49,7 +49,7 @@ class HintsTest {
     private final List<Hint.News> heard = new ArrayList<>();
 
     /**
-     * @param owns whether it looks after all lanes, or only after those that nobody has made
+     * @param owns whether it owns all lanes, or only lanes that do not exist
      */
     Node(World world, String name, boolean owns) {
       this.world = world;
@@ -66,7 +66,7 @@ class HintsTest {
       world.sweep(); // so that it knows which partitions there are
     }
 
-    /** Waits until it has heard something, for a second at most. */
+    /** Waits for a hint, for a second at most. */
     void hear() {
       listener.listenOnce();
     }
@@ -264,7 +264,7 @@ class HintsTest {
         .toList();
   }
 
-  /** A task in a partition of its own that waits for nothing; says in which lane. */
+  /** Creates a task in another partition and returns its lane. */
   private int oldTask(Instant then) {
     Partition partition = Partition.of(then);
     here.partitions.ensure(partition);
@@ -304,7 +304,7 @@ class HintsTest {
 
   @Test
   void a_lost_hint_costs_a_sweep_and_nothing_else() {
-    TaskId id = maker.world.create(World.task("t", HTTP)); // nobody is told
+    TaskId id = maker.world.create(World.task("t", HTTP)); // no hint is sent
     assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
 
     runner.world.sweep();

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** What a node claims, sends and saves tasks with. The test runs the passes. */
+/** The parts with which a node claims, sends and saves tasks. The test runs the passes. */
 final class NodeByHand implements AutoCloseable {
 
   final Supplier<NodeLease> lease;
@@ -81,7 +81,7 @@ final class NodeByHand implements AutoCloseable {
         new Claimer.Hooks(progress::incrementAndGet, events));
   }
 
-  /** These tasks were claimed by other means, and end at this node's completer. */
+  /** Registers tasks that were claimed by other means and end at this node's completer. */
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
     openClaims.opened(claim, tasks, seats);

@@ -57,7 +57,7 @@ class NodeDeathTest {
   private World world;
   private Engineer engineer;
 
-  /** What one node has, under the id of the moment. */
+  /** The parts of one node, under its current id. */
   private final class Engineer {
     private final FakeDeliverer deliverer = new FakeDeliverer();
     private final Seats seats = new Seats(SEATS);

@@ -59,7 +59,7 @@ class PoisonSearchTest {
   private int crashes;
   private int names;
 
-  /** A node that dies as soon as it runs a poison, but for the first run of everything. */
+  /** A node that crashes as soon as it runs a poison task, except in the first run of all tasks. */
   private final class Node {
     private final String name = "node-" + names++;
     private final Seats seats = new Seats(SEATS);
@@ -153,7 +153,7 @@ class PoisonSearchTest {
     }
   }
 
-  /** Until everything has ended; a node that dies is replaced by another. */
+  /** Runs until all tasks have ended; a crashed node is replaced by another. */
   private void untilAllEnded(int atOnce) {
     List<Node> alive = new ArrayList<>();
     while (!world

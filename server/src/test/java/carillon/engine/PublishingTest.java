@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is given to brokers: when it is claimed, what a confirm means, and who may report it. */
+/** Publishing: when tasks are claimed, what a confirm means, and who may report an outcome. */
 class PublishingTest {
 
   private static final BrokerName MAIN = new BrokerName(BrokerName.Kind.KAFKA, "main");
@@ -269,7 +269,7 @@ class PublishingTest {
     publishedAs(1);
     assertThat(running()).isEqualTo("1");
     broker.end(CONFIRMED);
-    broker.most(1); // tells that there is room
+    broker.most(1); // signals that there is room
     publishedAs(2);
   }
 
@@ -291,7 +291,7 @@ class PublishingTest {
             sent.claimedAt().plus(A_MINUTE).plus(lease).minusMillis(500),
             sent.claimedAt().plus(A_MINUTE).plus(lease).plusMillis(500));
 
-    // As if the publisher's whole patience were over.
+    // As if the publisher's confirm timeout were over.
     world.sql("UPDATE carillon.task SET lease_until = lease_until - interval '60s'");
     world.sql("UPDATE carillon.claim SET lease_until = lease_until - interval '60s'");
     reaper().reapOnce();
@@ -467,7 +467,7 @@ class PublishingTest {
     for (Target changed : changes) {
       TaskId id = world.create(World.task("t", null));
       type("t", changed, A_MINUTE);
-      ClaimedTask claimed = world.claimOne("node"); // as for what is complete when published
+      ClaimedTask claimed = world.claimOne("node"); // as for a task that is complete when published
       node.expect(claimed.lease().claim(), 1, new Seats(1));
 
       publishing.start(List.of(claimed), "node");

@@ -49,7 +49,7 @@ class SeatsTest {
     assertThatThrownBy(() -> seats.take(1)).isInstanceOf(IllegalStateException.class);
 
     seats.giveBack(3);
-    assertThat(seats.free()).isEqualTo(2); // however much room there is beside
+    assertThat(seats.free()).isEqualTo(2); // whatever the save backlog is
     assertThat(told).hasValue(before + 1);
     seats.giveBack(1);
     assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A node whose heart beats while a loop without which it does nothing stands still. */
+/** A node that sends heartbeats while a loop that it depends on is stuck. */
 class StandstillTest {
 
   private static final Target HTTP =

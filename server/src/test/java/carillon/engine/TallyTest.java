@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is done to tasks is counted, once, whoever does it. */
+/** Every transition is counted once, whichever part of the program commits it. */
 class TallyTest {
 
   private static final Failure FAILURE = Failure.of(FailureKind.TIMEOUT, "late");
@@ -56,7 +56,7 @@ class TallyTest {
     world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
   }
 
-  /** What stands in the rows of a span, tenant and type, whatever minutes they are of. */
+  /** The sum over the rows of a span, tenant and type. */
   private String counted(int span, int tenant, String type) {
     return world.value(
         """
@@ -98,7 +98,7 @@ class TallyTest {
     finish(claimed.get(2), new Outcome.Dead(FAILURE, false));
     finish(claimed.get(3), new Outcome.RetryAt(world.clock.instant().plusSeconds(60), FAILURE));
     finish(claimed.get(4), new Outcome.Released(FAILURE)); // neither used up nor ended
-    world.cancel(claimed.get(5).id()); // only asked for yet
+    world.cancel(claimed.get(5).id()); // only requested so far
     finish(claimed.get(0), new Outcome.Completed(null, null)); // its lease is over
     tally.flushOnce();
 

@@ -37,8 +37,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store of one process on a database of its own, with the shortest way to say what a test
- * needs.
+ * The store of one process on its own database, with shortcuts for tests.
  */
 public final class World implements AutoCloseable {
 
@@ -100,7 +99,7 @@ public final class World implements AutoCloseable {
     return new World(Postgres.freshDatabase(), null);
   }
 
-  /** On a new database, in an installation whose operators hear of dead letters that grow. */
+  /** On a new database, with an alert rule for the installation. */
   public static World alerting(AlertRule usualAlert) {
     return new World(Postgres.freshDatabase(), usualAlert);
   }
@@ -126,7 +125,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** A task as plain as can be, due now. */
+  /** A minimal task, due now. */
   public static NewTask task(String type, @Nullable Target target) {
     return task(type, target, null);
   }
@@ -153,19 +152,19 @@ public final class World implements AutoCloseable {
     return find(id).state();
   }
 
-  /** Makes a node with a lease of a minute. */
+  /** Creates a node with a lease of a minute. */
   public String node(String id) {
     store.nodes().join(id, id, List.of("engine"), "test", Duration.ofMinutes(1));
     return id;
   }
 
-  /** Claims whatever is due in all lanes, for a node that exists. */
+  /** Claims due tasks from all lanes, for an existing node. */
   public List<ClaimedTask> claim(String node, int max) {
     catalog.refresh();
     return claimKnown(node, max);
   }
 
-  /** From the lanes that this process knows already. */
+  /** Claims due tasks from the lanes that this process knows already. */
   public List<ClaimedTask> claimKnown(String node, int max) {
     List<ClaimedTask> claimed = new ArrayList<>();
     for (Partition partition : partitions.open(clock.instant())) {
@@ -208,7 +207,7 @@ public final class World implements AutoCloseable {
     return db.inTransaction(tx -> tasks.cancel(tx, TENANT, id, "test", null));
   }
 
-  /** Runs a statement beside the program. */
+  /** Runs a statement on a separate connection. */
   public synchronized int sql(String statement) {
     try (Statement s = beside.createStatement()) {
       return s.execute(statement) ? 0 : s.getUpdateCount();
@@ -217,7 +216,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** Runs a statement as the superuser, for what only a test needs, such as other roles. */
+  /** Runs a statement as the superuser, for example to create roles. */
   public void sqlAsSuperuser(String statement) {
     try (Connection superuser = Postgres.connect(Postgres.asSuperuser(address));
         Statement s = superuser.createStatement()) {
@@ -227,7 +226,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** From now on {@code pg_stat_statements} has what the product's role runs. */
+  /** Makes {@code pg_stat_statements} available to the product's role. */
   public void countStatements() {
     sqlAsSuperuser(
         "CREATE EXTENSION IF NOT EXISTS pg_stat_statements;"

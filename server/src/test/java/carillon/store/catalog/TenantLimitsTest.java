@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Limits hold whoever creates at the same time: nodes, and transactions of users. */
+/** Limits hold under concurrent creation by nodes and by users' transactions. */
 class TenantLimitsTest {
 
   private World world;
@@ -206,7 +206,7 @@ class TenantLimitsTest {
     assertThat(world.value("SELECT count(*) FROM carillon.schedule")).isEqualTo("5");
   }
 
-  /** How many of twelve that two nodes create at the same time are accepted. */
+  /** How many of twelve concurrent creations on two nodes succeed. */
   private int createdAtOnce(BiPredicate<World, String> isCreated) throws Exception {
     int made = 0;
     try (World other = world.beside();

@@ -33,7 +33,7 @@ class LeadershipTest {
       INSERT INTO written (term) VALUES (?)
       """;
 
-  /** What a renewal has written that was still in time. */
+  /** The result of a renewal that was in time. */
   private static final String RENEW =
       """
       /* LeadershipTest.renew */
@@ -220,7 +220,7 @@ class LeadershipTest {
   void a_takeover_that_meets_a_renewal_in_time_gets_nothing()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
-    lapse(); // for those who do not see the renewal
+    lapse(); // for sessions that do not see the renewal
 
     Optional<Term> second =
         overlapping.runWaiting(tx -> tx.update(RENEW), () -> leadership.take("b", LEASE));
@@ -328,7 +328,7 @@ class LeadershipTest {
         .isEqualTo("0");
   }
 
-  /** Takes, writes, and has every lease lapse at once; what it writes late must be refused. */
+  /** Takes the leadership, lets the lease lapse at once, and writes; late writes must fail. */
   private List<Term> race(String node, long last) {
     List<Term> won = new ArrayList<>();
     while (won.isEmpty() || won.getLast().number() < last) {

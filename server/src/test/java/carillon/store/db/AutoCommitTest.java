@@ -32,7 +32,7 @@ class AutoCommitTest {
   void open() {
     world = World.create();
     world.sql("CREATE TABLE written (seq bigint GENERATED ALWAYS AS IDENTITY)");
-    db = Db.open(world.address, "ask", 1);
+    db = Db.open(world.address, "autocommit", 1);
   }
 
   @AfterEach
@@ -71,7 +71,7 @@ class AutoCommitTest {
     db.autoCommit(AutoCommitTest::began);
     world.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
-            + " 'carillon/ask' AND datname = current_database()");
+            + " 'carillon/autocommit' AND datname = current_database()");
 
     assertThat(db.autoCommit(AutoCommitTest::began)).isNotNull();
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What PostgreSQL reads out of the arrays that we write in its binary format. */
+/** PostgreSQL reads the arrays that we write in its binary format. */
 class ColumnTest {
 
   private static World world;

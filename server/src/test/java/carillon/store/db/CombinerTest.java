@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 class CombinerTest {
 
-  /** Records every flush; the first one waits until the test lets it go. */
+  /** Records every flush; the first one waits until the test releases it. */
   private static final class Flushes {
     private final List<List<Integer>> seen = new ArrayList<>();
     private final List<Thread> writers = new ArrayList<>();
@@ -231,13 +231,13 @@ class CombinerTest {
   void with_an_unreachable_database_waiting_callers_fail_and_later_ones_at_once()
       throws Exception {
     Flushes flushes = new Flushes();
-    StoreException away = new StoreException("away", "08006", null);
+    StoreException unreachable = new StoreException("unreachable", "08006", null);
     Combiner<Integer> combiner =
         new Combiner<>(
             100,
             batch -> {
               flushes.holdFirst(batch);
-              throw away;
+              throw unreachable;
             },
             Duration.ofMillis(100));
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -252,17 +252,17 @@ class CombinerTest {
                       .hasRootCauseMessage("the database has not responded for a while"));
       flushes.mayGo.countDown();
 
-      assertThatThrownBy(first::get).hasRootCause(away);
-      assertThatThrownBy(waiting::get).hasRootCause(away);
-      assertThat(flushes.seen).as("flushes, none for who had waited").containsExactly(List.of(0));
-      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(away);
+      assertThatThrownBy(first::get).hasRootCause(unreachable);
+      assertThatThrownBy(waiting::get).hasRootCause(unreachable);
+      assertThat(flushes.seen).as("flushes, none for the waiting callers").containsExactly(List.of(0));
+      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(unreachable);
     }
   }
 
   @Test
   void the_patience_is_with_each_flush_and_not_with_all_that_follow_a_bad_item() throws Exception {
     Flushes flushes = new Flushes();
-    Duration patience = Duration.ofSeconds(1);
+    Duration flushTimeout = Duration.ofSeconds(1);
     CompletableFuture<Void> newcomer = new CompletableFuture<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       AtomicReference<Combiner<Integer>> itself = new AtomicReference<>();
@@ -280,7 +280,7 @@ class CombinerTest {
                 }
                 flushes.holdFirst(batch);
               },
-              patience);
+              flushTimeout);
       itself.set(combiner);
       Future<?> _ = threads.submit(() -> combiner.write(0));
       flushes.begun.await();

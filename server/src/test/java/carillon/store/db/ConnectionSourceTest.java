@@ -19,7 +19,7 @@ class ConnectionSourceTest {
     return new Db.Address("jdbc:postgresql://" + hosts + "/carillon", "nobody", null);
   }
 
-  /** Where nobody listens. */
+  /** A port without a listener. */
   private static String closedPort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return "127.0.0.1:" + socket.getLocalPort();

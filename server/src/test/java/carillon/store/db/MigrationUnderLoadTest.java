@@ -97,7 +97,7 @@ class MigrationUnderLoadTest {
         created.add(world.discard());
       }
     } finally {
-      creators.decrementAndGet(); // whoever finishes waits for the last one of each
+      creators.decrementAndGet(); // a finished thread waits for the last creator
     }
   }
 

@@ -67,7 +67,7 @@ class MigrationsTest {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
-      world.discard(); // makes the day
+      world.discard(); // creates the partition
       user.enqueue("'mail', key => 'k'");
       world.claim("node", 2);
       world.claim("node", 2);

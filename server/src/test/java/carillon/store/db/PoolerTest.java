@@ -77,7 +77,7 @@ class PoolerTest {
     return db.inTransaction(tx -> tx.query(SETTINGS, row -> row.getString("setting")));
   }
 
-  /** In as many transactions at once as there are sessions, so that none is left out. */
+  /** In as many concurrent transactions as there are sessions, so that all are used. */
   private static List<String> inEverySession(PgBouncer pooler, String query) throws SQLException {
     List<Connection> connections = new ArrayList<>();
     List<String> found = new ArrayList<>();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a pool does when its server goes away, comes back, or is no primary any more. */
+/** A pool whose server goes down, comes back, or becomes a standby. */
 @Tag("slow")
 class ReconnectTest {
 

@@ -74,8 +74,8 @@ class AgendaTest {
   }
 
   /**
-   * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
-   * It misses what is in partitions before yesterday.
+   * Owns lane 7, and is late with everything that is due. Lane 9 is for workers. Misses partitions
+   * before yesterday.
    */
   private static final class Neighbour implements Agenda.Peers {
     private final List<Integer> told = new ArrayList<>();

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** When dead letters of one kind grow, somebody hears of it once. */
+/** A growing group of dead letters raises one alert. */
 class AlertsTest {
 
   private static final Target OPERATORS = http("https://example.com/operators");
@@ -87,7 +87,7 @@ class AlertsTest {
         task, new Outcome.Dead(new Failure(FailureKind.STATUS, error, 404, null), false));
   }
 
-  /** Lets tasks die one after the other. */
+  /** Makes tasks die one after the other. */
   private void die(TenantId tenant, String type, int tasks, IntFunction<String> error) {
     List<ClaimedTask> claimed = claim(tenant, type, tasks);
     for (int i = 0; i < tasks; i++) {
@@ -197,7 +197,7 @@ class AlertsTest {
     die("t", 1);
     passes("59 minutes");
     die("t", 15);
-    assertThat(alerts()).as("it never was quiet for an hour").hasSize(1);
+    assertThat(alerts()).as("there was no quiet hour").hasSize(1);
 
     passes("61 minutes");
     die("t", 9);

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.JsonNode;
 
-/** Who is told how a task ended, by whichever of the three ways it ended. */
+/** Callbacks of tasks that are ended by the engine, a worker or the reaper. */
 class CallbackTasksTest {
 
   private static final Target DONE = http("https://example.com/done");

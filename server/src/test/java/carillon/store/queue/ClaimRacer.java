@@ -35,12 +35,12 @@ final class ClaimRacer {
     }
   }
 
-  /** Otherwise whoever starts first may leave nothing to race for. */
+  /** Otherwise the first process may leave nothing to race for. */
   private static void awaitOther(World world) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!world.value("SELECT count(*) FROM carillon.node").equals("2")) {
       if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException("the other racer has not come");
+        throw new IllegalStateException("the other racer did not start");
       }
     }
   }

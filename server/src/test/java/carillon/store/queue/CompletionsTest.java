@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Many that end alike, and those among them that do not. */
+/** Many tasks with equal outcomes, and some with others. */
 class CompletionsTest {
 
   private static final int TASKS = 250;
@@ -123,7 +123,7 @@ class CompletionsTest {
         .isEqualTo("0");
   }
 
-  /** What a task says when it ends. */
+  /** The saved outcome of a task. */
   enum Said {
     NOTHING,
     THE_SAME,
