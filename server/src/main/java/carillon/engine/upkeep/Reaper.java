@@ -59,11 +59,11 @@ public final class Reaper {
     if (isCutOff()) {
       return INTERVAL;
     }
-    List<Claims.Silent> silent = claims.lapsed(MAX_CLAIMS);
+    List<Claims.Lost> silent = claims.lapsed(MAX_CLAIMS);
     int reaped = 0;
     int failed = 0;
     Map<String, Lost> lost = new TreeMap<>();
-    for (Claims.Silent claim : silent) {
+    for (Claims.Lost claim : silent) {
       try {
         Lost some = reap(claim);
         reaped += some.tasks();
@@ -106,7 +106,7 @@ public final class Reaper {
     }
   }
 
-  private Lost reap(Claims.Silent claim) {
+  private Lost reap(Claims.Lost claim) {
     Map<TaskId, Claims.Held> died = new HashMap<>();
     Map<TaskId, TaskState> states =
         claims

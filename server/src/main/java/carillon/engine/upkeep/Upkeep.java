@@ -6,25 +6,9 @@ import carillon.engine.ReapDecision;
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
-import carillon.store.catalog.Partitions;
-import carillon.store.catalog.Replies;
-import carillon.store.cluster.Nodes;
-import carillon.store.db.DbClock;
+import carillon.store.LeaderStore;
 import carillon.store.db.StoreException;
-import carillon.store.deadletters.DeadLetterArchive;
-import carillon.store.deadletters.DeadLetters;
-import carillon.store.deadletters.Redrives;
-import carillon.store.queue.Claims;
-import carillon.store.queue.WorkQueue;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
 import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.Activity;
-import carillon.store.stats.Events;
-import carillon.store.stats.WaitingCounts;
-import carillon.store.tasks.UniqueTasks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,26 +39,6 @@ public final class Upkeep implements AutoCloseable {
   private final CronPlanner planner;
   private final Loop planning;
 
-  /** The parts of the store that upkeep uses; writes are rejected unless this node leads. */
-  public record Store(
-      WorkQueue queue,
-      Claims claims,
-      Nodes nodes,
-      Partitions partitions,
-      Replies replies,
-      UniqueTasks uniqueTasks,
-      DbClock clock,
-      DeadLetters deadLetters,
-      Redrives redrives,
-      DeadLetterArchive archive,
-      Backfills backfills,
-      BackfillSteps backfillSteps,
-      OldFires oldFires,
-      Fires fires,
-      Activity activity,
-      WaitingCounts waiting,
-      Events events) {}
-
   /**
    * How long data is kept.
    *
@@ -84,7 +48,7 @@ public final class Upkeep implements AutoCloseable {
   public record Settings(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
   private Upkeep(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
       Settings settings,
@@ -127,7 +91,7 @@ public final class Upkeep implements AutoCloseable {
     this.planning = add("cron-planner", planner::planOnce);
     vital.add(planning);
     vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));
-    vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
+    vital.add(add("expirer", new Expirer(store.expiry(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
     add("janitor", janitor::cleanOnce); // these three may be slow: nothing waits for them
@@ -174,7 +138,7 @@ public final class Upkeep implements AutoCloseable {
    * @param poisonCrashes a task is dead after this many crashes
    */
   public static Upkeep start(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
       Settings settings,
@@ -187,7 +151,7 @@ public final class Upkeep implements AutoCloseable {
    * @param followerInterval how often a follower checks whether it leads
    */
   static Upkeep start(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
       Settings settings,

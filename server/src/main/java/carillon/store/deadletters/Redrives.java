@@ -132,7 +132,7 @@ public final class Redrives {
 
   /** Open redrives; those that have waited longest for a step come first. */
   public List<Open> open(int limit) {
-    return db.ask(
+    return db.autoCommit(
         tx ->
             tx.query(
                 OPEN,

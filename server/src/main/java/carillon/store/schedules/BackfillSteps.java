@@ -70,7 +70,7 @@ public final class BackfillSteps {
 
   /** Open backfills; those that have waited longest for a step come first. */
   public List<UUID> open(int limit) {
-    return db.ask(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
+    return db.autoCommit(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
   }
 
   private static final String POSTPONE =

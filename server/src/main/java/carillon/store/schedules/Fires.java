@@ -103,7 +103,7 @@ public final class Fires {
 
   /** When the first schedule is to be looked at; the past if one is late. */
   public Optional<Instant> earliest() {
-    return db.ask(tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
+    return db.autoCommit(tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
   }
 
   /**

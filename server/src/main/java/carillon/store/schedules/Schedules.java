@@ -1,6 +1,7 @@
 package carillon.store.schedules;
 
 import carillon.model.TaskId;
+import carillon.model.Signal;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.schedule.Schedule;
@@ -24,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -40,15 +40,19 @@ public final class Schedules {
   private final TaskReader reader;
   private final FiredTasks fired;
   private final InstantSource clock;
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal saved;
 
-  public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
+  /**
+   * @param saved raised when a commit may have given the planner something to plan
+   */
+  public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock, Signal saved) {
     this.db = db;
     this.tasks = tasks;
     this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
     this.fired = new FiredTasks(db, reader);
     this.clock = clock;
+    this.saved = saved;
   }
 
   /**
@@ -96,13 +100,8 @@ public final class Schedules {
     record EndIsOver() implements Result {}
   }
 
-  /** Asks to be told when there may be something new to plan. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
-  }
-
-  private void tellPlanner(Tx tx) {
-    tx.afterCommit(() -> whenChanged.forEach(Runnable::run));
+  private void wakePlanner(Tx tx) {
+    tx.afterCommit(saved::raise);
   }
 
   private Instant now() {
@@ -254,7 +253,7 @@ public final class Schedules {
   }
 
   private Result saved(Tx tx, TenantId tenant, String name, boolean created) {
-    tellPlanner(tx);
+    wakePlanner(tx);
     StoredSchedule stored = find(tx, tenant, name).orElseThrow();
     return new Result.Saved(FireHistory.show(tx, stored, now()), created);
   }
@@ -443,7 +442,7 @@ public final class Schedules {
     TaskId id = triggers.fire(tx, found.get(), now(), payload);
     String detail = Json.of(Map.of("task", id.toString())).toString();
     Audit.record(tx, tenant, who, "schedule.trigger", name, detail);
-    tellPlanner(tx);
+    wakePlanner(tx);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
   }
 }

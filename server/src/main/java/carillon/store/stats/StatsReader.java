@@ -140,7 +140,7 @@ public final class StatsReader {
     String sql = Sql.forPartition(COUNT_DUE, partition);
     Column all = Column.ints(lanes, lane -> lane);
     for (Map.Entry<Integer, Due> one :
-        Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
+        Partitions.unlessDropped(() -> db.autoCommit(tx -> tx.query(sql, ofLane, all, limit)))) {
       Lane lane = catalog.lane(one.getKey());
       of(due, lane.tenant()).merge(lane.type(), one.getValue(), Due::and);
     }
@@ -187,7 +187,7 @@ public final class StatsReader {
   /** What runs, through the claims that are open. */
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
     List<Partition> claimed =
-        db.ask(
+        db.autoCommit(
             tx ->
                 tx.query(
                     CLAIMED_PARTITIONS,
@@ -218,7 +218,7 @@ public final class StatsReader {
     String sql = Sql.forPartition(COUNT_RUNNING, partition);
     Column all = Column.ints(tenants, TenantId::value);
     return Partitions.unlessDropped(
-        () -> db.ask(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
+        () -> db.autoCommit(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
   }
 
   private static final String COUNT_DEAD =
@@ -238,7 +238,7 @@ public final class StatsReader {
   /** What is dead, by the groups of dead letters. */
   public Map<TenantId, PerType<Long>> dead(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> dead = forEach(tenants);
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 COUNT_DEAD,
@@ -261,7 +261,7 @@ public final class StatsReader {
   /** What waits, as the census counted it. */
   public Map<TenantId, PerType<Long>> waiting(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> waiting = forEach(tenants);
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 WAITING,
@@ -284,7 +284,7 @@ public final class StatsReader {
 
   /** Whatever had changed by then is in what waits; null before the first census. */
   public @Nullable Instant waitingCountedAt() {
-    return db.ask(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
+    return db.autoCommit(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
         .orElse(null);
   }
 

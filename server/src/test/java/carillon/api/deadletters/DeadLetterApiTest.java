@@ -42,7 +42,7 @@ class DeadLetterApiTest {
 
   /** Takes a step of the redrive, 200 ms after the previous one. */
   private void step(String id) {
-    api.world.redrives.step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
+    api.world.store.redrives().step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
     api.world.sql("UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms'");
   }
 
@@ -275,7 +275,7 @@ class DeadLetterApiTest {
     assertThat(api.request("GET", "/v1/audit").as(stranger).send().expect(200).json().get("items"))
         .noneMatch(entry -> entry.get("action").asString().startsWith("redrive"));
     api.request("GET", "/v1/redrives/" + id).as(producer).send().expect(ErrorCode.MISSING_SCOPE);
-    assertThat(api.world.redrives.find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
+    assertThat(api.world.store.redrives().find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
         .isEqualTo(Redrive.State.RUNNING);
   }
 }

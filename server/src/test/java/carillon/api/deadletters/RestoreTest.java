@@ -100,8 +100,8 @@ class RestoreTest {
   private List<String> archive() {
     Graves.age(api.world);
     List<DeadLetterArchive.Letter> letters =
-        api.world.archive.oldest(TTL, 1_000, 1 << 30).letters();
-    assertThat(api.world.archive.drop(letters, "file", "node")).isEqualTo(letters.size());
+        api.world.store.archive().oldest(TTL, 1_000, 1 << 30).letters();
+    assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());
     return letters.stream().map(letter -> letter.task().line()).toList();
   }
 
@@ -175,7 +175,7 @@ class RestoreTest {
 
     restore(archive()).expect(200);
 
-    assertThat(api.world.archive.oldest(Duration.ofMinutes(1), 10, 1 << 20).letters()).isEmpty();
+    assertThat(api.world.store.archive().oldest(Duration.ofMinutes(1), 10, 1 << 20).letters()).isEmpty();
     JsonNode letters = api.get("/v1/dead-letters?type=t").send().expect(200).json().get("items");
     assertThat(letters.get(0).get("id").asString()).isEqualTo(id);
     api.post("/v1/tasks/" + id + "/redrive").send().expect(200);

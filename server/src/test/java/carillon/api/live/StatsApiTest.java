@@ -302,7 +302,7 @@ class StatsApiTest {
 
   private static Stats stats(DatabaseGate gate, LongSupplier nanoTime) {
     return new Stats(
-        TestApi.stores(api.world).stats(), TestApi.stores(api.world).activity(), gate, nanoTime);
+        api.world.store.stats(), api.world.store.activityReader(), gate, nanoTime);
   }
 
   @Test
@@ -310,7 +310,7 @@ class StatsApiTest {
     AtomicLong nanos = new AtomicLong();
     Duration slow = Duration.ofMillis(40); // between any two reads of the clock
     Stats stats = stats(() -> nanos.addAndGet(slow.toNanos()));
-    TenantId tenant = api.world.tenants.put("follows", Tenants.Settings.DEFAULT, "test").id();
+    TenantId tenant = api.world.store.tenants().put("follows", Tenants.Settings.DEFAULT, "test").id();
     int shown = dueOf(stats, tenant);
     for (int tasks = 1; tasks <= 8; tasks++) {
       api.world.tasks.create(tenant, World.task("t", new Target.Pull()));
@@ -348,7 +348,7 @@ class StatsApiTest {
   @Test
   void one_refresh_serves_several_tenants() {
     Stats stats = stats(System::nanoTime);
-    TenantId other = api.world.tenants.find("stats").orElseThrow().id();
+    TenantId other = api.world.store.tenants().find("stats").orElseThrow().id();
     Viewer one = Viewer.ofAll(World.TENANT);
     Viewer two = Viewer.ofAll(other);
     Viewer limited = new Viewer(other, List.of("mail"));
@@ -369,7 +369,7 @@ class StatsApiTest {
     Map<TenantId, Stats.OfTenant> all = stats(System::nanoTime).tenants(many);
 
     assertThat(all).containsOnlyKeys(many);
-    TenantId stats = api.world.tenants.find("stats").orElseThrow().id();
+    TenantId stats = api.world.store.tenants().find("stats").orElseThrow().id();
     assertThat(all.get(stats)).extracting(Stats.OfTenant::pending).isEqualTo(4L);
   }
 

@@ -66,7 +66,7 @@ class ArchiverTest {
 
   private Archiver archiver(World process, Supplier<NodeLease> node) {
     return new Archiver(
-        process.archive, new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
+        process.store.archive(), new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
   }
 
   private List<Path> files() throws IOException {
@@ -138,7 +138,7 @@ class ArchiverTest {
   @Test
   void a_crash_after_writing_a_file_archives_its_letters_again() throws IOException {
     List<TaskId> ids = Graves.dig(world, 2);
-    List<DeadLetterArchive.Letter> read = world.archive.oldest(TTL, 10, 1 << 20).letters();
+    List<DeadLetterArchive.Letter> read = world.store.archive().oldest(TTL, 10, 1 << 20).letters();
     new ArchiveFiles(archive())
         .write(
             "dead-letters-crashed", read.stream().map(letter -> letter.task().line()).iterator());

@@ -39,7 +39,7 @@ class BackfillerTest {
   void open() {
     world = World.create();
     scheduled = new Scheduled(world);
-    backfiller = new Backfiller(world.backfillSteps, events::add);
+    backfiller = new Backfiller(world.store.backfillSteps(), events::add);
   }
 
   @AfterEach
@@ -53,7 +53,7 @@ class BackfillerTest {
   }
 
   private Backfill find(Backfill backfill) {
-    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
   @Test
@@ -81,7 +81,7 @@ class BackfillerTest {
     Backfill ours = start("s", 10);
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
     AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
     var steps = new BackfillSteps(once, world.tasks, StoredSchedule::timetable);
 
     assertThatThrownBy(new Backfiller(steps, events::add)::backfillOnce)

@@ -199,7 +199,7 @@ class CronBoundsTest {
   }
 
   private void changeMaxRuns() {
-    Schedule s = world.schedules.find(World.TENANT, "s").orElseThrow().schedule();
+    Schedule s = world.store.schedules().find(World.TENANT, "s").orElseThrow().schedule();
     var changed =
         new Schedule(
             s.name(),
@@ -217,7 +217,7 @@ class CronBoundsTest {
             s.task());
     world.db.inTransaction(
         tx ->
-            world.schedules.put(
+            world.store.schedules().put(
                 tx,
                 World.TENANT,
                 new Schedules.Wanted(changed, null),
@@ -231,7 +231,7 @@ class CronBoundsTest {
     var leadership = new Leadership(world.db);
     Optional<Term> term = leadership.take("planner", Duration.ofMinutes(1));
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
-    var leading = new TestPlanner(world, world.db.onlyWhile(() -> term), start);
+    var leading = new TestPlanner(world, world.db.onlyInTerm(() -> term), start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     world.sql("CREATE SEQUENCE tries");
     world.sql(

@@ -2,19 +2,17 @@ package carillon.engine.upkeep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signals;
 import carillon.model.TaskId;
 import carillon.model.cluster.Term;
 import carillon.model.schedule.FireHash;
-import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Partitions;
+import carillon.store.Memory;
+import carillon.store.Store;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Agenda;
-import carillon.store.schedules.Fires;
 import carillon.store.schedules.StoredSchedule;
-import carillon.store.tasks.Tasks;
 import carillon.testkit.OwnPostgres;
 import carillon.testkit.Postgres;
 import carillon.testkit.TestSchedule;
@@ -85,14 +83,14 @@ class CronFaultsTest {
     Node(Db.Address address, Mode mode) {
       this.address = address;
       db = Db.open(address, "planner", 2);
-      leaderDb = mode == Mode.TERMS ? db.onlyWhile(() -> believed) : db;
+      leaderDb = mode == Mode.TERMS ? db.onlyInTerm(() -> believed) : db;
       catalogDb = Db.open(address, "catalog", 2);
-      Catalog catalog = new Catalog(catalogDb);
-      catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
-      Tasks tasks = new Tasks(db, catalog, new Partitions(catalogDb), clock, new Agenda());
+      var settings = new Memory.Settings(null, Duration.ofDays(30));
+      Memory memory = Memory.load(catalogDb, db, clock, settings, Signals.create());
       planner =
-          new CronPlanner(new Fires(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
+          new CronPlanner(
+              Store.on(leaderDb, memory).fires(), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override

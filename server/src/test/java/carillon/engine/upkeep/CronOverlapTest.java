@@ -93,7 +93,7 @@ class CronOverlapTest {
             .filter(each -> !each.getValue().plus(TAKES).isAfter(now))
             .map(Map.Entry::getKey)
             .toList();
-    world.endings.finish(
+    world.store.outcomes().finish(
         over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
         Set.of(),
         "node");

@@ -44,7 +44,7 @@ class CronWithBackfillTest {
             OverlapRule.QUEUE,
             false);
     new Scheduled(world).backfill("s", asked);
-    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
   }
 

@@ -28,7 +28,7 @@ class RedriverTest {
   @BeforeEach
   void open() {
     world = World.create();
-    redriver = new Redriver(world.redrives);
+    redriver = new Redriver(world.store.redrives());
   }
 
   @AfterEach
@@ -40,13 +40,14 @@ class RedriverTest {
     return world.db.inTransaction(
         tx ->
             world
-                .redrives
+                .store
+                .redrives()
                 .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "me")
                 .orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
-    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+    return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
   /** Open redrives of another tenant, older than all others. */
@@ -81,7 +82,7 @@ class RedriverTest {
     Redrive ours = start();
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
     AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
 
     assertThatThrownBy(new Redriver(new Redrives(once, world.agenda))::redriveOnce)
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());

@@ -10,25 +10,9 @@ import carillon.model.cluster.Term;
 import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
-import carillon.store.catalog.Partitions;
-import carillon.store.catalog.Replies;
+import carillon.store.Memory;
 import carillon.store.cluster.Leadership;
-import carillon.store.cluster.Nodes;
 import carillon.store.db.Db;
-import carillon.store.deadletters.DeadLetterArchive;
-import carillon.store.deadletters.DeadLetters;
-import carillon.store.deadletters.Redrives;
-import carillon.store.queue.Claims;
-import carillon.store.queue.WorkQueue;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
-import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.Activity;
-import carillon.store.stats.Events;
-import carillon.store.stats.WaitingCounts;
-import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.nio.file.Path;
@@ -72,7 +56,7 @@ class UpkeepTest {
   void open() {
     world = World.create();
     leadership = new Leadership(world.db);
-    leaderDb = world.db.onlyWhile(term::get);
+    leaderDb = world.db.onlyInTerm(term::get);
     world.node("node");
     running = world.create(World.task("t", new Target.Pull()));
     world.node("dead");
@@ -119,26 +103,8 @@ class UpkeepTest {
    * @param followerInterval how often a loop of a follower checks whether it leads
    */
   private Upkeep start(Duration followerInterval, Consumer<EngineEvent> events) {
-    Partitions partitions = new Partitions(leaderDb);
     return Upkeep.start(
-        new Upkeep.Store(
-            new WorkQueue(leaderDb, world.catalog, partitions, world.agenda),
-            new Claims(leaderDb, world.catalog, world.endings),
-            new Nodes(leaderDb),
-            partitions,
-            new Replies(leaderDb),
-            new UniqueTasks(leaderDb),
-            world.clock,
-            new DeadLetters(leaderDb, world.catalog),
-            new Redrives(leaderDb, world.agenda),
-            new DeadLetterArchive(leaderDb),
-            new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
-            new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
-            new OldFires(leaderDb),
-            new Fires(leaderDb, world.tasks),
-            new Activity(leaderDb),
-            new WaitingCounts(leaderDb),
-            new Events(leaderDb)),
+        world.storeOn(leaderDb, new Memory.Settings(null, RETENTION)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
           leaseReaders.add(Thread.currentThread().getName());

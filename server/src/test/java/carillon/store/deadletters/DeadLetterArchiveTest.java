@@ -55,11 +55,11 @@ class DeadLetterArchiveTest {
   }
 
   private List<DeadLetterArchive.Letter> oldest(int most) {
-    return world.archive.oldest(TTL, most, ROOM).letters();
+    return world.store.archive().oldest(TTL, most, ROOM).letters();
   }
 
   private int drop(List<DeadLetterArchive.Letter> letters) {
-    return world.archive.drop(letters, "file", "node");
+    return world.store.archive().drop(letters, "file", "node");
   }
 
   private String count(String table) {
@@ -86,12 +86,12 @@ class DeadLetterArchiveTest {
     Graves.dig(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
-    assertThat(world.archive.oldest(TTL, 2, ROOM).isMore()).isTrue();
-    assertThat(world.archive.oldest(TTL, 2, ROOM).letters()).hasSize(2);
-    assertThat(world.archive.oldest(TTL, 10, 250_000).letters()).hasSize(2);
-    assertThat(world.archive.oldest(TTL, 10, 250_000).isMore()).isTrue();
-    assertThat(world.archive.oldest(TTL, 10, 1).letters()).hasSize(1);
-    assertThat(world.archive.oldest(TTL, 10, ROOM).isMore()).isFalse();
+    assertThat(world.store.archive().oldest(TTL, 2, ROOM).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 2, ROOM).letters()).hasSize(2);
+    assertThat(world.store.archive().oldest(TTL, 10, 250_000).letters()).hasSize(2);
+    assertThat(world.store.archive().oldest(TTL, 10, 250_000).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 10, 1).letters()).hasSize(1);
+    assertThat(world.store.archive().oldest(TTL, 10, ROOM).isMore()).isFalse();
   }
 
   @Test
@@ -164,7 +164,7 @@ class DeadLetterArchiveTest {
   private long purge(Tx tx, TaskId id) {
     var filter =
         new DeadLetterFilter(null, null, null, null, null, null, null, Map.of(), null, List.of(id));
-    return world.deadLetters.purge(tx, World.TENANT, filter, "test").purged();
+    return world.store.deadLetters().purge(tx, World.TENANT, filter, "test").purged();
   }
 
   @ParameterizedTest

@@ -169,7 +169,7 @@ class DeadLetterPlansTest {
             null,
             none,
             null,
-            world.deadLetters.list(World.TENANT, old, 50, null, false).items().stream()
+            world.store.deadLetters().list(World.TENANT, old, 50, null, false).items().stream()
                 .map(letter -> letter.task().id())
                 .toList());
     return Stream.of(
@@ -276,7 +276,7 @@ class DeadLetterPlansTest {
         .doesNotContain("Seq Scan");
     assertThat(explained.pages()).as(explained.plan()).isLessThan(search.pages());
     assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
-    assertThat(world.deadLetters.list(World.TENANT, search.filter(), 100, null, false).items())
+    assertThat(world.store.deadLetters().list(World.TENANT, search.filter(), 100, null, false).items())
         .hasSize(search.letters());
   }
 
@@ -284,7 +284,8 @@ class DeadLetterPlansTest {
   void a_page_reads_each_of_its_tasks_by_key() {
     List<UUID> newest =
         world
-            .deadLetters
+            .store
+            .deadLetters()
             .list(World.TENANT, DeadLetterFilter.ALL, 100, null, false)
             .items()
             .stream()
@@ -341,7 +342,8 @@ class DeadLetterPlansTest {
                     "SELECT to_char(now() AT TIME ZONE 'UTC' - interval '25 minutes',"
                         + " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")),
             world
-                .deadLetters
+                .store
+                .deadLetters()
                 .list(
                     World.TENANT,
                     filter("t1", null, null, null, null, Map.of(), null),

@@ -61,7 +61,7 @@ class DeadLettersTest {
     Position before = null;
     do {
       Page<DeadLetters.Letter, Position> page =
-          world.deadLetters.list(World.TENANT, filter, limit, before, false);
+          world.store.deadLetters().list(World.TENANT, filter, limit, before, false);
       for (DeadLetters.Letter letter : page.items()) {
         assertThat(letter.diedAt()).isBeforeOrEqualTo(last);
         last = letter.diedAt();
@@ -75,7 +75,7 @@ class DeadLettersTest {
 
   private static long count(DeadLetterFilter filter) {
     DeadLetters.Count count =
-        world.db.inTransaction(tx -> world.deadLetters.count(tx, World.TENANT, filter));
+        world.db.inTransaction(tx -> world.store.deadLetters().count(tx, World.TENANT, filter));
     assertThat(count.isAtLeast()).isFalse();
     return count.matched();
   }
@@ -152,7 +152,7 @@ class DeadLettersTest {
     DeadLetterGroup.Position before = null;
     do {
       var page =
-          world.deadLetters.groups(
+          world.store.deadLetters().groups(
               World.TENANT, new DeadLetterGroup.Filter(null, null, null), 7, before);
       groups.addAll(page.items());
       before = page.next();
@@ -175,7 +175,7 @@ class DeadLettersTest {
   }
 
   private static List<DeadLetterGroup> groups(DeadLetterGroup.Filter filter) {
-    return world.deadLetters.groups(World.TENANT, filter, 100, null).items();
+    return world.store.deadLetters().groups(World.TENANT, filter, 100, null).items();
   }
 
   @Test
@@ -185,27 +185,29 @@ class DeadLettersTest {
       DeadLetterFilter some = filter("t1", null, null, null, null, Map.of(), null);
 
       DeadLetters.Purged purged =
-          other.deadLetters.purge(World.TENANT, some, Duration.ofMinutes(1), "me");
+          other.store.deadLetters().purge(World.TENANT, some, Duration.ofMinutes(1), "me");
 
       assertThat(purged).isEqualTo(purged(3_000, 3_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.task WHERE state = 'DEAD'"))
           .isEqualTo("9000");
       assertThat(
               other
-                  .deadLetters
+                  .store
+                  .deadLetters()
                   .groups(World.TENANT, new DeadLetterGroup.Filter(null, null, null), 10, null)
                   .items())
           .hasSize(3);
 
       DeadLetters.Purged all =
           other.db.inTransaction(
-              tx -> other.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me"));
+              tx -> other.store.deadLetters().purge(tx, World.TENANT, DeadLetterFilter.ALL, "me"));
 
       assertThat(all).isEqualTo(purged(9_000, 9_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("0");
       assertThat(
               other
-                  .audit
+                  .store
+                  .audit()
                   .list(World.TENANT, new Audit.Filter("dead-letter.purge", null), 9, null)
                   .items())
           .extracting(Audit.Entry::who)
@@ -219,11 +221,11 @@ class DeadLettersTest {
       DeadTasks.fill(other, 10_500, 1);
 
       DeadLetters.Purged first =
-          other.deadLetters.purge(World.TENANT, DeadLetterFilter.ALL, Duration.ZERO, "me");
+          other.store.deadLetters().purge(World.TENANT, DeadLetterFilter.ALL, Duration.ZERO, "me");
 
       assertThat(first).isEqualTo(purged(10_500, 10_000, true));
       assertThat(
-              other.deadLetters.purge(
+              other.store.deadLetters().purge(
                   World.TENANT, DeadLetterFilter.ALL, Duration.ofMinutes(1), "me"))
           .isEqualTo(purged(500, 500, false));
     }
@@ -252,18 +254,18 @@ class DeadLettersTest {
     try (World other = World.create()) {
       DeadTasks.fill(other, 30, 3);
       other.db.inTransaction(
-          tx -> other.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, null, "me"));
-      assertThat(other.deadLetters.forgetEmptyGroups(10)).isZero();
-      assertThat(other.redrives.forgetOld(10)).isZero();
+          tx -> other.store.redrives().start(tx, World.TENANT, DeadLetterFilter.ALL, null, "me"));
+      assertThat(other.store.deadLetters().forgetEmptyGroups(10)).isZero();
+      assertThat(other.store.redrives().forgetOld(10)).isZero();
 
       other.sql("UPDATE carillon.dead_letter_group SET last_at = now() - interval '31 days'");
       other.sql("UPDATE carillon.redrive SET ended_at = now() - interval '8 days'");
 
-      assertThat(other.deadLetters.forgetEmptyGroups(2)).isEqualTo(2);
-      assertThat(other.deadLetters.forgetEmptyGroups(2)).isEqualTo(1);
-      assertThat(other.redrives.forgetOld(20)).isEqualTo(20);
+      assertThat(other.store.deadLetters().forgetEmptyGroups(2)).isEqualTo(2);
+      assertThat(other.store.deadLetters().forgetEmptyGroups(2)).isEqualTo(1);
+      assertThat(other.store.redrives().forgetOld(20)).isEqualTo(20);
       assertThat(other.value("SELECT count(*) FROM carillon.redrive")).isEqualTo("1");
-      assertThat(other.redrives.forgetOld(20)).isEqualTo(10);
+      assertThat(other.store.redrives().forgetOld(20)).isEqualTo(10);
       assertThat(other.value("SELECT count(*) FROM carillon.redrive")).isEqualTo("0");
     }
   }

@@ -122,13 +122,14 @@ class RedriveRaceTest {
         world.db.inTransaction(
             tx ->
                 world
-                    .redrives
+                    .store
+                    .redrives()
                     .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "r")
                     .orElseThrow());
     var open = new Redrives.Open(World.TENANT, redrive.id());
     if (start == Start.REDRIVE) {
-      world.redrives.step(open);
-      world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "u"));
+      world.store.redrives().step(open);
+      world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "u"));
       world.sql(
           "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE ready_at IS NOT NULL");
     }
@@ -138,11 +139,11 @@ class RedriveRaceTest {
   private void run(Tx tx, Step step, Subject subject) {
     TaskId id = subject.id();
     switch (step) {
-      case REDRIVE, UNDO -> world.redrives.step(tx, subject.redrive());
+      case REDRIVE, UNDO -> world.store.redrives().step(tx, subject.redrive());
       case REDRIVE_BY_HAND -> world.tasks.redrive(tx, World.TENANT, id, "me", null);
-      case PURGE -> world.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
+      case PURGE -> world.store.deadLetters().purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
       case CLAIM ->
-          world.queue.claimForWorker(
+          world.store.queue().claimForWorker(
               tx,
               id.partition(),
               new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),

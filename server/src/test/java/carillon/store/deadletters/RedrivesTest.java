@@ -60,11 +60,11 @@ class RedrivesTest {
 
   private Redrive start(DeadLetterFilter filter, @Nullable Integer rate) {
     return world.db.inTransaction(
-        tx -> world.redrives.start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
+        tx -> world.store.redrives().start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
-    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+    return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
   private static Redrives.Open open(Redrive redrive) {
@@ -72,8 +72,8 @@ class RedrivesTest {
   }
 
   private Redrive undo(Redrive redrive) {
-    world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "undoer"));
-    while (world.redrives.step(open(redrive)).isPresent()) {
+    world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "undoer"));
+    while (world.store.redrives().step(open(redrive)).isPresent()) {
       // Until it is over.
     }
     return find(redrive);
@@ -81,7 +81,7 @@ class RedrivesTest {
 
   private Redrives.Result stop(Redrive redrive) {
     return world.db.inTransaction(
-        tx -> world.redrives.stop(tx, World.TENANT, redrive.id(), "stopper"));
+        tx -> world.store.redrives().stop(tx, World.TENANT, redrive.id(), "stopper"));
   }
 
   /** As if 200 ms had passed since its last step. */
@@ -141,10 +141,10 @@ class RedrivesTest {
     Redrive redrive = start(DeadLetterFilter.ALL, 7);
     List<Long> redriven = new ArrayList<>();
     for (int step = 0; step < 10; step++) {
-      assertThat(world.redrives.step(open(redrive))).contains(Duration.ofMillis(200));
+      assertThat(world.store.redrives().step(open(redrive))).contains(Duration.ofMillis(200));
       redriven.add(find(redrive).redriven());
       world.sql("UPDATE carillon.redrive SET stepped_at = now() + interval '1 minute'");
-      Optional<Duration> early = world.redrives.step(open(redrive)); // too early
+      Optional<Duration> early = world.store.redrives().step(open(redrive)); // too early
       assertThat(early.orElseThrow())
           .isBetween(Duration.ofNanos(1), Duration.ofMinutes(1).plusMillis(200));
       world.sql("UPDATE carillon.redrive SET stepped_at = now() - interval '200 ms'");
@@ -152,7 +152,7 @@ class RedrivesTest {
 
     assertThat(redriven).containsExactly(1L, 2L, 4L, 5L, 7L, 8L, 9L, 11L, 12L, 14L);
     world.sql("UPDATE carillon.redrive SET stepped_at = now() - interval '1 hour'");
-    world.redrives.step(open(redrive));
+    world.store.redrives().step(open(redrive));
     assertThat(find(redrive).redriven()).as("an hour without a step").isEqualTo(15);
   }
 
@@ -160,13 +160,14 @@ class RedrivesTest {
   void a_redrive_ignores_later_deaths_and_letters_that_are_gone() {
     DeadTasks.fill(world, 40, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, 5);
-    world.redrives.step(open(redrive));
+    world.store.redrives().step(open(redrive));
     world.sql(
         "UPDATE carillon.dead_letter SET died_at = now() + interval '1 minute' WHERE key = 'key"
             + " 30'");
     TaskId byHand =
         world
-            .deadLetters
+            .store
+            .deadLetters()
             .list(
                 World.TENANT,
                 DeadLettersTest.filter(null, null, null, null, "key 20", Map.of(), null),
@@ -178,7 +179,7 @@ class RedrivesTest {
             .task()
             .id();
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, byHand, "me", null));
-    world.deadLetters.purge(
+    world.store.deadLetters().purge(
         World.TENANT,
         DeadLettersTest.filter(null, null, null, null, "key 10", Map.of(), null),
         Duration.ZERO,
@@ -186,7 +187,7 @@ class RedrivesTest {
 
     do {
       later(redrive);
-    } while (world.redrives.step(open(redrive)).isPresent());
+    } while (world.store.redrives().step(open(redrive)).isPresent());
 
     Redrive done = find(redrive);
     assertThat(done.state()).isEqualTo(State.DONE);
@@ -221,7 +222,7 @@ class RedrivesTest {
       for (World node : List.of(world, other)) {
         nodes.add(
             () -> {
-              while (node.redrives.step(open(redrive)).isPresent()) {
+              while (node.store.redrives().step(open(redrive)).isPresent()) {
                 // Until it is over.
               }
               return true;
@@ -272,7 +273,7 @@ class RedrivesTest {
     List<ClaimedTask> claimed = world.claim("node", 6);
     ClaimedTask released = claimed.getLast(); // waits again, but has started
     Failure shutdown = Failure.of(FailureKind.SHUTDOWN, "shut down");
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
     TaskId cancelled =
         new TaskId(
@@ -295,28 +296,29 @@ class RedrivesTest {
   void a_stopped_redrive_redrives_nothing_more_and_an_undo_stops_it_first() {
     DeadTasks.fill(world, 50, 1);
     Redrive first = start(DeadLetterFilter.ALL, 50);
-    world.redrives.step(open(first));
+    world.store.redrives().step(open(first));
     Redrives.Result stopped = stop(first);
     later(first);
 
     assertThat(stopped).isInstanceOf(Redrives.Result.Changed.class);
-    assertThat(world.redrives.step(open(first))).isEmpty();
+    assertThat(world.store.redrives().step(open(first))).isEmpty();
     assertThat(find(first).redriven()).isEqualTo(10);
     Redrives.Result again = stop(first);
     assertThat(again).isInstanceOf(Redrives.Result.WrongState.class);
 
     Redrive second = start(DeadLetterFilter.ALL, 50);
-    world.redrives.step(open(second));
+    world.store.redrives().step(open(second));
     assertThat(undo(second).undone()).isEqualTo(10);
     assertThat(
             world
-                .audit
+                .store
+                .audit()
                 .list(World.TENANT, new Audit.Filter(null, second.id().toString()), 10, null)
                 .items())
         .extracting(entry -> entry.action() + " by " + entry.who())
         .containsExactly(
             "redrive.undone by undoer", "redrive.undo by undoer", "redrive.start by starter");
-    assertThat(world.redrives.list(World.TENANT, 1, null).items())
+    assertThat(world.store.redrives().list(World.TENANT, 1, null).items())
         .extracting(Redrive::id)
         .containsExactly(second.id());
   }

@@ -106,10 +106,10 @@ class BackfillRaceTest {
 
   private void run(Tx tx, Step step, UUID backfill, UUID other) {
     switch (step) {
-      case STEP -> world.backfillSteps.take(tx, backfill);
-      case STEP_OF_AN_OVERLAPPING_ONE -> world.backfillSteps.take(tx, other);
+      case STEP -> world.store.backfillSteps().take(tx, backfill);
+      case STEP_OF_AN_OVERLAPPING_ONE -> world.store.backfillSteps().take(tx, other);
       case PLAN -> plan(tx);
-      case STOP -> world.backfills.stop(tx, World.TENANT, "s", backfill, "me");
+      case STOP -> world.store.backfills().stop(tx, World.TENANT, "s", backfill, "me");
       case DELETE -> tx.update("DELETE FROM carillon.schedule WHERE id = ?", schedule);
     }
   }
@@ -142,7 +142,7 @@ class BackfillRaceTest {
           overlap.commits(),
           tx -> run(tx, overlap.second(), backfill, other));
     }
-    List.of(backfill, other).forEach(world.backfillSteps::take);
+    List.of(backfill, other).forEach(world.store.backfillSteps()::take);
 
     assertThat(scheduled.wrong(schedule)).isEqualTo("0");
     assertThat(count("backfill WHERE state = 'RUNNING'")).isEqualTo("0");
@@ -181,7 +181,7 @@ class BackfillRaceTest {
             + table
             + " FOR EACH ROW EXECUTE FUNCTION public.die()");
 
-    while (!world.backfillSteps.take(backfill).isOver()) {
+    while (!world.store.backfillSteps().take(backfill).isOver()) {
       assertThat(scheduled.wrong(schedule)).isEqualTo("0");
     }
 
@@ -209,10 +209,10 @@ class BackfillRaceTest {
         all.add(
             threads.submit(
                 () -> {
-                  for (List<UUID> open = world.backfillSteps.open(10);
+                  for (List<UUID> open = world.store.backfillSteps().open(10);
                       !open.isEmpty();
-                      open = world.backfillSteps.open(10)) {
-                    world.backfillSteps.take(open.get(random.nextInt(open.size())));
+                      open = world.store.backfillSteps().open(10)) {
+                    world.store.backfillSteps().take(open.get(random.nextInt(open.size())));
                   }
                 }));
       }

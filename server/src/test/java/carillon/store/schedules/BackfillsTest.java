@@ -49,20 +49,20 @@ class BackfillsTest {
   }
 
   private Backfills.Range range(String schedule, Request asked) {
-    return world.backfills.count(stored(schedule), asked).orElseThrow();
+    return world.store.backfills().count(stored(schedule), asked).orElseThrow();
   }
 
   private StoredSchedule stored(String schedule) {
-    return world.backfills.schedule(World.TENANT, schedule).orElseThrow();
+    return world.store.backfills().schedule(World.TENANT, schedule).orElseThrow();
   }
 
   private Backfill find(Backfill backfill) {
-    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
   /** Takes all steps of a backfill. */
   private Backfill run(Backfill backfill) {
-    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+    while (!world.store.backfillSteps().take(backfill.id()).isOver()) {
       assertThat(find(backfill).state()).isEqualTo(State.RUNNING);
     }
     return find(backfill);
@@ -71,7 +71,8 @@ class BackfillsTest {
   private List<TaskView> tasks(String schedule) {
     TaskFilter filter = new TaskFilter(null, null, null, schedule, null, null, null, Map.of());
     return world
-        .schedules
+        .store
+        .schedules()
         .tasks(World.TENANT, filter, 1_000, null, true)
         .orElseThrow()
         .items()
@@ -185,7 +186,7 @@ class BackfillsTest {
     scheduled.made(id, old.toString(), "UTC");
     Request asked = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
-    assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
+    assertThat(world.store.oldFires().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
     Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
 
@@ -207,7 +208,7 @@ class BackfillsTest {
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
-    assertThat(world.backfillSteps.take(backfill.id()))
+    assertThat(world.store.backfillSteps().take(backfill.id()))
         .isEqualTo(new BackfillSteps.Step(1_000, false));
     assertThat(find(backfill)).extracting(Backfill::made, Backfill::times).contains(1_000, 2_500);
     Backfill done = run(backfill);
@@ -229,7 +230,7 @@ class BackfillsTest {
     long id = scheduled.every("s", 1);
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
-    world.backfillSteps.take(backfill.id());
+    world.store.backfillSteps().take(backfill.id());
 
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
     Backfill done = run(backfill);
@@ -303,7 +304,7 @@ class BackfillsTest {
     }
 
     assertThat(scheduled.backfill("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
-    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(scheduled.backfill("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
   }
 
@@ -312,7 +313,7 @@ class BackfillsTest {
     long id = scheduled.every("s", 300);
     scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
 
-    Result counted = world.backfills.dryRun(range("s", TEN_MINUTES));
+    Result counted = world.store.backfills().dryRun(range("s", TEN_MINUTES));
 
     assertThat(counted).isEqualTo(new Result.Counted(3, 1));
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
@@ -328,7 +329,7 @@ class BackfillsTest {
 
     var range = range("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
-    assertThat(world.backfills.dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
+    assertThat(world.store.backfills().dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
   }
 
   @Test
@@ -346,9 +347,9 @@ class BackfillsTest {
 
     assertThat(
             world.db.<Result>inTransaction(
-                tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me")))
+                tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me")))
         .isEqualTo(new Result.NotFound());
-    assertThat(world.db.<Result>inTransaction(tx -> world.backfills.start(tx, range, "me")))
+    assertThat(world.db.<Result>inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
         .isEqualTo(new Result.NotFound());
   }
 
@@ -357,16 +358,16 @@ class BackfillsTest {
     scheduled.every("s", 1);
     Backfill backfill =
         started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
-    world.backfillSteps.take(backfill.id());
+    world.store.backfillSteps().take(backfill.id());
 
     Result stopped =
         world.db.inTransaction(
-            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+            tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me"));
     Result again =
         world.db.inTransaction(
-            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+            tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me"));
 
-    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
     assertThat(again).isInstanceOf(Result.WrongState.class);
     assertThat(find(backfill))
@@ -383,7 +384,7 @@ class BackfillsTest {
     Backfill backfill = started("s", TEN_MINUTES);
     world.sql("DELETE FROM carillon.schedule");
 
-    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
     assertThat(
@@ -399,10 +400,10 @@ class BackfillsTest {
     Backfill backfill = started("s", TEN_MINUTES);
 
     assertThat(find(backfill)).isEqualTo(backfill);
-    assertThat(world.backfills.find(new TenantId(99), "s", backfill.id())).isEmpty();
-    assertThat(world.backfills.find(World.TENANT, "other", backfill.id())).isEmpty();
-    assertThat(world.backfills.schedule(new TenantId(99), "s")).isEmpty();
-    assertThat(world.backfills.list(stored("other"), 10, null).items()).isEmpty();
+    assertThat(world.store.backfills().find(new TenantId(99), "s", backfill.id())).isEmpty();
+    assertThat(world.store.backfills().find(World.TENANT, "other", backfill.id())).isEmpty();
+    assertThat(world.store.backfills().schedule(new TenantId(99), "s")).isEmpty();
+    assertThat(world.store.backfills().list(stored("other"), 10, null).items()).isEmpty();
   }
 
   @Test
@@ -410,8 +411,8 @@ class BackfillsTest {
     scheduled.every("s", 300);
     List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
 
-    var first = world.backfills.list(stored("s"), 1, null);
-    var second = world.backfills.list(stored("s"), 1, first.next());
+    var first = world.store.backfills().list(stored("s"), 1, null);
+    var second = world.store.backfills().list(stored("s"), 1, first.next());
 
     assertThat(first.items()).containsExactly(all.get(1));
     assertThat(second.items()).containsExactly(all.get(0));
@@ -429,9 +430,9 @@ class BackfillsTest {
             .formatted(old.id()));
     world.sql("UPDATE carillon.backfill SET created_at = now() - interval '30 days'");
 
-    assertThat(world.backfills.forgetOld(10)).isEqualTo(1);
+    assertThat(world.store.backfills().forgetOld(10)).isEqualTo(1);
     assertThat(List.of(old, recent, open))
-        .extracting(each -> world.backfills.find(World.TENANT, "s", each.id()))
+        .extracting(each -> world.store.backfills().find(World.TENANT, "s", each.id()))
         .extracting(Optional::isPresent)
         .containsExactly(false, true, true);
   }
