@@ -5,7 +5,7 @@ import { Problem, api, isFinal, mayPass } from './api.js';
 import { live } from './live.js';
 import { PLACES, href, load, ofTenant, read } from './router.js';
 import { choices, confirmed, problem, toast } from './parts.js';
-import { shortcuts } from './keys.js';
+import { shortcuts } from './shortcuts.js';
 import './sign-in.js';
 
 const AGAIN = 5_000;

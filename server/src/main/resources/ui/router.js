@@ -15,11 +15,11 @@ export const PLACES = [
 ];
 
 /** Where an address leads that means nothing. */
-const NOWHERE = { name: 'nowhere', label: 'Pages' };
+const NOT_FOUND = { name: 'not-found', label: 'Pages' };
 
 // Written out: no text from an address ever becomes the address of a script.
 const LOADERS = {
-  nowhere: () => import('./pages/nowhere.js'),
+  'not-found': () => import('./pages/not-found.js'),
   overview: () => import('./pages/overview.js'),
   tasks: () => import('./pages/tasks.js'),
   task: () => import('./pages/task.js'),
@@ -46,7 +46,7 @@ const decoded = (part) => {
 export const read = (hash) => {
   const [path, query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const [name, ...rest] = path.split('/').filter((part) => part !== '');
-  const place = name === undefined ? PLACES[0] : (PLACES.find((each) => each.name === name) ?? NOWHERE);
+  const place = name === undefined ? PLACES[0] : (PLACES.find((each) => each.name === name) ?? NOT_FOUND);
   const params = rest.map(decoded);
   const page = params.length > 0 && place.one ? place.one : place.name;
   const asked = new URLSearchParams(query);

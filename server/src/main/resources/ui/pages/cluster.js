@@ -5,8 +5,8 @@ import { api } from '../api.js';
 import { ago, badge, bytes, compact, count, duration, plural, seconds, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading, problem, tile } from '../parts.js';
-import { brokers } from '../broker-metrics.js';
-import { OLD_SNAPSHOT } from './attention.js';
+import { brokers } from '../cluster/broker-metrics.js';
+import { OLD_SNAPSHOT } from '../overview/attention.js';
 
 const WRONG_CLOCK = 1;
 

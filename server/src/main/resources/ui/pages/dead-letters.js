@@ -6,9 +6,9 @@ import { ago, count, firstLine, plural, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
-import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
-import { editById } from '../tasks/edit.js';
-import { errorLine, errorText, kind } from '../tasks/words.js';
+import { purgeDialog, redriveDialog } from '../dead-letters/redrives.js';
+import { editById } from '../tasks/actions.js';
+import { errorLine, errorText, kind } from '../tasks/descriptions.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },

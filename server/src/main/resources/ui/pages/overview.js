@@ -6,9 +6,9 @@ import { ago, badge, compact, count, duration, plural, seconds, span } from '../
 import { empty, loading, problem, tile } from '../parts.js';
 import { Page } from '../page.js';
 import { href } from '../router.js';
-import { fromStats, look, lookAtDeaths, ranked } from './attention.js';
-import { sortHead, sorted } from './sorting.js';
-import './activity.js';
+import { fromStats, look, lookAtDeaths, ranked } from '../overview/attention.js';
+import { sortHead, sorted } from '../parts/sorting.js';
+import '../overview/activity.js';
 
 const LOOK_AGAIN = 30_000;
 const LOOK_AT_DEATHS_AGAIN = 5_000;

@@ -6,12 +6,12 @@ import { ago, count, duration, localTime, plural, time, visible } from '../forma
 import { Pages, asked, choices, deleted, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
-import { startBackfill } from './backfills.js';
-import { getExact, parseExact } from '../exact.js';
-import { fireDetail, legend, localText, outcomeBadge, reasonOf } from './fires.js';
-import { retryText, targetText } from './target.js';
+import { startBackfill } from '../schedules/backfills.js';
+import { getExact, parseExact } from '../exact-json.js';
+import { fireDetail, legend, localText, outcomeBadge, reasonOf } from '../schedules/fires.js';
+import { retryText, targetText } from '../types/target.js';
 import { statusBadge } from './schedules.js';
-import './schedule-form.js';
+import '../schedules/schedule-form.js';
 
 const IN_STRIP = 100;
 const PER_PAGE = 25;

@@ -6,9 +6,9 @@ import { ago, badge, firstLine, visible } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { short } from './fields.js';
-import { isOver, localText, miniStrip, outcomeBadge } from './fires.js';
-import './schedule-form.js';
+import { short } from '../parts/fields.js';
+import { isOver, localText, miniStrip, outcomeBadge } from '../schedules/fires.js';
+import '../schedules/schedule-form.js';
 
 const FIRES = 14;
 const PER_PAGE = 50;

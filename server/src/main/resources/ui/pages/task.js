@@ -2,15 +2,15 @@
 
 import { html, nothing } from 'lit';
 import { api, isFinal, path } from '../api.js';
-import { getExact } from '../exact.js';
+import { getExact } from '../exact-json.js';
 import { ago, duration, status, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
-import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
-import { Story } from '../tasks/story.js';
-import { advice, errorText, message, nextWords } from '../tasks/words.js';
-import { delaysText, shownHeaders, targetText } from './target.js';
+import { cancel, commands, edit, redrive, runNow } from '../tasks/actions.js';
+import { Story } from '../tasks/history.js';
+import { advice, errorText, message, nextWords } from '../tasks/descriptions.js';
+import { delaysText, shownHeaders, targetText } from '../types/target.js';
 
 const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look

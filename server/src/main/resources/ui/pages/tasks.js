@@ -9,8 +9,8 @@ import { Pages, empty, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
 import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
 import { Filter, STATUSES, understood } from '../tasks/filter.js';
-import { errorLine } from '../tasks/words.js';
-import '../tasks/filters.js';
+import { errorLine } from '../tasks/descriptions.js';
+import '../tasks/filter-form.js';
 
 const SETTLE = 500;
 const APART = 5_000;

@@ -6,10 +6,10 @@ import { bytes, compact, count, badge, duration, plural, span, visible } from '.
 import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
-import { getExact } from '../exact.js';
-import { retryText, targetText } from './target.js';
-import './activity.js';
-import './type-form.js';
+import { getExact } from '../exact-json.js';
+import { retryText, targetText } from '../types/target.js';
+import '../overview/activity.js';
+import '../types/type-form.js';
 
 const LOOK_AGAIN = 10_000;
 

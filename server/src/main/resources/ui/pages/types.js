@@ -6,8 +6,8 @@ import { badge, count, duration, firstLine, span } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { retryText, targetText } from './target.js';
-import './type-form.js';
+import { retryText, targetText } from '../types/target.js';
+import '../types/type-form.js';
 
 const PER_PAGE = 100;
 const LOOK_AGAIN = 30_000;

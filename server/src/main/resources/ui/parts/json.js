@@ -1,7 +1,7 @@
 // Text of tenants, readable and copyable: <c-json> and <c-copy>.
 
 import { LitElement, html, nothing } from 'lit';
-import { parseExact } from '../exact.js';
+import { parseExact } from '../exact-json.js';
 import { bytes, visible } from '../format.js';
 
 const HEAD = 64 * 1024;

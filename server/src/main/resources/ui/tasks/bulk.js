@@ -4,7 +4,7 @@ import { html } from 'lit';
 import { api, path } from '../api.js';
 import { count, plural } from '../format.js';
 import { asked, toast } from '../parts.js';
-import { redriveDialog } from './redrives.js';
+import { redriveDialog } from '../dead-letters/redrives.js';
 
 const AT_ONCE = 4;
 const MOST_ROUNDS = 200; // of 50,000 changed or 200,000 looked at each

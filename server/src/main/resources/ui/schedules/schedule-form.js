@@ -4,9 +4,9 @@ import { LitElement, html, nothing } from 'lit';
 import { api, curl, mayPass, path, stale } from '../api.js';
 import { ago, visible } from '../format.js';
 import { problem, toast } from '../parts.js';
-import { field, putForm, readForm } from './fields.js';
+import { field, putForm, readForm } from '../parts/fields.js';
 import { localText } from './fires.js';
-import { retryFields } from './target.js';
+import { retryFields } from '../types/target.js';
 
 const PAUSE = 350;
 const NEVER = /^it would never fire: /; // said already

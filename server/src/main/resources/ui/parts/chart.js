@@ -1,8 +1,8 @@
 // <c-chart>: lines and bars on a canvas, with the same numbers as a table.
 
-import './lib/chart.js/chart.umd.min.js';
+import '../lib/chart.js/chart.umd.min.js';
 import { LitElement, html, nothing } from 'lit';
-import { compact, span, timeText } from './format.js';
+import { compact, span, timeText } from '../format.js';
 
 const { Chart } = globalThis;
 

@@ -2,7 +2,7 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { duration, firstLine, plural, visible } from '../format.js';
-import { field } from './fields.js';
+import { field } from '../parts/fields.js';
 
 const KINDS = [
   ['http', 'HTTP request'],

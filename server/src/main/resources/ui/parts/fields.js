@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, Problem } from '../api.js';
 import { localTime, seconds } from '../format.js';
-import { parseExact } from '../exact.js';
+import { parseExact } from '../exact-json.js';
 
 /** @type {[number, string][]} milliseconds */
 const UNITS = [

@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { Problem, api, curl, path, stale } from '../api.js';
-import { getExact, parseExact } from '../exact.js';
+import { getExact, parseExact } from '../exact-json.js';
 import { instant, localTime, visible } from '../format.js';
 import { asked, confirmed, toast } from '../parts.js';
 

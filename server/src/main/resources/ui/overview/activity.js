@@ -5,7 +5,7 @@ import { api, isFinal, mayPass } from '../api.js';
 import { seconds, timeText } from '../format.js';
 import { live } from '../live.js';
 import { problem } from '../parts.js';
-import '../charts.js';
+import '../parts/chart.js';
 
 const AGAIN = { hour: 60_000, day: 300_000 };
 

@@ -6,7 +6,7 @@ import { Page } from '../page.js';
 import { empty } from '../parts.js';
 import { href } from '../router.js';
 
-class NowherePage extends Page {
+class NotFoundPage extends Page {
   get heading() {
     return 'No such page';
   }
@@ -19,4 +19,4 @@ class NowherePage extends Page {
       })}`;
   }
 }
-customElements.define('page-nowhere', NowherePage);
+customElements.define('page-not-found', NotFoundPage);

@@ -2,9 +2,9 @@
 
 import { api, isFinal } from '../api.js';
 import { agoText, count, duration, firstLine, plural, seconds, span } from '../format.js';
-import { brokers } from '../broker-metrics.js';
+import { brokers } from '../cluster/broker-metrics.js';
 import { href } from '../router.js';
-import { outcomeOf } from './fires.js';
+import { outcomeOf } from '../schedules/fires.js';
 
 const HOUR = 3_600;
 const OLD_DUE = 60;

@@ -4,7 +4,7 @@ import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { badge, duration, status, time, visible } from '../format.js';
 import { problem } from '../parts.js';
-import { advice, errorText, kind, message } from './words.js';
+import { advice, errorText, kind, message } from './descriptions.js';
 
 const OUTCOMES = {
   RUNNING: ['running', '▶', 'Running'],

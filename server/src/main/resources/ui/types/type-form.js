@@ -3,7 +3,7 @@
 import { LitElement, html, nothing } from 'lit';
 import { curl, path, stale } from '../api.js';
 import { problem, toast } from '../parts.js';
-import { field, putForm, readForm } from './fields.js';
+import { field, putForm, readForm } from '../parts/fields.js';
 import { callbackFields, retryFields } from './target.js';
 
 /** 32 random bytes, as Standard Webhooks writes secrets. */
