@@ -21,10 +21,10 @@ export class Problem extends Error {
    * @param {any} [body] the problem as the API describes it
    */
   constructor(status, body = {}) {
-    super(body.detail ?? body.title ?? `the server answered ${status}`);
+    super(body.detail ?? body.title ?? `HTTP ${status}`);
     this.status = status;
     this.code = body.code ?? '';
-    this.title = body.title ?? (status ? `Refused with ${status}` : 'The server cannot be reached');
+    this.title = body.title ?? (status ? `Request failed (HTTP ${status})` : 'Cannot reach the server');
     this.detail = body.detail ?? '';
     /** @type {{pointer: string, code: string, detail: string}[]} */
     this.errors = Array.isArray(body.errors) ? body.errors : [];
@@ -41,7 +41,7 @@ export const isFinal = (e) => e?.status === 403 || e?.status === 404;
 /** What a 412 means to somebody with a form, and what to do; other mistakes are as they were. */
 export const stale = (e, next) =>
   e.status === 412
-    ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` })
+    ? new Problem(412, { title: 'Changed by someone else', detail: `Nothing was saved. ${next}` })
     : e;
 
 /**
@@ -231,13 +231,13 @@ class Api extends EventTarget {
       const timedOut = e.name === 'TimeoutError';
       throw new Problem(0, {
         code: 'unreachable',
-        detail: timedOut ? 'it did not answer in time' : 'is it running, and is the network up?',
+        detail: timedOut ? 'The request timed out.' : 'Check that the server is running and that you are online.',
       });
     }
     if (answer.ok) return answer;
     const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
     if (answer.status === 401) {
-      this.signOut('The server does not know this key: it has expired, was revoked, or never was. Sign in again.');
+      this.signOut('This API key is invalid, expired or revoked. Sign in again.');
     }
     throw problem;
   }

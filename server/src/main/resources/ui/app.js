@@ -16,11 +16,11 @@ const BETWEEN_RELOADS = 30_000;
 const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
 const LIVE = {
-  live: ['live', 'Live', 'Numbers and tasks change here as they do on the server'],
-  polling: ['slow', 'Every 10 s', 'The server gives no stream now; it is asked every 10 seconds'],
-  reconnecting: ['slow', 'Connecting', 'Connecting to the server'],
-  paused: ['off', 'Paused', 'Paused while this tab was hidden'],
-  offline: ['off', 'Offline', 'The server cannot be reached; what is shown may be old'],
+  live: ['live', 'Live', 'Live updates'],
+  polling: ['slow', 'Polling', 'Live stream unavailable. Refreshing every 10 s.'],
+  reconnecting: ['slow', 'Connecting', 'Reconnecting…'],
+  paused: ['off', 'Paused', 'Live updates paused while this tab was in the background'],
+  offline: ['off', 'Offline', 'Cannot reach the server. The data shown may be out of date.'],
 };
 
 const keptTheme = () => {
@@ -106,8 +106,8 @@ class App extends LitElement {
       if (isOver()) return;
       if (isFinal(e)) {
         this.#refused = tenant;
-        const detail = `The address names it. It was removed, or it takes another key; you look at ${api.tenant}.`;
-        this.error = new Problem(e.status, { title: `This key sees no tenant “${tenant}”`, detail });
+        const detail = `The tenant in this link does not exist, or your key has no access to it. Showing ${api.tenant}.`;
+        this.error = new Problem(e.status, { title: `No access to tenant “${tenant}”`, detail });
       } else {
         this.#wait(e);
       }
@@ -186,7 +186,7 @@ class App extends LitElement {
       await load(page);
     } catch {
       this.page = null;
-      this.error = Object.assign(new Error('Is the server running? As soon as it answers, this is tried again.'), {
+      this.error = Object.assign(new Error('Cannot reach the server. Retrying automatically.'), {
         title: 'This page could not be loaded',
         isOfScript: true,
       });
@@ -211,7 +211,7 @@ class App extends LitElement {
   }
 
   async #signOut() {
-    if (await confirmed({ title: 'Sign out?', body: 'The key is forgotten by this tab.', action: 'Sign out' })) {
+    if (await confirmed({ title: 'Sign out?', body: 'Removes the API key from this tab.', action: 'Sign out' })) {
       history.replaceState(null, '', ofTenant(location.hash, '')); // whoever comes next may have another
       api.signOut();
       toast('Signed out');
@@ -221,7 +221,7 @@ class App extends LitElement {
   render() {
     if (!api.signedIn) return html`<main id="main"><c-sign-in></c-sign-in></main>`;
     return html`
-      <a class="skip" href="#main" @click=${this.#skip}>Skip to the page</a>
+      <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
       ${this.#header()}
       <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? this.#tryAgain()}</main>
     `;

@@ -15,7 +15,7 @@ export const PLACES = [
 ];
 
 /** Where an address leads that means nothing. */
-const NOT_FOUND = { name: 'not-found', label: 'Pages' };
+const NOT_FOUND = { name: 'not-found', label: 'Not found' };
 
 // Written out: no text from an address ever becomes the address of a script.
 const LOADERS = {

@@ -9,7 +9,7 @@ const typing = (target) =>
 
 const help = (places) =>
   asked({
-    title: 'Keyboard',
+    title: 'Keyboard shortcuts',
     action: 'Close',
     cancel: false,
     body: html`<table class="keys">
@@ -27,7 +27,7 @@ const help = (places) =>
         </tr>
         <tr>
           <td><kbd>?</kbd></td>
-          <td>This help</td>
+          <td>Show keyboard shortcuts</td>
         </tr>
       </tbody>
     </table>`,

@@ -83,7 +83,7 @@ class DeadLettersPageTest {
     page.getByText("Redrives", exactly()).click();
     assertThat(page.locator("c-redrives tbody tr").first()).containsText("the target answered 404");
     Parts.button(page.locator("c-redrives tbody tr").first(), "Undo").click();
-    Parts.confirm(page, "Undo it");
+    Parts.confirm(page, "Undo redrive");
 
     assertThat(page.locator("c-redrives tbody tr").first()).containsText("Undone");
     Assertions.assertThat(count("undone", "DEAD")).isEqualTo(4);
@@ -96,11 +96,11 @@ class DeadLettersPageTest {
     Page page = dashboard.open("/dead-letters?type=slow");
 
     Parts.button(Parts.rows(page, "slow"), "Redrive").click();
-    Parts.dialog(page).getByLabel("At most so many a second").fill("2");
+    Parts.dialog(page).getByLabel("Rate limit (tasks/s)").fill("2");
     Parts.confirm(page, "Redrive");
     Locator first = page.locator("c-redrives tbody tr").first();
-    assertThat(first).containsText("Under way");
-    assertThat(first).containsText("2 a second");
+    assertThat(first).containsText("Running");
+    assertThat(first).containsText("2/s");
     Dashboard.picture(page, "redrive", Look.LIGHT);
     Parts.button(first, "Stop").click();
 
@@ -121,7 +121,7 @@ class DeadLettersPageTest {
 
     assertThat(Parts.rows(page, "picked-")).hasCount(1);
     Dashboard.go(page, "/dead-letters?view=redrives");
-    assertThat(page.locator("c-redrives tbody")).containsText("2 letters by id");
+    assertThat(page.locator("c-redrives tbody")).containsText("2 selected by ID");
   }
 
   @Test
@@ -146,11 +146,11 @@ class DeadLettersPageTest {
     Page page = dashboard.open("/dead-letters?type=purged");
 
     Parts.button(Parts.rows(page, "purged"), "Purge").click();
-    assertThat(Parts.button(Parts.dialog(page), "Remove them")).isDisabled();
+    assertThat(Parts.button(Parts.dialog(page), "Delete 2 dead letters")).isDisabled();
     Parts.dialog(page).locator("input").last().fill("purge");
-    Parts.confirm(page, "Remove them");
+    Parts.confirm(page, "Delete 2 dead letters");
 
-    assertThat(Parts.toasts(page)).containsText("2 dead letters removed");
+    assertThat(Parts.toasts(page)).containsText("2 dead letters deleted");
     Assertions.assertThat(count("purged", "DEAD")).isZero();
   }
 
@@ -168,10 +168,10 @@ class DeadLettersPageTest {
 
     Parts.button(Parts.rows(page, "stopped"), "Purge").click();
     Parts.dialog(page).locator("input").last().fill("purge");
-    Parts.confirm(page, "Remove them");
+    Parts.confirm(page, "Delete 2 dead letters");
     Parts.confirm(page, "Stop");
 
-    assertThat(Parts.toasts(page)).containsText("stopped before the others");
+    assertThat(Parts.toasts(page)).containsText("stopped early");
     assertThat(Parts.dialog(page)).hasCount(0);
   }
 
@@ -188,8 +188,8 @@ class DeadLettersPageTest {
     Axe.check(page, "dead letters of some types");
     Dashboard.go(page, "/overview");
 
-    assertThat(Parts.main(page)).containsText("mine dies");
-    assertThat(Parts.main(page)).containsText("ours dies");
+    assertThat(Parts.main(page)).containsText("mine is failing");
+    assertThat(Parts.main(page)).containsText("ours is failing");
   }
 
   @Test
@@ -197,14 +197,14 @@ class DeadLettersPageTest {
     kill("searched", 2);
     Page page = dashboard.open("/dead-letters?view=letters");
 
-    page.getByLabel("Error or answer contains").fill("nothing like this");
+    page.getByLabel("Error or response contains").fill("nothing like this");
     Parts.button(page, "Filter").click();
-    assertThat(page.locator("main .empty")).containsText("Nothing matches");
-    page.getByLabel("Error or answer contains").fill("404");
+    assertThat(page.locator("main .empty")).containsText("No dead letters match");
+    page.getByLabel("Error or response contains").fill("404");
     page.getByLabel("Type").fill("searched");
     Parts.button(page, "Filter").click();
     assertThat(Parts.rows(page, "searched-")).hasCount(2);
-    page.getByLabel("Error or answer contains").fill("No Searched"); // what the target said with it
+    page.getByLabel("Error or response contains").fill("No Searched"); // what the target said with it
     Parts.button(page, "Filter").click();
 
     assertThat(page).hasURL(Pattern.compile("error=No\\+Searched"));

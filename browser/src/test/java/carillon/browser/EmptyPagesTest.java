@@ -38,7 +38,7 @@ class EmptyPagesTest {
 
     Dashboard.go(page, "/schedules");
 
-    assertThat(page.locator("main .empty")).containsText("No schedules of this key’s types");
+    assertThat(page.locator("main .empty")).containsText("No schedules for this key's types");
     assertThat(Parts.main(page)).not().containsText("curl");
   }
 

@@ -48,7 +48,7 @@ class KeyboardTest {
       assertThat(Parts.heading(page)).isFocused();
     }
     Dashboard.go(page, "/nowhere?x=1");
-    assertThat(page).hasTitle("No such page · Carillon");
+    assertThat(page).hasTitle("Page not found · Carillon");
     assertThat(Parts.main(page)).containsText("#/nowhere?x=1");
     Axe.check(page, "no such page");
   }

@@ -40,14 +40,14 @@ class OverviewPageTest {
   void numbers_change_while_one_looks() {
     Page page = dashboard.open("/overview");
     assertThat(page.locator(".live")).containsText("Live");
-    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("[4-9]\\d"));
+    assertThat(tile(page, "Completed (1h)")).containsText(Pattern.compile("[4-9]\\d"));
     assertThat(tile(page, "In flight")).containsText("2");
 
     dashboard
         .carillon()
         .enqueueAll(IntStream.range(0, 500).mapToObj(_ -> NewTask.of("welcome-mail")).toList());
 
-    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("5[4-9]\\d"));
+    assertThat(tile(page, "Completed (1h)")).containsText(Pattern.compile("5[4-9]\\d"));
   }
 
   @Test
@@ -57,7 +57,7 @@ class OverviewPageTest {
     assertThat(list).containsText("Type newsletter is paused");
     assertThat(list).containsText("until the new bank is connected");
 
-    page.locator("ul.attentions li", new Page.LocatorOptions().setHasText("invoice dies"))
+    page.locator("ul.attentions li", new Page.LocatorOptions().setHasText("invoice is failing"))
         .getByRole(AriaRole.LINK)
         .click();
 
@@ -70,7 +70,7 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview");
 
     Locator table = page.locator("section[aria-labelledby=types] table");
-    table.getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead")).click();
+    table.getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead").setExact(true)).click();
 
     assertThat(table.locator("tbody tr").first()).containsText("invoice");
     assertThat(table.locator("th[aria-sort=descending]")).hasCount(1);
@@ -81,11 +81,11 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview");
     Locator chart = page.locator("c-chart").first();
     assertThat(chart.locator("canvas"))
-        .hasAttribute("aria-label", Pattern.compile("Tasks in a minute.*completed.*"));
+        .hasAttribute("aria-label", Pattern.compile("Tasks per minute.*completed.*"));
 
-    chart.getByText("as a table").click();
+    chart.getByText("Show as table").click();
     assertThat(chart.locator("tbody tr").nth(59)).isVisible();
-    Parts.button(page, "Last day").click();
+    Parts.button(page, "Last 24 hours").click();
 
     assertThat(chart.locator("tbody tr").nth(200)).isVisible();
   }
@@ -121,19 +121,19 @@ class OverviewPageTest {
     dashboard.carillon().put("/v1/types/hopeless", Map.of("target", receiver.target("/hopeless")));
     Page page = dashboard.open("/overview");
     Locator attention = page.locator("section[aria-labelledby=attention]");
-    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
     assertThat(attention).not().containsText("hopeless");
 
     dashboard.carillon().enqueue(NewTask.of("hopeless"));
 
-    assertThat(attention).containsText("hopeless dies");
+    assertThat(attention).containsText("hopeless is failing");
   }
 
   @Test
   void a_node_that_others_reach_by_plain_http_needs_attention() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator attention = page.locator("section[aria-labelledby=attention]");
-    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
     assertThat(attention).not().containsText("Plain HTTP"); // it is bound to this machine
     page.route(
         "**/v1/cluster",
@@ -147,7 +147,7 @@ class OverviewPageTest {
                           .replace("\"beyondLoopback\":false", "\"beyondLoopback\":true")));
         });
 
-    Parts.button(page, "Look again").click();
+    Parts.button(page, "Refresh").click();
 
     assertThat(attention).containsText("Plain HTTP is open to other machines");
     assertThat(attention).containsText("bound to 0.0.0.0");
@@ -160,10 +160,10 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview", Look.LIGHT, key);
     page.route("**/v1/dead-letters/groups*", route -> route.fulfill(unavailable()));
 
-    Parts.button(page, "Look again").click();
+    Parts.button(page, "Refresh").click();
 
     assertThat(Parts.alert(page)).isVisible();
-    assertThat(Parts.main(page)).not().containsText("All is well");
+    assertThat(Parts.main(page)).not().containsText("All healthy");
   }
 
   /** The select in the header; the table of tenants has a similar name. */

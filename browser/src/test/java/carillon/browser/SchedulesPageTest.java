@@ -49,18 +49,18 @@ class SchedulesPageTest {
     Locator preview = page.locator(".preview");
 
     page.getByLabel("Name").fill("standup");
-    page.getByLabel("Expression").fill("61 * * * *");
-    assertThat(preview).containsText("would not fire");
-    page.getByLabel("Expression").fill("0 0 31 2 *");
-    assertThat(preview).containsText("It would not fire: none of its months");
-    page.getByLabel("Expression").fill("30 2 * * *");
+    page.getByLabel("Cron expression").fill("61 * * * *");
+    assertThat(preview).containsText("Invalid schedule");
+    page.getByLabel("Cron expression").fill("0 0 31 2 *");
+    assertThat(preview).containsText("Invalid schedule: none of its months");
+    page.getByLabel("Cron expression").fill("30 2 * * *");
     page.getByLabel("Time zone").fill("Europe/Berlin");
     assertThat(preview).containsText("02:30");
     assertThat(preview).containsText("Europe/Berlin");
     Axe.check(page, "new schedule");
     Dashboard.picture(page, "schedule-new", Look.LIGHT);
-    page.getByLabel("Type", new Page.GetByLabelOptions().setExact(false)).first().fill("standup");
-    Parts.button(page, "Make schedule").click();
+    page.getByLabel("Type (required)").fill("standup");
+    Parts.button(page, "Create schedule").click();
 
     assertThat(Parts.heading(page)).containsText("standup");
     Assertions.assertThat(read("standup").get("timezone").asString()).isEqualTo("Europe/Berlin");
@@ -71,13 +71,13 @@ class SchedulesPageTest {
     dashboard.expect(412);
     put("changed", "0 5 * * *");
     Page page = dashboard.open("/schedules/changed?edit=1");
-    page.getByLabel("Expression").fill("0 6 * * *");
+    page.getByLabel("Cron expression").fill("0 6 * * *");
     Parts.button(page, "Save").click();
     assertThat(Parts.main(page)).containsText("06:00");
 
     Dashboard.go(page, "/schedules/changed?edit=1");
     put("changed", "0 7 * * *");
-    page.getByLabel("Expression").fill("0 8 * * *");
+    page.getByLabel("Cron expression").fill("0 8 * * *");
     Parts.button(page, "Save").click();
 
     assertThat(Parts.alert(page)).isVisible();
@@ -94,7 +94,7 @@ class SchedulesPageTest {
     assertThat(runs.first()).containsText("05:00");
 
     Dashboard.go(page, "/schedules/ruled?edit=1");
-    page.getByLabel("Expression").fill("0 6 * * *");
+    page.getByLabel("Cron expression").fill("0 6 * * *");
     Parts.button(page, "Save").click();
 
     assertThat(runs).hasCount(5);
@@ -120,7 +120,7 @@ class SchedulesPageTest {
     Page page = dashboard.open("/schedules/paused");
 
     Parts.button(page, "Pause").click();
-    Parts.dialog(page).getByLabel("Why").fill("holidays <i>");
+    Parts.dialog(page).getByLabel("Reason").fill("holidays <i>");
     Parts.confirm(page, "Pause");
     assertThat(page.getByRole(AriaRole.NOTE)).containsText("holidays <i>");
     Parts.button(page, "Resume").click();
@@ -139,7 +139,7 @@ class SchedulesPageTest {
     Parts.confirm(page, "Trigger");
 
     Locator detail = page.locator(".fire-detail");
-    assertThat(detail).containsText("triggered by hand");
+    assertThat(detail).containsText("manual");
     assertThat(detail).containsText("completed");
     detail.getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.heading(page)).containsText("ticks");
@@ -152,8 +152,8 @@ class SchedulesPageTest {
     Page page = dashboard.open("/schedules/filled");
 
     Parts.button(page, "Backfill").click();
-    Parts.confirm(page, "Count");
-    assertThat(Parts.dialog(page)).containsText(Pattern.compile("Make 2[3-5] tasks"));
+    Parts.confirm(page, "Preview");
+    assertThat(Parts.dialog(page)).containsText(Pattern.compile("Create 2[3-5] tasks"));
     Parts.dialog(page).locator("[type=submit]").click();
 
     assertThat(page.locator("c-backfills")).containsText("Done");
@@ -175,7 +175,7 @@ class SchedulesPageTest {
     page.keyboard().press("Enter");
 
     assertThat(marks.nth(1)).isFocused();
-    assertThat(page.locator(".fire-detail")).containsText("will fire");
+    assertThat(page.locator(".fire-detail")).containsText("upcoming");
   }
 
   @Test

@@ -23,17 +23,17 @@ class SettingsPageTest {
     Locator dialog = Parts.dialog(page);
     dialog.getByLabel("Name").fill("Mailer <b>");
     dialog.getByLabel("Role").selectOption("producer");
-    dialog.getByLabel("Only these types").fill("mail, letter");
-    dialog.getByLabel("Ends").selectOption("30");
+    dialog.getByLabel("Restrict to types").fill("mail, letter");
+    dialog.getByLabel("Expires").selectOption("30");
     Axe.check(page, "new key");
-    Parts.confirm(page, "Make it");
+    Parts.confirm(page, "Create key");
     String key = dialog.locator("pre").innerText();
     Axe.check(page, "the key");
     page.keyboard().press("Escape");
     assertThat(dialog).containsText("It is not shown again");
     page.keyboard().press("Escape"); // which a browser takes for a no, whatever is said
     assertThat(dialog).containsText(key);
-    Parts.confirm(page, "I have kept it");
+    Parts.confirm(page, "I have saved it");
 
     assertThat(Parts.rows(page, "Mailer <b>")).containsText("mail, letter");
     assertThat(Parts.rows(page, "Mailer <b>")).containsText("in 29 d");
@@ -63,8 +63,8 @@ class SettingsPageTest {
     Parts.button(page, "New key").click();
     Parts.dialog(page).getByLabel("Name").fill("Wrong");
     Parts.dialog(page).getByLabel("Role").selectOption("owner");
-    Parts.dialog(page).getByLabel("Only these types").fill("mail");
-    Parts.confirm(page, "Make it");
+    Parts.dialog(page).getByLabel("Restrict to types").fill("mail");
+    Parts.confirm(page, "Create key");
 
     Assertions.assertThat(Parts.alert(page).innerText().split("/types", -1))
         .hasSize(2); // said once
@@ -80,8 +80,8 @@ class SettingsPageTest {
     Parts.button(page, "New tenant").click();
     Parts.dialog(page).getByLabel("Name").fill(name);
     Axe.check(page, "new tenant");
-    Parts.confirm(page, "Make it");
-    assertThat(Parts.rows(page, name)).containsText("Open");
+    Parts.confirm(page, "Create tenant");
+    assertThat(Parts.rows(page, name)).containsText("Active");
 
     Parts.button(Parts.rows(page, name), "Edit").click();
     Parts.dialog(page).getByLabel("Paused").check();
@@ -108,7 +108,7 @@ class SettingsPageTest {
     Parts.dialog(page).getByLabel("Strict").check();
     Parts.confirm(page, "Save");
 
-    assertThat(Parts.alert(page)).containsText("Somebody else has changed it");
+    assertThat(Parts.alert(page)).containsText("Changed by someone else");
     JsonNode kept = dashboard.admin().get("/v1/tenants/" + name);
     Assertions.assertThat(kept.get("weight").asInt()).isEqualTo(5);
     Assertions.assertThat(kept.get("strict").asBoolean()).isFalse();
@@ -122,9 +122,9 @@ class SettingsPageTest {
 
     Parts.button(page, "New tenant").click();
     Parts.dialog(page).getByLabel("Name").fill(name);
-    Parts.confirm(page, "Make it");
+    Parts.confirm(page, "Create tenant");
 
-    assertThat(Parts.alert(page)).containsText("There is a tenant of this name");
+    assertThat(Parts.alert(page)).containsText("A tenant with this name already exists");
     Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
         .isEqualTo(7);
   }

@@ -38,7 +38,7 @@ class SignInTest {
 
     Dashboard.signIn(page, "not-a-key");
 
-    assertThat(Parts.alert(page)).containsText("not known");
+    assertThat(Parts.alert(page)).containsText("Invalid API key");
     Assertions.assertThat(stored(page)).doesNotContain("not-a-key");
     Axe.check(page, "refused");
   }
@@ -72,7 +72,7 @@ class SignInTest {
     Dashboard.leave(page, "/types");
 
     assertThat(page.getByLabel("API key")).isVisible();
-    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired, was revoked");
+    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired or revoked");
   }
 
   @Test
@@ -123,7 +123,7 @@ class SignInTest {
     page.goBack();
     assertThat(page.getByLabel("Tenant")).hasValue(tenant);
     Dashboard.leave(page, "/types?tenant=nobody");
-    assertThat(Parts.alert(page)).containsText("sees no tenant");
+    assertThat(Parts.alert(page)).containsText("No access to tenant");
     Parts.link(page, "Types").click();
     assertThat(Parts.main(page)).containsText("sent");
     assertThat(Parts.link(page, "sent")).hasAttribute("href", "#/types/sent?tenant=" + tenant);
@@ -131,7 +131,7 @@ class SignInTest {
 
     Page own = dashboard.open("/types");
     Dashboard.leave(own, "/types?tenant=default");
-    assertThat(Parts.alert(own)).containsText("sees no tenant “default”");
+    assertThat(Parts.alert(own)).containsText("No access to tenant “default”");
     assertThat(Parts.main(own)).not().containsText("sent");
   }
 

@@ -89,7 +89,7 @@ class TaskPageTest {
     assertThat(Parts.heading(page)).containsText("Dead");
     assertThat(page.locator("section.why")).containsText("the target answered 500");
     assertThat(page.locator("section.why")).containsText("no tax rate");
-    assertThat(page.locator("section[aria-label=Facts]")).containsText("3 of 3 every 100 ms");
+    assertThat(page.locator("section[aria-label=Details]")).containsText("3 of 3 every 100 ms");
     assertThat(page.locator("ol.story > li", containing("Attempt"))).hasCount(3);
     assertThat(page.locator("ol.story > li").last()).containsText("Created");
     page.locator("ol.story summary").first().click();
@@ -219,7 +219,7 @@ class TaskPageTest {
     Parts.confirm(page, "Save");
 
     assertThat(Parts.dialog(page).getByRole(com.microsoft.playwright.options.AriaRole.ALERT))
-        .containsText("Somebody else changed");
+        .containsText("Changed by someone else");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(1);
     Parts.confirm(page, "Cancel");
     Dashboard.settle(page);
@@ -238,7 +238,7 @@ class TaskPageTest {
     Parts.dialog(page).getByLabel("Payload").fill("{\"n\": ");
     Parts.confirm(page, "Save");
 
-    assertThat(Parts.alert(page)).containsText("not JSON");
+    assertThat(Parts.alert(page)).containsText("Invalid JSON");
   }
 
   @Test
@@ -257,14 +257,14 @@ class TaskPageTest {
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Cancel").click();
-    assertThat(Parts.button(Parts.dialog(page), "Keep it")).isFocused();
-    Locator irreversible = Parts.button(Parts.dialog(page), "Cancel the task");
+    assertThat(Parts.button(Parts.dialog(page), "Back")).isFocused();
+    Locator irreversible = Parts.button(Parts.dialog(page), "Cancel task");
     irreversible.focus();
     assertThat(irreversible).hasCSS("background-color", "rgb(179, 38, 30)");
-    Parts.confirm(page, "Keep it");
+    Parts.confirm(page, "Back");
     Assertions.assertThat(read(id).get("status").asString()).isEqualTo("PENDING");
     Parts.button(page, "Cancel").click();
-    Parts.confirm(page, "Cancel the task");
+    Parts.confirm(page, "Cancel task");
 
     assertThat(Parts.heading(page)).containsText("Cancelled");
     assertThat(Parts.button(page, "Run now")).hasCount(0);
@@ -286,9 +286,9 @@ class TaskPageTest {
   @Test
   void its_calls_can_be_copied_as_commands_without_the_key() {
     Page page = dashboard.open("/tasks/" + later());
-    page.getByText("As curl").click();
+    page.getByText("API commands (curl)").click();
 
-    Locator commands = page.locator("details", containing("As curl"));
+    Locator commands = page.locator("details", containing("API commands (curl)"));
     assertThat(commands).containsText("$CARILLON_KEY");
     assertThat(commands).containsText("\"region\": \"north\"");
     Assertions.assertThat(page.content()).doesNotContain(dashboard.ownerKey());

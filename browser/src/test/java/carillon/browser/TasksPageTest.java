@@ -96,7 +96,7 @@ class TasksPageTest {
 
     page.goBack();
     search(page).fill("half=odd");
-    Parts.button(page, "Find").click();
+    Parts.button(page, "Search").click();
 
     assertThat(page).hasURL(Pattern.compile(".*metadata\\.half=odd"));
     assertThat(page.getByText("waiting-2", new Page.GetByTextOptions().setExact(true))).hasCount(0);
@@ -110,21 +110,21 @@ class TasksPageTest {
     Parts.button(page, "Filters").click();
     Locator form = page.locator("c-filters");
     form.getByLabel("Type").fill("lost");
-    form.getByLabel("Last error or answer contains").fill("404");
+    form.getByLabel("Error or response contains").fill("404");
     form.getByLabel("Metadata").fill("half=even");
-    Parts.button(page, "Filter").click();
+    Parts.button(page, "Apply filters").click();
     assertThat(rows(page)).hasCount(2);
     Axe.check(page, "filtered");
 
     page.locator("a.chip", new Page.LocatorOptions().setHasText("half")).click();
     assertThat(rows(page)).hasCount(4);
     form.getByLabel("Due before").fill("2099-01-01T00:00");
-    Parts.button(page, "Filter").click();
-    assertThat(page.locator(".bulk")).containsText("not by schedule or due time");
+    Parts.button(page, "Apply filters").click();
+    assertThat(page.locator(".bulk")).containsText("To redrive all dead tasks");
     form.getByLabel("Due before").fill("2020-01-01T00:00");
-    Parts.button(page, "Filter").click();
+    Parts.button(page, "Apply filters").click();
 
-    assertThat(page.locator("main .empty")).containsText("Nothing matches");
+    assertThat(page.locator("main .empty")).containsText("No tasks match");
   }
 
   @Test
@@ -138,8 +138,8 @@ class TasksPageTest {
     assertThat(rows(page).first()).not().hasText(first);
     page.getByText("Next →").click();
     assertThat(rows(page)).hasCount(20);
-    page.getByText("← Back").click();
-    page.getByText("← Back").click();
+    page.getByText("← Previous").click();
+    page.getByText("← Previous").click();
 
     assertThat(page.locator("c-pager")).containsText("Page 1");
   }
@@ -175,7 +175,7 @@ class TasksPageTest {
     assertThat(rows(page).first()).containsText("Cancelled");
     many("watched", 1, Duration.ZERO);
 
-    page.getByText("changed beyond this page").click();
+    page.getByText("1 update · Refresh").click();
     assertThat(rows(page)).hasCount(2);
     Assertions.assertThat(asked).noneMatch(url -> url.contains("/v1/tasks/"));
   }
@@ -204,7 +204,7 @@ class TasksPageTest {
     page.route("**/v1/tasks?*", route -> route.abort("aborted"));
     page.route("**/ui/pages/type.js", route -> route.abort("aborted"));
     Dashboard.leave(page, "/tasks?type=found");
-    assertThat(Parts.alert(page)).containsText("cannot be reached");
+    assertThat(Parts.alert(page)).containsText("Cannot reach the server");
     page.unroute("**/v1/tasks?*");
     connectAgain(page);
     assertThat(rows(page).first()).containsText("Completed");
@@ -233,7 +233,7 @@ class TasksPageTest {
     Parts.button(page, "Cancel").click();
     assertThat(Parts.dialog(page)).containsText("Cancel 2 tasks?");
     Axe.check(page, "bulk cancel");
-    Parts.confirm(page, "Cancel them");
+    Parts.confirm(page, "Cancel 2 tasks");
 
     assertThat(Parts.toasts(page)).containsText("2 tasks cancelled");
     Assertions.assertThat(count("type=picked&status=CANCELLED")).isEqualTo(2);
@@ -244,13 +244,13 @@ class TasksPageTest {
     many("swept", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=swept&metadata.half=even");
 
-    page.getByText("All that match …").click();
+    page.getByText("Select all matching").click();
     Parts.button(page, "Cancel").click();
     assertThat(Parts.dialog(page)).containsText("30 tasks");
-    assertThat(Parts.button(Parts.dialog(page), "Keep them")).isFocused();
+    assertThat(Parts.button(Parts.dialog(page), "Back")).isFocused();
     List<Route> held = new ArrayList<>();
     page.route("**/v1/tasks/cancel", held::add);
-    Parts.confirm(page, "Cancel them");
+    Parts.confirm(page, "Cancel 30 tasks");
     assertThat(Parts.dialog(page)).containsText("0 of 30");
     page.waitForCondition(() -> !held.isEmpty());
     held.getFirst().resume();
@@ -264,10 +264,10 @@ class TasksPageTest {
     many("rushed", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=rushed&status=PENDING");
 
-    page.getByText("All that match …").click();
+    page.getByText("Select all matching").click();
     Parts.button(page, "Run now").click();
     assertThat(Parts.dialog(page)).containsText("60 tasks");
-    Parts.confirm(page, "Run them");
+    Parts.confirm(page, "Run 60 tasks");
 
     assertThat(Parts.toasts(page)).containsText("60 tasks due now");
     await("the end").until(() -> count("type=rushed&status=COMPLETED") == 60);
@@ -283,7 +283,7 @@ class TasksPageTest {
     dashboard.carillon().post("/v1/types/again/pause", Map.of());
     Page page = dashboard.open("/tasks?type=again&status=DEAD");
 
-    page.getByLabel("Pick all on this page").check();
+    page.getByLabel("Select all on this page").check();
     Parts.button(page, "Redrive").click();
     assertThat(Parts.dialog(page)).containsText("5 dead letters");
     Parts.confirm(page, "Redrive");

@@ -35,14 +35,14 @@ class TypesPageTest {
     Parts.button(page, "New type").click();
 
     page.getByLabel("Name").first().fill("hook");
-    page.getByLabel("Deliver by").selectOption("http");
+    page.getByLabel("Target", new Page.GetByLabelOptions().setExact(true)).selectOption("http");
     page.getByLabel("URL").first().fill("https://example.com/hook");
     page.getByLabel("Headers").first().fill("X-One: 1\nX-Two: a: b");
-    page.getByLabel("Attempts").fill("7");
-    page.getByLabel("Deadline of an attempt").fill("45s");
+    page.getByLabel("Max attempts").fill("7");
+    page.getByLabel("Attempt timeout").fill("45s");
     Axe.check(page, "new type");
     Dashboard.picture(page, "type-new", Look.LIGHT);
-    Parts.button(page, "Make type").click();
+    Parts.button(page, "Create type").click();
 
     assertThat(Parts.heading(page)).containsText("hook");
     JsonNode http = read("hook").get("target").get("http");
@@ -70,7 +70,7 @@ class TypesPageTest {
       headers.first().fill("X-Key: (hidden)\nX-Lame: (hidden)\nX-New: 1");
       page.getByLabel("Priority").fill("7");
       Parts.button(page, "Save").click();
-      assertThat(Parts.toasts(page)).containsText("secretive is changed");
+      assertThat(Parts.toasts(page)).containsText("Saved secretive");
       Assertions.assertThat(read("secretive").get("priority").asInt()).isEqualTo(7);
 
       Assertions.assertThat(page.content()).doesNotContain("s3cret");
@@ -109,10 +109,10 @@ class TypesPageTest {
     put("wrong");
     Page page = dashboard.open("/types/wrong?edit=1");
 
-    page.getByLabel("Deadline of an attempt").fill("eternity");
+    page.getByLabel("Attempt timeout").fill("eternity");
     Parts.button(page, "Save").click();
 
-    assertThat(page.getByLabel("Deadline of an attempt")).hasAttribute("aria-invalid", "true");
+    assertThat(page.getByLabel("Attempt timeout")).hasAttribute("aria-invalid", "true");
     Axe.check(page, "a mistake");
   }
 
@@ -123,7 +123,7 @@ class TypesPageTest {
     Page page = dashboard.open("/types/changed?edit=1");
     page.getByLabel("Priority").fill("8");
     Parts.button(page, "Save").click();
-    assertThat(Parts.toasts(page)).containsText("changed is changed");
+    assertThat(Parts.toasts(page)).containsText("Saved changed");
 
     Dashboard.go(page, "/types/changed?edit=1");
     put("changed");
@@ -177,7 +177,7 @@ class TypesPageTest {
             "/v1/work/claim",
             Map.of("types", List.of("counted"), "max", 2, "wait", "10s", "worker", "counting"));
 
-    page.getByLabel("Filter this page").fill("count");
+    page.getByLabel("Filter").fill("count");
 
     assertThat(Parts.rows(page, "silent")).hasCount(0);
     assertThat(running).hasText("2");

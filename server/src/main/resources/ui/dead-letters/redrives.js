@@ -6,10 +6,10 @@ import { ago, badge, count, firstLine, plural, time, visible } from '../format.j
 import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
 
 const STATES = {
-  RUNNING: ['running', '▶', 'Under way'],
+  RUNNING: ['running', '▶', 'Running'],
   DONE: ['ok', '✓', 'Done'],
   STOPPED: ['warn', '■', 'Stopped'],
-  UNDOING: ['running', '↩', 'Being undone'],
+  UNDOING: ['running', '↩', 'Undoing'],
   UNDONE: ['off', '↩', 'Undone'],
 };
 
@@ -17,24 +17,24 @@ const letters = (n, atLeast) => `${atLeast ? 'at least ' : ''}${plural(n, 'dead 
 
 const undo = async (id) => {
   const { data } = await api.post(path`/v1/redrives/${id}/undo`);
-  toast(`${plural(data.undone, 'task')} dead again; what had started goes on`);
+  toast(`${plural(data.undone, 'task')} returned to dead letters; tasks already started continue`);
 };
 
 /** Says how many, asks how fast, starts it. @returns {Promise<object|null>} what was started */
 export const redriveDialog = async (body) => {
   const { data: dry } = await api.post('/v1/dead-letters/redrive', { ...body, dryRun: true });
   if (dry.matched === 0) {
-    toast('No dead letter matches any more');
+    toast('No matching dead letters left');
     return null;
   }
   const started = await asked({
     title: `Redrive ${letters(dry.matched, dry.atLeast)}?`,
     body: html`
-      <p>Each waits again with a fresh budget of attempts, its history kept. What dies after the start is not meant.</p>
+      <p>Resets the attempts of each task and queues it again. The history is kept. Tasks that fail after the redrive starts are not included.</p>
       <label
-        >At most so many a second
-        <input type="number" name="rate" min="1" max="10000" placeholder="as fast as possible" inputmode="numeric" />
-        <small>Be kind to a target that has just come back: a rate can be stopped half-way.</small>
+        >Rate limit (tasks/s)
+        <input type="number" name="rate" min="1" max="10000" placeholder="unlimited" inputmode="numeric" />
+        <small>Protects a recovering target. You can stop a rate-limited redrive at any time.</small>
       </label>
     `,
     action: 'Redrive',
@@ -44,7 +44,7 @@ export const redriveDialog = async (body) => {
     },
   });
   if (started === null) return null;
-  const text = started.status === 'DONE' ? `${plural(started.redriven, 'task')} redriven` : 'The redrive is under way';
+  const text = started.status === 'DONE' ? `${plural(started.redriven, 'task')} redriven` : 'Redrive started';
   toast(text, { undo: () => undo(started.id) });
   return started;
 };
@@ -53,16 +53,15 @@ export const redriveDialog = async (body) => {
 export const purgeDialog = async (body) => {
   const { data: dry } = await api.post('/v1/dead-letters/purge', { ...body, dryRun: true });
   if (dry.matched === 0) {
-    toast('No dead letter matches any more');
+    toast('No matching dead letters left');
     return false;
   }
   let purged = 0; // over all tries
   let more = true;
   const done = await asked({
-    title: `Remove ${letters(dry.matched, dry.atLeast)} for good?`,
+    title: `Permanently delete ${letters(dry.matched, dry.atLeast)}?`,
     body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
-    action: 'Remove them',
-    keep: 'Keep them',
+    action: `Delete ${letters(dry.matched, dry.atLeast)}`,
     danger: true,
     typed: 'purge',
     stoppable: true,
@@ -71,19 +70,19 @@ export const purgeDialog = async (body) => {
         const { data } = await api.post('/v1/dead-letters/purge', body);
         purged += data.purged;
         more = data.more === true && data.purged > 0;
-        say(`${count(purged)} removed so far`);
+        say(`${count(purged)} deleted so far`);
       }
     },
   });
   if (done === null && purged === 0) return false;
-  toast(`${plural(purged, 'dead letter')} removed${more ? '; stopped before the others' : ''}`);
+  toast(`${plural(purged, 'dead letter')} deleted${more ? '; stopped early' : ''}`);
   return true;
 };
 
 /** A filter of dead letters in words; a group by what its letters died of. */
 const filterWords = ({ filter, groupError }) => {
   const parts = Object.entries(filter ?? {}).map(([name, value]) => {
-    if (name === 'ids') return `${plural(value.length ?? value, 'letter')} by id`;
+    if (name === 'ids') return `${count(value.length ?? value)} selected by ID`;
     if (name === 'all') return 'all';
     if (name === 'metadata') {
       return Object.entries(value)
@@ -147,8 +146,8 @@ class Redrives extends LitElement {
   async #undo(redrive) {
     const sure = await confirmed({
       title: 'Undo this redrive?',
-      body: 'Those that have not started since are dead again, with their history as before. What has started goes on.',
-      action: 'Undo it',
+      body: 'Tasks that have not started yet return to the dead letters unchanged. Tasks that have started continue.',
+      action: 'Undo redrive',
       danger: true,
     });
     if (sure) await this.#do(redrive.id, () => undo(redrive.id));
@@ -160,7 +159,7 @@ class Redrives extends LitElement {
     if (pages.ready && pages.items.length === 0 && !pages.hasBack) {
       return empty({
         title: 'No redrives in the last 7 days',
-        text: 'Redrive a group of dead letters, and you can watch, stop and undo it here.',
+        text: 'Redrives appear here. You can follow, stop and undo them.',
       });
     }
     return html`
@@ -170,8 +169,8 @@ class Redrives extends LitElement {
           <thead>
             <tr>
               <th scope="col">Status</th>
-              <th scope="col">Which</th>
-              <th scope="col">How far</th>
+              <th scope="col">Filter</th>
+              <th scope="col">Progress</th>
               <th scope="col">Rate</th>
               <th scope="col">Started</th>
               <th scope="col"><span class="unseen">Actions</span></th>
@@ -192,20 +191,20 @@ class Redrives extends LitElement {
     const over = redrive.status === 'UNDONE' || redrive.status === 'UNDOING';
     return html`<tr>
       <td>${badge(...(STATES[redrive.status] ?? ['off', '·', redrive.status]))}</td>
-      <td data-label="Which">${filterWords(redrive)}</td>
-      <td data-label="How far" class="how-far">
+      <td data-label="Filter">${filterWords(redrive)}</td>
+      <td data-label="Progress" class="how-far">
         <small
           >${count(redriven)} of
           ${redrive.atLeast ? 'at least ' : ''}${count(Math.max(matched, redriven))}${
-            waiting > 0 ? `, ${count(waiting)} not started yet` : ''
-          }${refused > 0 ? `, ${count(refused)} refused` : ''}${undone > 0 ? `, ${count(undone)} dead again` : ''}</small
+            waiting > 0 ? `, ${count(waiting)} waiting` : ''
+          }${refused > 0 ? `, ${count(refused)} skipped` : ''}${undone > 0 ? `, ${count(undone)} undone` : ''}</small
         >
         <progress class="bar" max=${Math.max(matched, redriven, 1)} value=${redriven} aria-label="Redriven"></progress>
       </td>
-      <td data-label="Rate">${redrive.rate ? `${count(redrive.rate)} a second` : 'at once'}</td>
+      <td data-label="Rate">${redrive.rate ? `${count(redrive.rate)}/s` : 'Unlimited'}</td>
       <td data-label="Started">
         ${ago(redrive.createdAt)} <small>by ${visible(redrive.by)}</small>${
-          redrive.endedAt ? html`<br /><small>ended ${time(redrive.endedAt)}</small>` : nothing
+          redrive.endedAt ? html`<br /><small>finished ${time(redrive.endedAt)}</small>` : nothing
         }
       </td>
       <td>

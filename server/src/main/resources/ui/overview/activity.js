@@ -2,7 +2,7 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api, isFinal, mayPass } from '../api.js';
-import { seconds, timeText } from '../format.js';
+import { seconds } from '../format.js';
 import { live } from '../live.js';
 import { problem } from '../parts.js';
 import '../parts/chart.js';
@@ -11,16 +11,16 @@ const AGAIN = { hour: 60_000, day: 300_000 };
 
 const OUTCOMES = [
   ['completed', 'completed', 'ok'],
-  ['retried', 'failed, to be retried', 'warn'],
+  ['retried', 'retried', 'warn'],
   ['dead', 'dead', 'dead'],
   ['cancelled', 'cancelled', 'off'],
   ['expired', 'expired', 'pending'],
 ];
 
 const PERCENTILES = [
-  ['p50', 'half within', 'a'],
-  ['p95', '95 % within', 'c'],
-  ['p99', '99 % within', 'b'],
+  ['p50', 'p50', 'a'],
+  ['p95', 'p95', 'c'],
+  ['p99', 'p99', 'b'],
 ];
 
 /** The series with the stream's newest point in its place: only whole minutes can be replaced. */
@@ -125,38 +125,38 @@ class Activity extends LitElement {
       tone,
       values: points.map((point) => seconds(point.lateness?.[key])),
     }));
-    const step = this.series?.step === 'PT5M' ? '5 minutes' : 'a minute';
+    const step = this.series?.step === 'PT5M' ? '5 minutes' : 'minute';
     return html`
       <div class="row spread">
         <h2>Activity</h2>
-        <div class="row" role="toolbar" aria-label="How far back">
-          ${this.#choice('hour', 'Last hour')} ${this.#choice('day', 'Last day')}
+        <div class="row" role="toolbar" aria-label="Time range">
+          ${this.#choice('hour', 'Last hour')} ${this.#choice('day', 'Last 24 hours')}
         </div>
       </div>
       ${problem(this.error)}
       <div class="pair">
-        <section class="card" aria-label="Tasks in ${step}">
-          <h3>Tasks in ${step}</h3>
+        <section class="card" aria-label="Tasks per ${step}">
+          <h3>Tasks per ${step}</h3>
           <c-chart
             .series=${outcomes}
             .labels=${labels}
             kind="stacked"
             unit="number"
-            label="Tasks in ${step}, by outcome"
+            label="Tasks per ${step}, by outcome"
           ></c-chart>
         </section>
-        <section class="card" aria-label="Lateness">
-          <h3>Started how long after they were due</h3>
+        <section class="card" aria-label="Start delay">
+          <h3>Start delay</h3>
           <c-chart
             .series=${lateness}
             .labels=${labels}
             kind="line"
             unit="seconds"
-            label="Lateness of starts"
+            label="Start delay"
           ></c-chart>
         </section>
       </div>
-      ${points.length > 0 ? html`<p class="muted"><small>From ${timeText(this.series.from)}, your time.</small></p>` : nothing}
+      ${points.length > 0 ? html`<p class="muted"><small>Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.</small></p>` : nothing}
     `;
   }
 }

@@ -33,12 +33,12 @@ export const fromStats = (stats) => {
     const late = age(stats.seenAt.due, type.oldestDue);
     if (type.paused) {
       const due =
-        type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' and more' : ''} due` : 'nothing due yet';
+        type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' or more' : ''} ready` : 'no tasks ready';
       items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, mend: 'Resume' });
     } else if (late > OLD_DUE) {
       const text = () =>
-        `${plural(type.due, 'task')} due, the oldest for ${span(late)}; ${plural(type.running, 'task')} in flight`;
-      items.push({ tone: 'bad', what: `${type.type} falls behind`, text, href: link, mend: 'Look at the type' });
+        `${plural(type.due, 'task')} ready, oldest waiting ${span(late)}; ${count(type.running)} in flight`;
+      items.push({ tone: 'bad', what: `${type.type}: backlog growing`, text, href: link, mend: 'View type' });
     }
   }
   for (const [what, { used, max }] of Object.entries(stats.limits ?? {})) {
@@ -59,10 +59,10 @@ const fromGroups = (groups, now) =>
     .filter((group) => group.letters > 0 && age(now, group.lastSeenAt) < HOUR)
     .map((group) => ({
       tone: 'bad',
-      what: `${group.type} dies: ${firstLine(group.error ?? group.failure ?? 'no error given', 90)}`,
-      text: () => `${plural(group.letters, 'dead letter')}, the last ${agoText(group.lastSeenAt)}`,
+      what: `${group.type} is failing: ${firstLine(group.error ?? group.failure ?? 'no error message', 90)}`,
+      text: () => `${plural(group.letters, 'dead letter')}, last ${agoText(group.lastSeenAt)}`,
       href: href('dead-letters', { view: 'letters', type: group.type, group: group.group }),
-      mend: 'Look and redrive',
+      mend: 'View dead letters',
     }));
 
 const fromSchedule = (schedule) => {
@@ -71,11 +71,11 @@ const fromSchedule = (schedule) => {
   if (schedule.paused) {
     const why = schedule.pausedReason ? `: ${firstLine(schedule.pausedReason, 90)}` : '';
     const isOwn = schedule.pausedBy === 'carillon';
-    const what = isOwn ? `${name} has paused itself` : `${name} is paused`;
+    const what = isOwn ? `${name} was paused automatically` : `${name} is paused`;
     return {
       tone: isOwn ? 'bad' : 'info',
       what,
-      text: () => `by ${firstLine(schedule.pausedBy ?? 'somebody', 60)}${why}`,
+      text: () => `by ${firstLine(schedule.pausedBy ?? 'unknown', 60)}${why}`,
       href: link,
       mend: 'Resume',
     };
@@ -83,13 +83,13 @@ const fromSchedule = (schedule) => {
   const ends = (schedule.fires ?? []).filter((fire) => !['PENDING', 'RUNNING'].includes(fire.status));
   const last = ends[0];
   if (last?.status === 'DEAD' || last?.status === 'EXPIRED') {
-    const text = () => `its last task is ${outcomeOf(last)[2]}, ${agoText(last.at)}`;
-    return { tone: 'bad', what: `${name} fails`, text, href: link, mend: 'Look at its fires' };
+    const text = () => `last run ${outcomeOf(last)[2]} ${agoText(last.at)}`;
+    return { tone: 'bad', what: `${name} is failing`, text, href: link, mend: 'View runs' };
   }
   const missed = ends.filter((fire) => fire.reason === 'window' && Date.now() - Date.parse(fire.at) < 24 * HOUR * 1000);
   if (missed.length > 0) {
-    const text = () => `${plural(missed.length, 'time')} in the last day, the last ${agoText(missed[0].at)}`;
-    return { tone: 'warn', what: `${name} missed its time`, text, href: link, mend: 'Backfill' };
+    const text = () => `${plural(missed.length, 'missed run')} in 24h, last ${agoText(missed[0].at)}`;
+    return { tone: 'warn', what: `${name} missed runs`, text, href: link, mend: 'Backfill' };
   }
   return null;
 };
@@ -100,7 +100,7 @@ const fromTenants = (tenants) =>
     .map(({ tenant, due }) => ({
       tone: 'info',
       what: `Tenant ${tenant} is paused`,
-      text: () => `${plural(due, 'task')} due`,
+      text: () => `${plural(due, 'task')} ready`,
       href: href('settings'),
       mend: 'Resume',
     }));
@@ -111,10 +111,10 @@ const fromCluster = (cluster) => {
     .filter((node) => node.status === 'SILENT')
     .map((node) => ({
       tone: 'bad',
-      what: `Node ${firstLine(node.name, 60)} fell silent`,
-      text: () => `last heard ${agoText(node.renewedAt ?? node.leaseUntil)}`,
+      what: `Node ${firstLine(node.name, 60)} is not responding`,
+      text: () => `last heartbeat ${agoText(node.renewedAt ?? node.leaseUntil)}`,
       href: link,
-      mend: 'Look at the cluster',
+      mend: 'View cluster',
     }));
   const { bind, tls, beyondLoopback } = cluster.listener ?? {};
   // Loaded by https, the page has shown that a proxy which ends TLS stands in front.
@@ -132,20 +132,20 @@ const fromCluster = (cluster) => {
   if (waiting + running > 0) {
     items.push({
       tone: 'warn',
-      what: `A node died: ${plural(waiting + running, 'suspect')}`,
+      what: `A node crashed: ${plural(waiting + running, 'suspect')}`,
       text: () =>
-        `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that kills nodes`,
+        `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that crashes nodes`,
       href: link,
-      mend: 'Look at the cluster',
+      mend: 'View cluster',
     });
   }
   if (!cluster.leader) {
     items.push({
       tone: 'bad',
-      what: 'No node leads',
-      text: () => 'schedules and lost tasks wait',
+      what: 'No leader',
+      text: () => 'schedules and recovery are on hold',
       href: link,
-      mend: 'Look at the cluster',
+      mend: 'View cluster',
     });
   }
   return items;
@@ -156,10 +156,10 @@ const fromBrokers = (all) =>
     .filter((broker) => !broker.reachable)
     .map((broker) => ({
       tone: 'bad',
-      what: `Broker ${broker.name} is lost`,
-      text: () => 'its tasks wait, which costs them no attempt',
+      what: `Broker ${broker.name} is unreachable`,
+      text: () => 'its tasks wait; no attempts are charged',
       href: href('cluster'),
-      mend: 'Look at the cluster',
+      mend: 'View cluster',
     }));
 
 const fromStorage = (storage) => {
@@ -168,10 +168,10 @@ const fromStorage = (storage) => {
   return [
     {
       tone: 'warn',
-      what: `A transaction has been open for ${duration(storage.oldestSnapshot)}`,
-      text: () => 'the database cannot clean up behind it',
+      what: `Transaction open for ${duration(storage.oldestSnapshot)}`,
+      text: () => 'blocks vacuum',
       href: href('cluster'),
-      mend: 'Look at the database',
+      mend: 'View database',
     },
   ];
 };
@@ -227,7 +227,7 @@ const few = (items, more, place) => {
 export const lookAtDeaths = async (signal) => {
   if (!api.may('TASKS_READ')) return [];
   const items = fromGroups(await groups(signal), new Date().toISOString());
-  return few(items, (n) => `${plural(n, 'more kind')} of errors in the last hour`, 'dead-letters');
+  return few(items, (n) => `${plural(n, 'more error group')} in the last hour`, 'dead-letters');
 };
 
 /**
@@ -256,8 +256,8 @@ export const look = async (signal) => {
   const notes = [
     (api.caller?.types ?? []).length <= MOST_TYPES
       ? ''
-      : `Only dead letters of the first ${plural(MOST_TYPES, 'type')} of this key were looked at.`,
-    planned && !planned.isAll ? `Only the first ${plural(planned.looked, 'schedule')} by name were looked at.` : '',
+      : `Shows dead letters of the first ${plural(MOST_TYPES, 'type')} of this key.`,
+    planned && !planned.isAll ? `Checks the first ${plural(planned.looked, 'schedule')} by name.` : '',
   ];
   return { at, deaths, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };
 };

@@ -13,8 +13,8 @@ const WRONG_CLOCK = 1;
 const STATUS = {
   ALIVE: ['ok', '✓', 'Alive'],
   DRAINING: ['warn', '◐', 'Draining'],
-  SILENT: ['dead', '✕', 'Silent'],
-  LEFT: ['off', '⊘', 'Left'],
+  SILENT: ['dead', '✕', 'Not responding'],
+  LEFT: ['off', '⊘', 'Stopped'],
 };
 
 const isMember = (node) => node.status === 'ALIVE' || node.status === 'DRAINING';
@@ -103,13 +103,13 @@ class ClusterPage extends Page {
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
     const suspects = suspectsOf(cluster);
     return html`<dl class="tiles">
-      ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} gone of late` : 'all alive')}
-      ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'for a moment')}
-      ${tile('In flight', count(inFlight), `of ${plural(seats, 'seat')}`)}
-      ${tile('Lag', duration(cluster.lag), 'of the task that waits longest')}
+      ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} recently left` : 'all alive')}
+      ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…')}
+      ${tile('In flight', count(inFlight), `of ${plural(seats, 'slot')}`)}
+      ${tile('Lag', duration(cluster.lag), 'longest-waiting task')}
       ${suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`) : nothing}
-      ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'keeps dead rows')}
-      ${tile('Dead rows', compact(storage?.deadRows), 'not yet vacuumed')}
+      ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'blocks vacuum')}
+      ${tile('Dead rows', compact(storage?.deadRows), 'awaiting vacuum')}
       ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}
     </dl>`;
   }
@@ -119,27 +119,27 @@ class ClusterPage extends Page {
     const all = [];
     if (!cluster.leader) {
       all.push(
-        'Nobody leads. Schedules and the work of lost nodes wait until somebody does; this should last seconds.',
+        'No leader. Schedules and crash recovery are on hold; this should last only seconds.',
       );
     }
     for (const node of cluster.nodes.filter((each) => each.status === 'SILENT')) {
-      all.push(`Node ${visible(node.name)} went silent: it died or is cut off. Others take over what it had claimed.`);
+      all.push(`Node ${visible(node.name)} is not responding. Other nodes will take over its tasks.`);
     }
     if (suspectsOf(cluster) > 0) {
       all.push(
-        `${plural(suspectsOf(cluster), 'task')} ran on a node that died. They start again in small groups, so that a task that kills nodes is found without harm to the others.`,
+        `${plural(suspectsOf(cluster), 'task')} ran on a node that crashed. They start again in small groups, to find a task that crashes nodes without harm to the others.`,
       );
     }
     for (const node of cluster.nodes.filter(
       (each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK,
     )) {
       all.push(
-        `The clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are on time: the database's clock decides.`,
+        `Clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are unaffected: the database clock is used.`,
       );
     }
     if ((seconds(storage?.oldestSnapshot) ?? 0) > OLD_SNAPSHOT) {
       all.push(
-        `A transaction has been open for ${duration(storage.oldestSnapshot)}. While it is, dead rows pile up and everything gets slower: find it in pg_stat_activity.`,
+        `A transaction has been open for ${duration(storage.oldestSnapshot)}. It blocks vacuum and slows everything down. Find it in pg_stat_activity.`,
       );
     }
     return all.map((text) => html`<div class="alert warn" role="alert">${text}</div>`);
@@ -156,12 +156,12 @@ class ClusterPage extends Page {
               <th scope="col">Node</th>
               <th scope="col">Status</th>
               <th scope="col">In flight</th>
-              <th scope="col" class="num">Ended</th>
+              <th scope="col" class="num">Finished</th>
               <th scope="col" class="num">Lag</th>
               <th scope="col" class="num">Clock</th>
               <th scope="col" class="num">Shards</th>
               <th scope="col">Heartbeat</th>
-              <th scope="col">Since</th>
+              <th scope="col">Started</th>
             </tr>
           </thead>
           <tbody>
@@ -188,7 +188,7 @@ class ClusterPage extends Page {
       <td data-label="In flight">
         <div class="load">
           ${count(node.inFlight)} of ${count(node.seats)}
-          ${bar(node.inFlight, node.seats, `${node.inFlight} of ${node.seats} seats taken`)}
+          ${bar(node.inFlight, node.seats, `${node.inFlight} of ${node.seats} slots in use`)}
           ${
             isMember(node) && suspectsOf(node) > 0
               ? html`<small
@@ -198,14 +198,14 @@ class ClusterPage extends Page {
           }
         </div>
       </td>
-      <td class="num" data-label="Ended" title="${count(node.ended)} since it started">
+      <td class="num" data-label="Finished" title="${count(node.ended)} since start">
         ${rate === undefined ? compact(node.ended) : `${compact(Math.round(rate * 10) / 10)}/s`}
       </td>
       <td class="num" data-label="Lag">${duration(node.lag)}</td>
       <td class="num" data-label="Clock">${duration(node.clockOffset)}</td>
       <td class="num" data-label="Shards">${count(node.shards.length)}</td>
       <td data-label="Heartbeat">${node.renewedAt ? ago(node.renewedAt) : '–'}</td>
-      <td data-label="Since">${time(node.startedAt)}</td>
+      <td data-label="Started">${time(node.startedAt)}</td>
     </tr>`;
   }
 
@@ -215,7 +215,7 @@ class ClusterPage extends Page {
     const owner = new Map(members.flatMap((node, i) => node.shards.map((shard) => [shard, i])));
     const cells = Array.from({ length: shards.total }, (_, shard) => {
       const i = owner.get(shard);
-      const text = i === undefined ? `shard ${shard}: nobody's` : `shard ${shard}: ${visible(members[i].name)}`;
+      const text = i === undefined ? `shard ${shard}: unassigned` : `shard ${shard}: ${visible(members[i].name)}`;
       return html`<span class="shard ${i === undefined ? '' : `shard-${i % 6}`}" title=${text}
         >${i === undefined ? '' : i + 1}</span
       >`;
@@ -224,8 +224,8 @@ class ClusterPage extends Page {
       <h2>Shards</h2>
       <div class="card">
         <p>
-          ${plural(shards.total, 'shard')}${shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} of nobody</strong>` : nothing}.
-          ${shards.lastMovedAt ? html`One last moved ${ago(shards.lastMovedAt)}.` : nothing}
+          ${plural(shards.total, 'shard')}${shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} unassigned</strong>` : nothing}.
+          ${shards.lastMovedAt ? html`Last rebalanced ${ago(shards.lastMovedAt)}.` : nothing}
           ${members.map((node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`)}
         </p>
         <div class="shards" role="img" aria-label="Each shard with the number of its node">${cells}</div>
@@ -237,7 +237,7 @@ class ClusterPage extends Page {
     if (this.brokers.length === 0) return nothing;
     return html`<section>
       <h2>Brokers</h2>
-      <p class="muted">As seen by the node that answers here.</p>
+      <p class="muted">As seen by this node.</p>
       <div class="table">
         <table>
           <thead>
@@ -246,7 +246,7 @@ class ClusterPage extends Page {
               <th scope="col">Status</th>
               <th scope="col" class="num">In flight</th>
               <th scope="col" class="num">Confirmed</th>
-              <th scope="col">Waiting</th>
+              <th scope="col">Queue depth</th>
             </tr>
           </thead>
           <tbody>
@@ -255,11 +255,11 @@ class ClusterPage extends Page {
                 html`<tr>
                   <th scope="row">${visible(broker.name)}</th>
                   <td data-label="Status">
-                    ${broker.reachable ? badge('ok', '✓', 'Reachable') : badge('dead', '✕', 'Lost')}
+                    ${broker.reachable ? badge('ok', '✓', 'Reachable') : badge('dead', '✕', 'Unreachable')}
                   </td>
                   <td class="num" data-label="In flight">${count(broker.inFlight)}</td>
                   <td class="num" data-label="Confirmed">${count(broker.published)}</td>
-                  <td data-label="Waiting">
+                  <td data-label="Queue depth">
                     ${broker.depths.map((each) => html`<div>${visible(each.of)}: ${count(each.depth)}</div>`)}
                   </td>
                 </tr>`,
@@ -305,8 +305,8 @@ class ClusterPage extends Page {
     return html`<section>
       <h2>Partitions</h2>
       <p class="muted">
-        Tasks lie by the day (UTC) that they were first due on. A day is dropped as a whole when nothing in it is wanted
-        any more.
+        Tasks are stored by their UTC due day. A day is dropped once its retention is over and nothing in it is pending,
+        running or dead.
       </p>
       <div class="table partitions">
         <table>

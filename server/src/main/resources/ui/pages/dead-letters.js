@@ -12,7 +12,7 @@ import { errorLine, errorText, kind } from '../tasks/descriptions.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },
-  { id: 'letters', label: 'Letters' },
+  { id: 'letters', label: 'All dead letters' },
   { id: 'redrives', label: 'Redrives' },
 ];
 
@@ -192,8 +192,8 @@ class DeadLettersPage extends Page {
           type="search"
           name="error"
           class="grow"
-          aria-label="Error or answer contains"
-          placeholder="Error or answer contains …"
+          aria-label="Error or response contains"
+          placeholder="Error or response contains …"
           maxlength="200"
           .value=${value('error')}
         />
@@ -205,10 +205,10 @@ class DeadLettersPage extends Page {
   }
 
   #none() {
-    const what = 'A task whose last attempt failed waits here until somebody redrives it.';
+    const what = 'A task that has used up its attempts stays here until you redrive or purge it.';
     return empty({
-      title: 'Nothing has died',
-      text: api.may('TASKS_CREATE') ? `${what} Try it: this one is refused by its target at once.` : what,
+      title: 'No dead letters',
+      text: api.may('TASKS_CREATE') ? `${what} Try it: this task fails immediately.` : what,
       curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
         type: ownType('broken'),
         payload: { hello: 'world' },
@@ -224,23 +224,23 @@ class DeadLettersPage extends Page {
     const filtered = this.#isFiltered(GROUP_FILTERS);
     if (pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.hasBack) {
       return filtered
-        ? empty({ title: 'Nothing died of this', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
+        ? empty({ title: 'No matching dead letters', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
         : this.#none();
     }
     const most = Math.max(1, ...pages.items.map((each) => each.letters));
     return html`
       ${problem(pages.error)}
-      ${filtered ? html`<p>Only some are shown. <a href=${href('dead-letters')}>Show all groups</a></p>` : nothing}
+      ${filtered ? html`<p>Filtered. <a href=${href('dead-letters')}>Clear filters</a></p>` : nothing}
       <div class="table" tabindex="0" role="region" aria-label="Groups of dead letters">
         <table>
           <thead>
             <tr>
               <th scope="col">Error</th>
               <th scope="col">Type</th>
-              <th scope="col" class="num">Dead now</th>
+              <th scope="col" class="num">Count</th>
               <th scope="col"><span class="unseen">Share</span></th>
-              <th scope="col">Last</th>
-              <th scope="col">First</th>
+              <th scope="col">Last seen</th>
+              <th scope="col">First seen</th>
               <th scope="col"><span class="unseen">Actions</span></th>
             </tr>
           </thead>
@@ -260,12 +260,12 @@ class DeadLettersPage extends Page {
         <a
           href=${href('dead-letters', { view: 'letters', type, group: fingerprint })}
           title=${visible(group.error).slice(0, 1000)}
-          >${firstLine(group.error) || 'no error text'}</a
+          >${firstLine(group.error) || 'no error message'}</a
         >
         <small>${kind(group.failure, group.status)}</small>
       </td>
       <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
-      <td data-label="Dead now" class="num">${count(group.letters)}</td>
+      <td data-label="Count" class="num">${count(group.letters)}</td>
       <td class="share">
         <progress
           class="bar dead"
@@ -274,8 +274,8 @@ class DeadLettersPage extends Page {
           aria-label="Share of the largest group"
         ></progress>
       </td>
-      <td data-label="Last">${ago(group.lastSeenAt)}</td>
-      <td data-label="First">${ago(group.firstSeenAt)}</td>
+      <td data-label="Last seen">${ago(group.lastSeenAt)}</td>
+      <td data-label="First seen">${ago(group.firstSeenAt)}</td>
       <td>${this.#actions({ type, group: fingerprint }, `${fingerprint} ${type}`)}</td>
     </tr>`;
   }
@@ -310,8 +310,8 @@ class DeadLettersPage extends Page {
       ${errorText(group.error ?? '')}
       <p>
         ${kind(group.failure, group.status)} in <a href=${href('types', group.type)}>${group.type}</a>:
-        <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'death')} since
-        ${time(group.firstSeenAt)}, the last ${ago(group.lastSeenAt)}.
+        <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'failure')} since
+        ${time(group.firstSeenAt)}, last ${ago(group.lastSeenAt)}.
       </p>
     </section>`;
   }
@@ -321,15 +321,15 @@ class DeadLettersPage extends Page {
     const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
     const filtered = this.#isFiltered(FILTERS);
     return html`
-      ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
+      ${this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
       ${this.#groupHead()} ${problem(pages.error)}
       <div class="row bulk">
         ${
           picked.length > 0
-            ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
-                <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
+            ? html`<strong>${count(picked.length)} selected</strong> ${this.#actions({ ids: picked }, 'picked')}
+                <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Clear selection</button>`
             : pages.items.length > 0
-              ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all that match' : 'Redrive all')
+              ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all matching' : 'Redrive all')
               : nothing
         }
         <button type="button" class="quiet small end" aria-busy=${pages.busy} @click=${() => pages.reload()}>
@@ -340,7 +340,7 @@ class DeadLettersPage extends Page {
       ${
         pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
           ? filtered
-            ? empty({ title: 'Nothing matches', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
+            ? empty({ title: 'No dead letters match', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
             : this.#none()
           : nothing
       }
@@ -359,12 +359,12 @@ class DeadLettersPage extends Page {
             <th scope="col">
               <input
                 type="checkbox"
-                aria-label="Pick all on this page"
+                aria-label="Select all on this page"
                 .checked=${every}
                 @change=${(e) => pickAll(e.target.checked)}
               />
             </th>
-            <th scope="col">Died</th>
+            <th scope="col">Failed</th>
             <th scope="col">Type</th>
             <th scope="col">Key</th>
             <th scope="col" class="num">Attempts</th>
@@ -390,7 +390,7 @@ class DeadLettersPage extends Page {
       <td>
         <input
           type="checkbox"
-          aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
+          aria-label="Select ${letter.type} ${visible(letter.key ?? letter.id)}"
           .checked=${this.picked.has(letter.id)}
           @change=${(e) => pick(e.target.checked)}
         />

@@ -8,14 +8,14 @@ import { href } from '../router.js';
 
 class NotFoundPage extends Page {
   get heading() {
-    return 'No such page';
+    return 'Page not found';
   }
 
   render() {
-    return html`<h1>No such page</h1>
+    return html`<h1>Page not found</h1>
       ${empty({
-        title: html`Nothing is at <code>${visible(location.hash)}</code>`,
-        text: html`Was the link cut off? <a href=${href('overview')}>To the overview</a>, or choose a page above.`,
+        title: html`<code>${visible(location.hash)}</code> does not exist`,
+        text: html`Check the link, or go to <a href=${href('overview')}>Overview</a>.`,
       })}`;
   }
 }

@@ -28,29 +28,29 @@ const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
 const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldest)) / 1000) : null);
 
 const latenessTile = (last) => {
-  const [some, when] = last.minute.lateness?.p50 ? [last.minute, 'minute'] : [last.hour, 'hour'];
+  const [some, when] = last.minute.lateness?.p50 ? [last.minute, '1m'] : [last.hour, '1h'];
   const { p50, p95, p99 } = some.lateness ?? {};
   const note = p50
-    ? html`95 % ${duration(p95)}, 99 % ${duration(p99)}, last ${when}`
-    : 'nothing started in the last hour';
-  return tile('Half start within', p50 ? duration(p50) : '–', note);
+    ? html`p95 ${duration(p95)} · p99 ${duration(p99)} (${when})`
+    : 'no tasks started in the last hour';
+  return tile('Start delay p50', p50 ? duration(p50) : '–', note);
 };
 
 const tiles = (stats) => {
   const { last, status, due } = stats;
   const oldest = wait(stats.seenAt.due, due.oldest);
   return html`<dl class="tiles">
-    ${tile('Throughput, last minute', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed in it`)}
-    ${tile('Completed, last hour', compact(last.hour.completed), `${compact(last.day.completed)} in the last day`)}
-    ${tile('Died, last hour', compact(last.hour.dead), html`${compact(last.hour.retried)} retried, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)}
+    ${tile('Throughput (1m)', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed`)}
+    ${tile('Completed (1h)', compact(last.hour.completed), `${compact(last.day.completed)} in 24h`)}
+    ${tile('Dead (1h)', compact(last.hour.dead), html`${compact(last.hour.retried)} retries, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)}
     ${latenessTile(last)}
-    ${tile('Due now', atLeast(due.tasks, due.atLeast), oldest ? `the oldest for ${oldest}` : 'nothing waits for its turn')}
-    ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'started and not ended', href('tasks', { status: 'RUNNING' }))}
-    ${tile('Waiting', compact(status.PENDING), stats.pendingCountedAt ? html`counted ${ago(stats.pendingCountedAt)}` : 'not counted yet', href('tasks', { status: 'PENDING' }))}
+    ${tile('Ready', atLeast(due.tasks, due.atLeast), oldest ? `oldest waiting ${oldest}` : 'queue empty')}
+    ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'running now', href('tasks', { status: 'RUNNING' }))}
+    ${tile('Pending', compact(status.PENDING), stats.pendingCountedAt ? html`updated ${ago(stats.pendingCountedAt)}` : 'counting…', href('tasks', { status: 'PENDING' }))}
   </dl>`;
 };
 
-const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info: ['off', 'i', 'Note'] };
+const TONES = { bad: ['dead', '✕', 'Critical'], warn: ['warn', '!', 'Warning'], info: ['off', 'i', 'Info'] };
 
 const attentionRow = (item) =>
   html`<li class="attention attention-${item.tone}">
@@ -164,9 +164,9 @@ class OverviewPage extends Page {
       <div class="row spread">
         <h2 id="attention">Needs attention</h2>
         <div class="row">
-          ${found ? html`<small class="muted">looked ${ago(found.at)}</small>` : nothing}
+          ${found ? html`<small class="muted">updated ${ago(found.at)}</small>` : nothing}
           <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>
-            Look again
+            Refresh
           </button>
         </div>
       </div>
@@ -184,11 +184,11 @@ class OverviewPage extends Page {
   #calm() {
     if (this.error)
       return html`<p class="calm">
-        ${badge('warn', '?', 'Not known')} <span class="muted">the last look failed</span>
+        ${badge('warn', '?', 'Unknown')} <span class="muted">could not load; retrying</span>
       </p>`;
-    if (!this.found) return loading('Looking');
+    if (!this.found) return loading();
     return html`<p class="calm">
-      ${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span>
+      ${badge('ok', '✓', 'All healthy')} <span class="muted">nothing overdue, failing, paused or unreachable</span>
     </p>`;
   }
 
@@ -202,10 +202,10 @@ class OverviewPage extends Page {
         <table>
           <thead>
             <tr>
-              ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')}
-              ${head('running', 'In flight')} ${head('pending', 'Waiting')} ${head('dead', 'Dead')}
-              ${head('completed', 'Completed, hour')} ${head('retried', 'Retried')} ${head('died', 'Died')}
-              ${head('p95', '95 % start within')}
+              ${sortHead(this, 'type', 'Type')} ${head('due', 'Ready')} ${head('oldest', 'Oldest')}
+              ${head('running', 'In flight')} ${head('pending', 'Pending')} ${head('dead', 'Dead')}
+              ${head('completed', 'Completed (1h)')} ${head('retried', 'Retries (1h)')} ${head('died', 'Dead (1h)')}
+              ${head('p95', 'Start delay p95')}
             </tr>
           </thead>
           <tbody>
@@ -213,7 +213,7 @@ class OverviewPage extends Page {
           </tbody>
         </table>
       </div>
-      ${moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a> with less going on</p>` : nothing}
+      ${moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a></p>` : nothing}
     </section>`;
   }
 
@@ -226,12 +226,12 @@ class OverviewPage extends Page {
           <a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
         </div>
       </th>
-      ${num('Due', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
-      ${num('Oldest due', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
-      ${num('In flight', quiet(type.running))} ${num('Waiting', quiet(type.pending))}
+      ${num('Ready', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
+      ${num('Oldest', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
+      ${num('In flight', quiet(type.running))} ${num('Pending', quiet(type.pending))}
       ${num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))}
-      ${num('Completed, hour', quiet(type.hour?.completed))} ${num('Retried', quiet(type.hour?.retried))}
-      ${num('Died', quiet(type.hour?.dead))} ${num('95 % within', duration(type.hour?.lateness?.p95))}
+      ${num('Completed (1h)', quiet(type.hour?.completed))} ${num('Retries (1h)', quiet(type.hour?.retried))}
+      ${num('Dead (1h)', quiet(type.hour?.dead))} ${num('Start delay p95', duration(type.hour?.lateness?.p95))}
     </tr>`;
   }
 
@@ -246,7 +246,7 @@ class OverviewPage extends Page {
           <thead>
             <tr>
               <th scope="col">Tenant</th>
-              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Completed, hour', 'Died'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+              ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Completed (1h)', 'Dead (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -259,18 +259,18 @@ class OverviewPage extends Page {
                         type="button"
                         class="link"
                         @click=${() => (api.tenant = tenant.tenant)}
-                        title="Look at this tenant"
+                        title="Switch to this tenant"
                       >
                         ${tenant.tenant}
                       </button>
-                      ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
+                      ${tenant.tenant === api.tenant ? html`<span class="muted">current</span>` : nothing}
                       ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
                     </div>
                   </th>
-                  ${num('Due', count(tenant.due))} ${num('Oldest due', wait(at, tenant.oldestDue) ?? '–')}
-                  ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))}
-                  ${num('Dead', count(tenant.dead))} ${num('Completed, hour', count(tenant.hour?.completed))}
-                  ${num('Died', count(tenant.hour?.dead))}
+                  ${num('Ready', count(tenant.due))} ${num('Oldest', wait(at, tenant.oldestDue) ?? '–')}
+                  ${num('In flight', count(tenant.running))} ${num('Pending', count(tenant.pending))}
+                  ${num('Dead', count(tenant.dead))} ${num('Completed (1h)', count(tenant.hour?.completed))}
+                  ${num('Dead (1h)', count(tenant.hour?.dead))}
                 </tr>`,
             )}
           </tbody>
@@ -279,7 +279,7 @@ class OverviewPage extends Page {
       ${
         items.length > MOST_TENANTS
           ? html`<p class="muted">
-              <small>The ${MOST_TENANTS} with the most going on of ${count(items.length)}.</small>
+              <small>Top ${MOST_TENANTS} of ${count(items.length)} tenants by activity.</small>
             </p>`
           : nothing
       }
@@ -290,10 +290,10 @@ class OverviewPage extends Page {
     if (!this.stats) return this.statsMissing ? nothing : loading();
     if (this.#isEmpty()) {
       return empty({
-        title: 'Nothing has happened here yet',
+        title: 'No activity yet',
         text: api.may('TASKS_CREATE')
-          ? 'Make the first task: this one is discarded as soon as it is due, which is now. It will show here within seconds.'
-          : 'As soon as somebody makes a task that this key may see, it will show here within seconds.',
+          ? 'Create your first task. This one completes immediately and appears here within seconds.'
+          : 'Tasks that this key can read will appear here.',
         curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', { type: ownType('hello'), ...FIRST_TASK }),
       });
     }

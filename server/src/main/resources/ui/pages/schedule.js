@@ -19,19 +19,19 @@ const LOOK_AGAIN = 10_000;
 const MORE_RUNS = 20;
 
 const OUTCOMES = [
-  ['', 'All fires'],
-  ['task', 'With a task'],
+  ['', 'All runs'],
+  ['task', 'Created a task'],
   ['skipped', 'Skipped'],
 ];
 
 const WORDS = {
   overlap: {
-    skip: 'the new one is skipped',
-    allow: 'both run',
-    queue: 'one waits behind the other',
-    cancelPrevious: 'the earlier ones are cancelled',
+    skip: 'skip the new run',
+    allow: 'allow concurrent runs',
+    queue: 'queue one run',
+    cancelPrevious: 'cancel the previous run',
   },
-  catchUp: { none: 'nothing', last: 'the newest', all: 'all' },
+  catchUp: { none: 'run none', last: 'run the latest only', all: 'run all' },
 };
 
 class SchedulePage extends Page {
@@ -122,32 +122,32 @@ class SchedulePage extends Page {
   async #pause() {
     const done = await asked({
       title: `Pause ${this.#name}?`,
-      body: html`<p>Times that pass are recorded as skipped. What is due or runs goes on.</p>
-        <label>Why <input name="reason" maxlength="500" autocomplete="off" placeholder="shown to everybody" /></label>`,
+      body: html`<p>Runs are recorded as skipped while paused. Tasks already created continue.</p>
+        <label>Reason <input name="reason" maxlength="500" autocomplete="off" placeholder="visible to everyone" /></label>`,
       action: 'Pause',
       submit: (form) => {
         const reason = /** @type {string} */ (form.get('reason')).trim();
         return api.post(`${this.#at}/pause`, reason ? { reason } : undefined);
       },
     });
-    if (done) await this.#done(`${this.#name} is paused`);
+    if (done) await this.#done(`Paused ${this.#name}`);
   }
 
   async #resume() {
-    const body = 'It fires from now on. What passed while it was paused is not made up for: a backfill does that.';
+    const body = 'Runs resume from now. Runs missed while paused are not created; use a backfill for those.';
     const submit = () => api.post(`${this.#at}/resume`);
     if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit })) {
-      await this.#done(`${this.#name} fires again`);
+      await this.#done(`Resumed ${this.#name}`);
     }
   }
 
   async #trigger() {
     const done = await asked({
       title: `Trigger ${this.#name} now?`,
-      body: html`<p>Makes a task that is due now, whatever its times, the overlap rule and a pause say.</p>
+      body: html`<p>Creates one task now, ignoring the schedule, the overlap policy and any pause.</p>
         <label
           >Payload (JSON)
-          <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="the schedule's own"></textarea>
+          <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="from the schedule"></textarea>
         </label>`,
       action: 'Trigger',
       submit: async (form) => {
@@ -156,19 +156,19 @@ class SchedulePage extends Page {
       },
     });
     if (!done) return;
-    await this.#done('A task is made');
+    await this.#done('Task created');
     this.chosen = this.fires.find((fire) => fire.taskId === done.id) ?? null;
   }
 
   async #backfill(fire) {
     const started = await startBackfill(this.#name, fire ? { from: fire.at, to: fire.at } : {});
     if (!started) return;
-    toast('The backfill is under way');
+    toast('Backfill started');
     /** @type {any} */ (this.querySelector('c-backfills'))?.load();
   }
 
   async #delete() {
-    const body = 'What was planned is withdrawn; what is due or runs goes on. Its fires are forgotten.';
+    const body = 'Planned tasks are cancelled; due and running tasks continue. The run history is deleted.';
     const submit = () => api.del(this.#at, { ifMatch: this.etag });
     if (await deleted({ name: this.#name, body, submit })) go('schedules');
   }
@@ -213,9 +213,9 @@ class SchedulePage extends Page {
 
   #summary(s) {
     return html`<p class="lead">
-        ${s.description ?? html`<span class="wrong">Its expression cannot be read by this version.</span>`}
+        ${s.description ?? html`<span class="wrong">This expression is not supported by this version.</span>`}
         <span class="muted"
-          ><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, makes tasks of the type
+          ><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, creates tasks of type
           <a href=${href('types', s.type)}>${s.type}</a></span
         >
       </p>
@@ -223,7 +223,7 @@ class SchedulePage extends Page {
         s.paused
           ? html`<div class="alert warn" role="note">
               <strong>Paused</strong> ${s.pausedAt ? ago(s.pausedAt) : nothing} by
-              ${visible(s.pausedBy ?? 'somebody')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
+              ${visible(s.pausedBy ?? 'unknown')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
             </div>`
           : nothing
       }`;
@@ -232,8 +232,8 @@ class SchedulePage extends Page {
   #calendar(s) {
     return html`<section class="card" aria-labelledby="calendar">
       <div class="row spread">
-        <h2 id="calendar">Fires</h2>
-        <small class="muted">days in ${s.timezone}${s.paused ? ', next ones as if it were resumed' : ''}</small>
+        <h2 id="calendar">Runs</h2>
+        <small class="muted">days in ${s.timezone}${s.paused ? '; upcoming runs as if resumed' : ''}</small>
       </div>
       <c-fire-strip
         .fires=${this.fires}
@@ -248,7 +248,7 @@ class SchedulePage extends Page {
             ? fireDetail(this.chosen, {
                 backfill: api.may('SCHEDULES_CONFIGURE') ? (fire) => this.#backfill(fire) : null,
               })
-            : html`<p class="muted"><small>Choose a mark to see what became of that time.</small></p>`
+            : html`<p class="muted"><small>Select a run for details.</small></p>`
         }
       </div>
     </section>`;
@@ -265,7 +265,7 @@ class SchedulePage extends Page {
     const runs = this.#runs(s);
     return html`<section class="card" aria-labelledby="next">
       <h2 id="next">Next runs</h2>
-      ${runs.length === 0 ? html`<p class="muted">None: it is finished.</p>` : nothing}
+      ${runs.length === 0 ? html`<p class="muted">No upcoming runs: the schedule has finished.</p>` : nothing}
       <ol class="plain">
         ${runs.map(
           (run) =>
@@ -292,12 +292,12 @@ class SchedulePage extends Page {
       html`<dt>${name}</dt>
         <dd>${count(n)}</dd>`;
     return html`<section class="card" aria-labelledby="counters">
-      <h2 id="counters">So far</h2>
+      <h2 id="counters">Totals</h2>
       <dl class="facts">
         ${number('Runs', counters.runs)} ${number('Completed', counters.completed)} ${number('Failed', counters.failed)}
         ${number('Cancelled', counters.cancelled)} ${skipped.map(([reason, n]) => number(`Skipped: ${reason}`, n))}
       </dl>
-      <p><a href=${href('tasks', { schedule: this.#name })}>All its tasks</a></p>
+      <p><a href=${href('tasks', { schedule: this.#name })}>View tasks</a></p>
     </section>`;
   }
 
@@ -306,16 +306,16 @@ class SchedulePage extends Page {
       html`<dt>${name}</dt>
         <dd>${value}</dd>`;
     return html`<details class="card">
-      <summary><h2>Definition</h2></summary>
+      <summary><h2>Settings</h2></summary>
       <dl class="facts">
         ${fact('Target', targetText(s.target))} ${fact('Retries', retryText(s.retry))}
-        ${fact('While an earlier task goes on', WORDS.overlap[s.overlap] ?? s.overlap)}
-        ${fact('Makes up for', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : ` of the last ${duration(s.catchUpWindow)}`}`)}
-        ${fact('Clocks', `gap: ${s.dst.gap}, twice: ${s.dst.overlap}`)} ${fact('Jitter', duration(s.jitter))}
-        ${fact('From', time(s.startAt))} ${fact('To', time(s.endAt))} ${fact('Runs at most', count(s.maxRuns))}
-        ${fact('Pauses itself after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}
-        ${fact('Key', visible(s.key ?? '–'))} ${fact('Priority', s.priority ?? "its type's")}
-        ${fact('Made', time(s.createdAt))} ${fact('Changed', time(s.updatedAt))} ${fact('Version', count(s.version))}
+        ${fact('Overlap policy', WORDS.overlap[s.overlap] ?? s.overlap)}
+        ${fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : `, last ${duration(s.catchUpWindow)}`}`)}
+        ${fact('DST', `gap ${s.dst.gap}, overlap ${s.dst.overlap}`)} ${fact('Jitter', duration(s.jitter))}
+        ${fact('Start at', time(s.startAt))} ${fact('End at', time(s.endAt))} ${fact('Max runs', count(s.maxRuns))}
+        ${fact('Pause after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}
+        ${fact('Key', visible(s.key ?? '–'))} ${fact('Priority', s.priority ?? 'from the type')}
+        ${fact('Created', time(s.createdAt))} ${fact('Updated', time(s.updatedAt))} ${fact('Version', count(s.version))}
       </dl>
       ${s.payload === undefined ? nothing : html`<c-json .value=${s.payload} label="Payload"></c-json>`}
       <c-json .value=${curl('GET', this.#at)} label="As curl"></c-json>
@@ -336,7 +336,7 @@ class SchedulePage extends Page {
           @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
       /></label>`;
     return html`<section aria-labelledby="fires">
-      <h2 id="fires">What became of each time</h2>
+      <h2 id="fires">Run history</h2>
       <div class="row filters">
         <label
           >Show
@@ -349,12 +349,12 @@ class SchedulePage extends Page {
       ${problem(pages.error)}
       ${
         pages.items.length === 0
-          ? html`<p class="muted">${pages.ready ? 'None yet.' : 'Loading …'}</p>`
+          ? html`<p class="muted">${pages.ready ? 'No runs yet.' : 'Loading …'}</p>`
           : html`<div class="table">
               <table>
                 <thead>
                   <tr>
-                    ${['Local time', 'Your time', 'By', 'Outcome', 'Task or reason'].map((text) => html`<th scope="col">${text}</th>`)}
+                    ${[`Scheduled time (${this.schedule.timezone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map((text) => html`<th scope="col">${text}</th>`)}
                   </tr>
                 </thead>
                 <tbody>
@@ -373,9 +373,9 @@ class SchedulePage extends Page {
         <div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div>
       </th>
       <td data-label="Your time">${time(fire.at)}</td>
-      <td data-label="By">${fire.kind}</td>
+      <td data-label="Trigger">${fire.kind}</td>
       <td data-label="Outcome">${outcomeBadge(fire)}</td>
-      <td data-label="Task or reason">
+      <td data-label="Task / reason">
         ${fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`}
       </td>
     </tr>`;

@@ -68,7 +68,7 @@ class SchedulesPage extends Page {
       <th scope="row">
         <div>
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
-          <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
+          <div>${schedule.description ?? html`<span class="wrong">not supported by this version</span>`}</div>
           <small
             ><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
           >
@@ -86,8 +86,8 @@ class SchedulesPage extends Page {
             : html`<span class="muted">–</span>`
         }
       </td>
-      <td data-label="Last fires">${miniStrip(schedule.fires)}</td>
-      <td data-label="Last outcome">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
+      <td data-label="Recent runs">${miniStrip(schedule.fires)}</td>
+      <td data-label="Last run">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
       <td data-label="Status">
         <div>
           ${statusBadge(schedule)}
@@ -105,7 +105,7 @@ class SchedulesPage extends Page {
         <table>
           <thead>
             <tr>
-              ${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}
+              ${['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -113,7 +113,7 @@ class SchedulesPage extends Page {
           </tbody>
         </table>
       </div>
-      ${shown.length === 0 ? html`<p class="muted">None on this page matches “${visible(this.filter)}”.</p>` : nothing}
+      ${shown.length === 0 ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>` : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -123,8 +123,8 @@ class SchedulesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack && !pages.hasNext) {
       return empty({
-        title: ownType('') ? 'No schedules of this key’s types' : 'No schedules yet',
-        text: 'A schedule makes tasks again and again: at 09:00 on working days, every 90 seconds, on the last Friday of the month.',
+        title: ownType('') ? "No schedules for this key's types" : 'No schedules yet',
+        text: 'A schedule creates tasks repeatedly: at 09:00 on weekdays, every 90 seconds, on the last Friday of the month.',
         curl: curlIf('SCHEDULES_CONFIGURE', 'PUT', '/v1/schedules/standup', FIRST),
       });
     }
@@ -146,8 +146,8 @@ class SchedulesPage extends Page {
           <input
             type="search"
             class="small"
-            aria-label="Filter this page"
-            placeholder="Filter this page"
+            aria-label="Filter"
+            placeholder="Filter"
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />

@@ -77,7 +77,7 @@ class SettingsPage extends Page {
 
   #limits() {
     if (!this.limits) return loading();
-    return html`<p class="muted">What a request may be at most. They are the same for everybody.</p>
+    return html`<p class="muted">Request limits, the same for all tenants.</p>
       <div class="card">
         <dl class="facts">
           ${Object.entries(this.limits).map(
@@ -93,7 +93,7 @@ class SettingsPage extends Page {
     const me = api.caller;
     return html`<div class="cards">
       <section class="card">
-        <h2>You</h2>
+        <h2>Signed in as</h2>
         <dl class="facts">
           <dt>Key</dt>
           <dd>${visible(me.name)} ${me.key ? html`<code>${me.key}</code>` : nothing}</dd>
@@ -103,23 +103,23 @@ class SettingsPage extends Page {
           <dd>${api.tenant}</dd>
           <dt>Types</dt>
           <dd>${me.types.length === 0 ? 'all' : me.types.join(', ')}</dd>
-          <dt>May</dt>
+          <dt>Permissions</dt>
           <dd>
             <small>${me.permissions.map((each) => words(each.toLowerCase().replaceAll('_', ' '))).join(', ')}</small>
           </dd>
         </dl>
       </section>
       <section class="card">
-        <h2>This installation</h2>
+        <h2>Server</h2>
         <dl class="facts">
           <dt>Version</dt>
           <dd>${me.version}</dd>
           <dt>API</dt>
           <dd><a href="/docs">Documentation</a>, <a href="/openapi.json">openapi.json</a></dd>
-          <dt>For Prometheus</dt>
+          <dt>Prometheus metrics</dt>
           <dd><a href="/metrics">/metrics</a></dd>
           <dt>Keyboard</dt>
-          <dd><kbd>?</kbd> shows what there is</dd>
+          <dd><kbd>?</kbd> keyboard shortcuts</dd>
         </dl>
       </section>
     </div>`;

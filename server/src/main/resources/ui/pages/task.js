@@ -149,8 +149,8 @@ class TaskPage extends Page {
         ${
           gone
             ? html`<div class="empty">
-                <h2>There is no task <code>${visible(this.id)}</code> here</h2>
-                <p>It belongs to another tenant, was removed by retention, or never was.</p>
+                <h2>Task <code>${visible(this.id)}</code> not found</h2>
+                <p>It may belong to another tenant, have been removed by retention, or never have existed.</p>
                 <a href=${href('tasks')}>All tasks</a>
               </div>`
             : this.error
@@ -160,7 +160,7 @@ class TaskPage extends Page {
     }
     const { task } = this;
     return html`
-      <nav class="trail" aria-label="Where this is">
+      <nav class="trail" aria-label="Breadcrumb">
         <a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a>
       </nav>
       <h1>
@@ -173,7 +173,7 @@ class TaskPage extends Page {
       <div class="task-columns">
         <div>
           <section aria-labelledby="story">
-            <h2 id="story">What happened</h2>
+            <h2 id="story">History</h2>
             <c-story .task=${task} .story=${this.#story}></c-story>
           </section>
         </div>
@@ -224,25 +224,25 @@ class TaskPage extends Page {
     const last = this.#story.entries().find((entry) => entry.attempt?.error)?.attempt;
     const dead = task.status === 'DEAD';
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
-      <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
+      <h2 id="why">${dead ? 'Error' : 'Last error'}</h2>
       ${errorText(message(task.error))}
       <p>${advice(task.error)}</p>
       ${
         last?.request?.url
           ? html`<p class="wrap">
-              <small>Sent</small>
+              <small>Request</small>
               <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
               ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}
             </p>`
           : nothing
       }
-      ${last?.output ? html`<c-json json .value=${last.output} label="What came back"></c-json>` : nothing}
+      ${last?.output ? html`<c-json json .value=${last.output} label="Response"></c-json>` : nothing}
       ${dead ? this.#actions() : nothing}
       ${
         dead && this.group
           ? html`<p>
               <a href=${href('dead-letters', { view: 'letters', type: task.type, group: this.group })}
-                >Others that died of the same</a
+                >Similar dead letters</a
               >
             </p>`
           : nothing
@@ -255,16 +255,16 @@ class TaskPage extends Page {
     const target = task.target ?? this.type?.target;
     const headers = shownHeaders(target);
     const metadata = Object.entries(task.metadata ?? {});
-    return html`<section class="card" aria-label="Facts">
+    return html`<section class="card" aria-label="Details">
       <dl class="facts">
-        ${fact('Id', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy the id"></c-copy>`)}
+        ${fact('ID', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy ID"></c-copy>`)}
         ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
         ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-        ${fact('Goes to', html`<span class="wrap">${target ? targetText(target) : 'Workers pull it'}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
+        ${fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span>${task.target ? '' : html` <small>from the type</small>`}`)}
         ${
           headers.length > 0
             ? fact(
-                'With headers',
+                'Headers',
                 headers.map((line) => html`<div><code class="wrap">${line}</code></div>`),
               )
             : nothing
@@ -272,9 +272,9 @@ class TaskPage extends Page {
         ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
         ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
         ${fact('Created', time(task.createdAt))}
-        ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
-        ${task.finishedAt ? fact('Ended', time(task.finishedAt)) : nothing}
-        ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>unless started by then</small>`) : nothing}
+        ${task.startedAt ? fact('Started', time(task.startedAt)) : nothing}
+        ${task.finishedAt ? fact('Finished', time(task.finishedAt)) : nothing}
+        ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>if not started by then</small>`) : nothing}
         ${fact('Priority', task.priority)}
         ${fact(
           'Schedule',
@@ -283,10 +283,10 @@ class TaskPage extends Page {
                 ${time(task.fireAt)}`
             : '',
         )}
-        ${fact('One at a time by', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
-        ${fact('Last run by', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
+        ${fact('Concurrency key', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
+        ${fact('Node / worker', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
         ${fact('Progress', task.progress ? visible(task.progress) : '')}
-        ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>nodes died while they ran it</small>`) : nothing}
+        ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>node crashes while running</small>`) : nothing}
         ${metadata.map(([name, value]) =>
           fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`),
         )}
@@ -310,7 +310,7 @@ class TaskPage extends Page {
       }
       ${
         task.output && task.status === 'COMPLETED'
-          ? html`<c-json json .value=${task.output} label="What came back"></c-json>`
+          ? html`<c-json json .value=${task.output} label="Response"></c-json>`
           : nothing
       }
     `;
@@ -318,7 +318,7 @@ class TaskPage extends Page {
 
   #commands() {
     return html`<details class="card">
-      <summary>As curl</summary>
+      <summary>API commands (curl)</summary>
       ${commands(this.task).map(([label, text]) => html`<c-json .value=${text} label=${label}></c-json>`)}
     </details>`;
   }

@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api, curlIf, ownType } from '../api.js';
-import { ago, compact, count, status as statusBadge, timeText, visible } from '../format.js';
+import { ago, compact, count, plural, status as statusBadge, timeText, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
@@ -182,12 +182,12 @@ class TasksPage extends Page {
             type="search"
             name="search"
             class="grow"
-            aria-label="Find a task"
+            aria-label="Search tasks"
             autocomplete="off"
             spellcheck="false"
-            placeholder="Id, key, or NAME=VALUE of the metadata"
+            placeholder="Search by ID, key or metadata (name=value)"
           />
-          <button type="submit" class="outline">Find</button>
+          <button type="submit" class="outline">Search</button>
           <button
             type="button"
             class="outline"
@@ -216,11 +216,11 @@ class TasksPage extends Page {
   #chips() {
     const chips = this.#filter.chips(timeText);
     if (chips.length === 0) return nothing;
-    return html`<ul class="row chips" aria-label="Filters that are set">
+    return html`<ul class="row chips" aria-label="Active filters">
       ${chips.map(
         ([name, words]) =>
           html`<li>
-            <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove the filter ${words}`}
+            <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove filter ${words}`}
               >${words} <span aria-hidden="true">✕</span></a
             >
           </li>`,
@@ -258,20 +258,20 @@ class TasksPage extends Page {
     return html`<div class="row bulk">
       ${
         chosen
-          ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
+          ? html`<strong>${this.all ? 'All matching' : `${count(picked.length)} selected`}</strong>
               ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
               ${
                 !this.all && this.#canMeanAll
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
-                      All that match instead
+                      Select all matching
                     </button>`
                   : nothing
               }
-              <button type="button" class="quiet small" @click=${() => this.#unpick()}>Pick none</button>`
-          : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small> ${
+              <button type="button" class="quiet small" @click=${() => this.#unpick()}>Clear selection</button>`
+          : html`<small>${rows.length > 0 ? 'Select tasks to cancel, run or redrive them.' : ''}</small> ${
                 this.#canMeanAll && rows.length > 0
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
-                      All that match …
+                      Select all matching
                     </button>`
                   : nothing
               }
@@ -281,7 +281,7 @@ class TasksPage extends Page {
         >${
           this.news > 0
             ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>
-                ↻ ${compact(this.news)} changed beyond this page
+                ↻ ${plural(this.news, 'update')} · Refresh
               </button>`
             : html`<button
                 type="button"
@@ -308,9 +308,8 @@ class TasksPage extends Page {
     const { type, key, error } = values;
     if (status !== 'DEAD' || isOfDeadLetters || !api.may('TASKS_OPERATE')) return nothing;
     return html`<small
-      >Dead tasks are redriven all at once by
-      <a href=${href('dead-letters', { view: 'letters', type, key, error })}>what they died of, and when</a>, not by
-      schedule or due time.</small
+      >To redrive all dead tasks, filter by type, key or error on the
+      <a href=${href('dead-letters', { view: 'letters', type, key, error })}>Dead letters page</a>.</small
     >`;
   }
 
@@ -361,7 +360,7 @@ class TasksPage extends Page {
             <th scope="col">
               <input
                 type="checkbox"
-                aria-label="Pick all on this page"
+                aria-label="Select all on this page"
                 .checked=${every}
                 @change=${(e) => {
                   this.all = false;
@@ -389,7 +388,7 @@ class TasksPage extends Page {
       <td>
         <input
           type="checkbox"
-          aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
+          aria-label="Select ${task.type} ${visible(task.key ?? task.id)}"
           .checked=${this.all || this.picked.has(task.id)}
           @change=${(e) => this.#pick(task.id, e.target.checked)}
         />
@@ -409,15 +408,15 @@ class TasksPage extends Page {
     const filtered = this.#filter.body !== null;
     if (filtered) {
       return empty({
-        title: 'Nothing matches',
-        text: html`No task is like this. <a href=${href('tasks')}>Show all tasks</a>.`,
+        title: 'No tasks match',
+        text: html`Try removing a filter, or <a href=${href('tasks')}>show all tasks</a>.`,
       });
     }
     const can = api.may('TASKS_CREATE');
-    const what = 'A task is something to be done at a time: now, in an hour, next year.';
+    const what = 'A task is work to run once: now or at any time up to two years ahead.';
     return empty({
-      title: ownType('') ? 'No tasks of this key’s types yet' : 'No tasks yet',
-      text: can ? `${what} Make the first one; this one completes at once.` : what,
+      title: ownType('') ? "No tasks yet for this key's types" : 'No tasks yet',
+      text: can ? `${what} Create one; this example completes immediately.` : what,
       curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
         type: ownType('hello'),
         key: 'first',

@@ -86,12 +86,12 @@ class TypesPage extends Page {
           <br /><small>${retryText(type.retry)}</small>
         </div>
       </td>
-      ${num('Due', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
-      <td class="num" data-label="Oldest due">${oldest ?? none}</td>
-      ${num('In flight', stats?.running)} ${num('Waiting', stats?.pending)}
+      ${num('Ready', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
+      <td class="num" data-label="Oldest">${oldest ?? none}</td>
+      ${num('In flight', stats?.running)} ${num('Pending', stats?.pending)}
       ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
-      ${num('Per second', perSecond, perSecond < 0.1 ? '< 0.1' : count(Math.round(perSecond * 10) / 10))}
-      <td class="num" data-label="95 % within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
+      ${num('Throughput (1h)', perSecond, perSecond < 0.1 ? '< 0.1/s' : `${count(Math.round(perSecond * 10) / 10)}/s`)}
+      <td class="num" data-label="Start delay p95 (1h)">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
   }
 
@@ -100,9 +100,9 @@ class TypesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack) {
       return empty({
-        title: ownType('') ? 'None of this key’s types exists yet' : 'No types yet',
-        text: `A type says where its tasks go and how they are retried. It is made with its first task${
-          api.may('TYPES_CONFIGURE') ? ', or beforehand:' : '.'
+        title: ownType('') ? "None of this key's types exist yet" : 'No types yet',
+        text: `A type holds the target and retry policy its tasks share. It is created with its first task${
+          api.may('TYPES_CONFIGURE') ? ', or in advance:' : '.'
         }`,
         curl: curlIf('TYPES_CONFIGURE', 'PUT', '/v1/types/hello', FIRST),
       });
@@ -118,8 +118,8 @@ class TypesPage extends Page {
           <thead>
             <tr>
               <th scope="col">Type</th>
-              <th scope="col">Target and retries</th>
-              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Per second', '95 % start within'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+              <th scope="col">Target / retries</th>
+              ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -127,7 +127,6 @@ class TypesPage extends Page {
           </tbody>
         </table>
       </div>
-      <p class="muted"><small>Per second and lateness: over the last hour.</small></p>
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -144,8 +143,8 @@ class TypesPage extends Page {
           <input
             type="search"
             class="small"
-            aria-label="Filter this page"
-            placeholder="Filter this page"
+            aria-label="Filter"
+            placeholder="Filter"
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />

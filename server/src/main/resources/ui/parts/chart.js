@@ -172,8 +172,8 @@ class ChartPart extends LitElement {
   #summary() {
     const parts = this.series.map((one) => {
       const values = one.values.filter((value) => value !== null);
-      if (values.length === 0) return `${one.name}: nothing`;
-      return `${one.name}: now ${this.#format(values.at(-1))}, at most ${this.#format(Math.max(...values))}`;
+      if (values.length === 0) return `${one.name}: no data`;
+      return `${one.name}: latest ${this.#format(values.at(-1))}, max ${this.#format(Math.max(...values))}`;
     });
     return `${this.label}. ${parts.join('; ')}`;
   }
@@ -205,7 +205,7 @@ class ChartPart extends LitElement {
     return html`<figure class="chart">
       <div class="chart-canvas"><canvas role="img" aria-label=${this.#summary()}></canvas></div>
       <details @toggle=${(e) => (this.tableOpen = e.target.open)}>
-        <summary><small>as a table</small></summary>
+        <summary><small>Show as table</small></summary>
         ${this.#table()}
       </details>
     </figure>`;

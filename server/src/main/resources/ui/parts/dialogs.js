@@ -105,7 +105,7 @@ export const asked = ({
               ${
                 typed
                   ? html`<label
-                      >Type <strong>${typed}</strong> to go on
+                      >Type <strong>${typed}</strong> to confirm
                       <input
                         autocomplete="off"
                         spellcheck="false"
@@ -166,7 +166,7 @@ export const deleted = async ({ name, body, submit }) => {
     typed: name,
     submit,
   });
-  if (isGone) toast(`${name} is deleted`);
+  if (isGone) toast(`Deleted ${name}`);
   return isGone;
 };
 

@@ -144,7 +144,7 @@ const json = (text) => {
   try {
     return parseExact(text);
   } catch (e) {
-    throw new Error(`is not JSON: ${e.message}`, { cause: e });
+    throw new Error(`Invalid JSON: ${e.message}`, { cause: e });
   }
 };
 
@@ -213,7 +213,7 @@ export const readForm = (form, wanted) => {
     }
   }
   if (errors.length > 0) {
-    throw new Problem(422, { title: 'Not sent', detail: 'Some fields cannot be read.', errors });
+    throw new Problem(422, { title: 'Not saved', detail: 'Fix the highlighted fields.', errors });
   }
   return body;
 };
@@ -243,8 +243,8 @@ const exists = async (at) => {
 export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
   if (isNew && (await exists(at))) {
     throw Object.assign(new Error(), {
-      title: `There is a ${kind} of this name`,
-      detail: 'Choose another name, or change that one.',
+      title: `A ${kind} with this name already exists`,
+      detail: 'Choose another name, or edit the existing one.',
     });
   }
   return (await api.put(at, body(), { ifMatch })).data;

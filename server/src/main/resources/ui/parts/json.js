@@ -59,7 +59,7 @@ class Copy extends LitElement {
   }
 
   async #copy() {
-    this.done = (await copied(this.text)) ? 'Copied' : 'Not allowed';
+    this.done = (await copied(this.text)) ? 'Copied' : 'Copy failed';
     setTimeout(() => (this.done = ''), 1500);
   }
 
@@ -140,7 +140,7 @@ class Json extends LitElement {
                   aria-expanded=${!folded}
                   @click=${() => (this.open = folded)}
                 >
-                  ${folded ? 'Unfold' : 'Fold'}
+                  ${folded ? 'Expand' : 'Collapse'}
                 </button>`
               : nothing
           }

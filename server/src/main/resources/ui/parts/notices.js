@@ -11,7 +11,7 @@ import './json.js';
  */
 export const problem = (e) => {
   if (!e) return nothing;
-  const title = e.title ?? 'Something went wrong in this page';
+  const title = e.title ?? 'Something went wrong';
   const detail = e.detail ?? e.message;
   // The API says the first of its errors in the detail, too.
   const isListed = e.errors?.some((each) => detail?.startsWith(`${each.pointer}: `));

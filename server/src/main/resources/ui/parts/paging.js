@@ -150,10 +150,10 @@ class Pager extends LitElement {
     const stopped = !pages.busy && pages.items.length === 0 && pages.hasNext;
     if (stopped || (pages.busy && pages.skipped > 0)) {
       return html`<div class="pager" role="status">
-        <span>Nothing found in the ${count(pages.skipped)} pages looked through so far.</span>
+        <span>No matches in the first ${count(pages.skipped)} pages.</span>
         ${
           stopped
-            ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Look further</button>`
+            ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Search further</button>`
             : nothing
         }
       </div>`;
@@ -166,7 +166,7 @@ class Pager extends LitElement {
         ?disabled=${!pages.hasBack || pages.busy}
         @click=${() => pages.back()}
       >
-        ← Back
+        ← Previous
       </button>
       <span>Page ${count(pages.number)}</span>
       <button

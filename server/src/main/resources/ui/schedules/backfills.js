@@ -36,29 +36,28 @@ export const startBackfill = async (name, { from, to } = {}) => {
   const first = from ?? new Date(Date.now() - DAY).toISOString();
   const counted = await asked({
     title: `Backfill ${name}`,
-    action: 'Count',
+    action: 'Preview',
     body: html`
       <p>
-        Makes the tasks of a range in the past: before the schedule was made, while it was paused, or what was skipped.
-        Times that have a task are left alone.
+        Creates tasks for past run times, for example while the schedule was paused. Times that already have a task are skipped.
       </p>
       <div class="fields">
         <label>From <input type="datetime-local" name="from" step="1" required .value=${localTime(first)} /></label>
         <label>To <input type="datetime-local" name="to" step="1" required .value=${localTime(last)} /></label>
         <label
-          >Its tasks
+          >Concurrency
           <select name="overlap">
-            <option value="queue">run one after another</option>
-            <option value="allow">may run side by side</option>
+            <option value="queue">Sequential</option>
+            <option value="allow">Concurrent</option>
           </select>
         </label>
       </div>
       <label
-        ><input type="checkbox" name="again" /> Also times so old that nobody remembers them; they may run a second
-        time</label
+        ><input type="checkbox" name="again" /> Include times older than the run history (may run
+        twice)</label
       >
       <p class="muted">
-        <small>Times are yours. Both ends belong to the range. Nothing is made before you have seen the count.</small>
+        <small>Your time zone, both ends included. You confirm the number of tasks first.</small>
       </p>
     `,
     submit: async (form) => {
@@ -74,13 +73,13 @@ export const startBackfill = async (name, { from, to } = {}) => {
   const { body, times, existing } = counted;
   const made = times - existing;
   if (made === 0) {
-    toast(times === 0 ? 'The schedule has no times in this range' : `All ${count(times)} times have a task already`);
+    toast(times === 0 ? 'No run times in this range' : `All ${count(times)} run times already have a task`);
     return null;
   }
   return asked({
-    title: `Make ${plural(made, 'task')}?`,
-    body: `${plural(times, 'time')} in the range, ${count(existing)} of them with a task already.`,
-    action: `Make ${plural(made, 'task')}`,
+    title: `Create ${plural(made, 'task')}?`,
+    body: `${plural(times, 'run time')} in range, ${count(existing)} already have a task.`,
+    action: `Create ${plural(made, 'task')}`,
     submit: async () => (await api.post(at, body)).data,
   });
 };
@@ -135,7 +134,7 @@ class Backfills extends LitElement {
   async #stop(backfill) {
     const question = {
       title: 'Stop this backfill?',
-      body: 'The tasks that it made stay.',
+      body: 'Tasks already created are kept.',
       action: 'Stop',
       danger: true,
     };
@@ -162,10 +161,10 @@ class Backfills extends LitElement {
             : nothing
         }
       </div>
-      <progress max=${Math.max(1, times)} .value=${Math.min(dealt, times)} aria-label="How far it has come"></progress>
+      <progress max=${Math.max(1, times)} .value=${Math.min(dealt, times)} aria-label="Progress"></progress>
       <small class="muted">
-        ${count(dealt)} of ${plural(times, 'time')}: ${count(made)} made, ${count(existing)} had a task,
-        ${count(skipped)} do not exist (clocks). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
+        ${count(dealt)} of ${plural(times, 'run time')}: ${count(made)} created, ${count(existing)} already existed,
+        ${count(skipped)} skipped (DST). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
       </small>
     </li>`;
   }

@@ -6,37 +6,37 @@ import { href } from '../router.js';
 
 /** Tone, shape and word of each outcome; the shape says what the colour says. */
 const OUTCOMES = {
-  PENDING: ['pending', '○', 'waits'],
-  RUNNING: ['running', '▶', 'runs'],
+  PENDING: ['pending', '○', 'pending'],
+  RUNNING: ['running', '▶', 'running'],
   COMPLETED: ['ok', '✓', 'completed'],
   DEAD: ['dead', '✕', 'dead'],
   EXPIRED: ['dead', '⊖', 'expired'],
   CANCELLED: ['off', '⊘', 'cancelled'],
-  GONE: ['off', '·', 'no longer kept'],
+  GONE: ['off', '·', 'expired from history'],
   overlap: ['skip', '≡', 'skipped: overlap'],
   paused: ['skip', '‖', 'skipped: paused'],
   window: ['missed', '!', 'missed'],
-  dstGap: ['skip', '↷', 'skipped: clocks changed'],
+  dstGap: ['skip', '↷', 'skipped: DST gap'],
   ended: ['off', '■', 'ended'],
-  next: ['next', '◦', 'will fire'],
+  next: ['next', '◦', 'upcoming'],
 };
 
 /** Why there is no task, and what to do about it. */
 const REASONS = {
   overlap: [
-    'An earlier task of this schedule still waited or ran.',
-    'Make that shorter, or choose another overlap rule.',
+    'The previous run had not finished.',
+    'Shorten it, or change the overlap policy.',
   ],
-  paused: ['The schedule was paused.', 'Resume it, and backfill what is missing.'],
+  paused: ['The schedule was paused.', 'Resume it and backfill the gap.'],
   window: [
-    'Nobody could record it in time, and the catch-up rule does not make up for it.',
-    'Backfill it, or choose the catch-up rule "all".',
+    'No node was planning at that time, and the catch-up policy does not cover it.',
+    'Backfill it, or set the catch-up policy to “all”.',
   ],
   dstGap: [
     'This local time did not exist: clocks went forward.',
-    'With the gap rule "shift" it fires when the gap ends.',
+    'With the gap policy “shift” it runs when the gap ends.',
   ],
-  ended: ['maxRuns or endAt was reached.', 'Raise maxRuns or endAt to go on.'],
+  ended: ['Max runs or end time reached.', 'Raise the limit to continue.'],
 };
 
 export const reasonOf = (fire) => REASONS[fire.reason] ?? null;
@@ -92,9 +92,9 @@ const summary = (fires) => {
 
 /** The newest fires in a row, oldest first, for a cell of a table. */
 export const miniStrip = (fires) => {
-  if (!fires?.length) return html`<span class="muted">not fired yet</span>`;
+  if (!fires?.length) return html`<span class="muted">no runs yet</span>`;
   const past = fires.toReversed();
-  return html`<span class="ministrip" role="img" aria-label="The last ${fires.length}: ${summary(past)}">
+  return html`<span class="ministrip" role="img" aria-label="Last ${fires.length} runs: ${summary(past)}">
     ${past.map((fire) => {
       const [tone, shape, word] = outcomeOf(fire);
       return html`<span class="mark mark-${tone}" title="${timeText(fire.at)}: ${word}">${shape}</span>`;
@@ -185,10 +185,10 @@ class FireStrip extends LitElement {
 
   render() {
     const marks = this.#marks;
-    if (marks.length === 0) return html`<p class="muted">It has not fired yet, and will not as it is.</p>`;
+    if (marks.length === 0) return html`<p class="muted">No past and no upcoming runs.</p>`;
     const stop = this.chosen ?? marks.findLast((fire) => !fire.isNext) ?? marks[0];
     const lastPast = marks.findLast((fire) => !fire.isNext);
-    return html`<div class="strip" role="toolbar" aria-label="Fires, oldest first" @keydown=${this.#keys}>
+    return html`<div class="strip" role="toolbar" aria-label="Runs, oldest first" @keydown=${this.#keys}>
       ${days(marks).map(
         (day) =>
           html`<div class="strip-day">
@@ -229,7 +229,7 @@ export const legend = (fires, hasNext) => {
   </p>`;
 };
 
-const KINDS = { scheduled: 'by its rule', trigger: 'triggered by hand', backfill: 'by a backfill' };
+const KINDS = { scheduled: 'scheduled', trigger: 'manual', backfill: 'backfill' };
 
 /**
  * All there is to say about one fire.
@@ -242,7 +242,7 @@ export const fireDetail = (fire, { backfill } = {}) => {
   return html`<div class="fire-detail">
     <p>
       <strong>${localText(fire.local)}</strong>
-      ${fire.isNext ? badge('off', '◦', 'will fire') : outcomeBadge(fire)}
+      ${fire.isNext ? badge('off', '◦', 'upcoming') : outcomeBadge(fire)}
       <span class="muted"
         >${time(fire.at)} your time, ${agoText(fire.at)}${fire.kind ? `, ${KINDS[fire.kind] ?? fire.kind}` : ''}</span
       >
@@ -250,10 +250,10 @@ export const fireDetail = (fire, { backfill } = {}) => {
     ${fire.note ? html`<p class="note">${fire.note}</p>` : nothing}
     ${reason ? html`<p>${reason[0]} <span class="muted">${reason[1]}</span></p>` : nothing}
     <p class="row">
-      ${fire.taskId ? html`<a href=${href('tasks', fire.taskId)}>Its task ${fire.taskId}</a>` : nothing}
+      ${fire.taskId ? html`<a href=${href('tasks', fire.taskId)}>Task ${fire.taskId}</a>` : nothing}
       ${
         backfill && fire.outcome === 'skipped' && fire.reason !== 'ended'
-          ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this time…</button>`
+          ? html`<button type="button" class="secondary" @click=${() => backfill(fire)}>Backfill this run…</button>`
           : nothing
       }
       ${fire.recordedAt ? html`<span class="muted">recorded ${time(fire.recordedAt)}</span>` : nothing}

@@ -15,20 +15,20 @@ const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 
 const choices = (...pairs) => pairs;
 
-const GAP = choices(['shift', 'fires when the gap ends'], ['skip', 'does not fire that day']);
+const GAP = choices(['shift', 'run when the gap ends'], ['skip', 'skip']);
 const OVERLAP_OF_CLOCKS = choices(
-  ['first', 'fires the first time'],
-  ['last', 'fires the second time'],
-  ['both', 'fires both times'],
+  ['first', 'run the first time'],
+  ['last', 'run the second time'],
+  ['both', 'run both times'],
 );
 const OVERLAP = choices(
-  ['skip', 'skip the new one'],
-  ['allow', 'allow both'],
-  ['queue', 'queue one behind the other'],
-  ['cancelPrevious', 'cancel the earlier ones'],
+  ['skip', 'Skip the new run'],
+  ['allow', 'Allow concurrent runs'],
+  ['queue', 'Queue one run'],
+  ['cancelPrevious', 'Cancel the previous run'],
 );
-const CATCH_UP = choices(['last', 'the newest becomes a task'], ['all', 'all become tasks'], ['none', 'none does']);
-const PRIORITIES = [['', "the type's"], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
+const CATCH_UP = choices(['last', 'Run the latest only'], ['all', 'Run all'], ['none', 'Run none']);
+const PRIORITIES = [['', 'from the type'], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
 
 /** Tells 'saved' with the schedule, or 'left'. */
 class ScheduleForm extends LitElement {
@@ -147,10 +147,10 @@ class ScheduleForm extends LitElement {
         ifMatch: this.etag,
       });
       this.error = null;
-      toast(this.schedule ? `${name} is changed` : `${name} is made`);
+      toast(this.schedule ? `Saved ${name}` : `Created ${name}`);
       this.dispatchEvent(new CustomEvent('saved', { detail: data }));
     } catch (e) {
-      this.error = stale(e, 'Reload to see what it is now; what is typed here is then gone.');
+      this.error = stale(e, 'Reload to get the current version. Your changes here will be lost.');
       await this.updateComplete;
       this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
     } finally {
@@ -180,8 +180,8 @@ class ScheduleForm extends LitElement {
       </label>`;
     return html`<fieldset>
       <legend>When</legend>
-      <div class="row" role="radiogroup" aria-label="Kind of rule">
-        ${which(false, 'by the calendar (cron)')} ${which(true, 'every so often')}
+      <div class="row" role="radiogroup" aria-label="Schedule type">
+        ${which(false, 'Cron')} ${which(true, 'Interval')}
       </div>
       <div class="fields">
         ${
@@ -195,25 +195,25 @@ class ScheduleForm extends LitElement {
                 required: true,
                 code: true,
                 placeholder: '90s',
-                hint: 'Such as 90s, 15m, 2h, 7d. Goes on counting whatever clocks show.',
+                hint: 'For example 90s, 15m, 2h, 7d. Not affected by DST.',
               })
             : field({
                 name: '/cron',
-                label: 'Expression',
+                label: 'Cron expression',
                 value: s.cron,
                 errors,
                 required: true,
                 code: true,
                 maxlength: 256,
                 placeholder: '0 9 * * MON-FRI',
-                hint: 'Minute, hour, day of month, month, day of week; six fields start with the second. H spreads load.',
+                hint: 'Minute, hour, day of month, month, day of week. With six fields, the first is seconds. Use H to spread load (as in Jenkins).',
               })
         }
         ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
-        ${field({ name: '/dst/gap', label: 'A time that clocks leave out', value: s.dst?.gap ?? 'shift', choices: GAP, errors })}
-        ${field({ name: '/dst/overlap', label: 'A time that comes twice', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })}
-        ${field({ name: '/startAt', label: 'Not before', value: s.startAt, kind: 'time', errors, hint: 'your time' })}
-        ${field({ name: '/endAt', label: 'Not after', value: s.endAt, kind: 'time', errors, hint: 'your time' })}
+        ${field({ name: '/dst/gap', label: 'DST gap (local time does not exist)', value: s.dst?.gap ?? 'shift', choices: GAP, errors })}
+        ${field({ name: '/dst/overlap', label: 'DST overlap (local time occurs twice)', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })}
+        ${field({ name: '/startAt', label: 'Start at', value: s.startAt, kind: 'time', errors, hint: 'your time zone' })}
+        ${field({ name: '/endAt', label: 'End at', value: s.endAt, kind: 'time', errors, hint: 'your time zone' })}
       </div>
       ${this.#previewed()}
     </fieldset>`;
@@ -225,11 +225,11 @@ class ScheduleForm extends LitElement {
     if (previewError) {
       const texts = previewError.errors?.map((each) => each.message ?? each.detail) ?? [];
       return html`<div class="preview preview-bad" role="status">
-        <strong>It would not fire:</strong>
+        <strong>Invalid schedule:</strong>
         ${visible(texts.join('; ') || previewError.detail || previewError.message).replace(NEVER, '')}
       </div>`;
     }
-    if (!preview) return html`<div class="preview muted" role="status">Type a rule to see when it fires.</div>`;
+    if (!preview) return html`<div class="preview muted" role="status">Enter a schedule to preview its next runs.</div>`;
     return html`<div class="preview" role="status">
       <strong>${preview.description}</strong> <span class="muted">${this.isEvery ? '' : preview.timezone}</span>
       <ol>
@@ -242,13 +242,13 @@ class ScheduleForm extends LitElement {
             </li>`,
         )}
       </ol>
-      ${preview.nextRuns.length === 0 ? html`<p class="wrong">It never fires between these times.</p>` : nothing}
+      ${preview.nextRuns.length === 0 ? html`<p class="wrong">No runs between start and end.</p>` : nothing}
     </div>`;
   }
 
   #what(s, errors) {
     return html`<fieldset>
-      <legend>What its tasks are</legend>
+      <legend>Task</legend>
       <div class="fields">
         ${field({ name: '/type', label: 'Type', value: s.type, errors, list: 'types', required: true, maxlength: 100 })}
         ${field({ name: '/key', label: 'Key', value: s.key, kind: 'raw', errors, maxlength: 200 })}
@@ -268,7 +268,7 @@ class ScheduleForm extends LitElement {
             .checked=${this.hasRetry}
             @change=${(e) => (this.hasRetry = e.target.checked)}
           />
-          Other than its type says</label
+          Override the type's retry policy</label
         >
         ${this.hasRetry ? html`<div class="fields">${retryFields(s.retry, errors)}</div>` : nothing}
       </details>
@@ -277,15 +277,15 @@ class ScheduleForm extends LitElement {
 
   #rules(s, errors) {
     return html`<fieldset>
-      <legend>Rules</legend>
+      <legend>Policies</legend>
       <div class="fields">
-        ${field({ name: '/overlap', label: 'It fires while an earlier task goes on', value: s.overlap ?? 'skip', choices: OVERLAP, errors })}
-        ${field({ name: '/catchUp', label: 'Of what was missed', value: s.catchUp ?? 'last', choices: CATCH_UP, errors })}
-        ${field({ name: '/catchUpLimit', label: 'Make up for at most', value: s.catchUpLimit, kind: 'number', min: 1, max: 1000, errors, placeholder: '100' })}
-        ${field({ name: '/catchUpWindow', label: 'Of the last', value: s.catchUpWindow, kind: 'duration', errors, placeholder: '7d' })}
-        ${field({ name: '/jitter', label: 'Jitter', value: s.jitter === 'PT0S' ? undefined : s.jitter, kind: 'duration', errors, placeholder: 'none', hint: 'Late by up to that much' })}
-        ${field({ name: '/maxRuns', label: 'Finished after so many runs', value: s.maxRuns, kind: 'number', min: 1, errors, placeholder: 'never' })}
-        ${field({ name: '/pauseAfterFailures', label: 'Pauses itself after failures in a row', value: s.pauseAfterFailures, kind: 'number', min: 1, max: 1000, errors, placeholder: 'never' })}
+        ${field({ name: '/overlap', label: 'Overlap policy', value: s.overlap ?? 'skip', choices: OVERLAP, errors })}
+        ${field({ name: '/catchUp', label: 'Catch-up policy', value: s.catchUp ?? 'last', choices: CATCH_UP, errors })}
+        ${field({ name: '/catchUpLimit', label: 'Max catch-up runs', value: s.catchUpLimit, kind: 'number', min: 1, max: 1000, errors, placeholder: '100' })}
+        ${field({ name: '/catchUpWindow', label: 'Catch-up window', value: s.catchUpWindow, kind: 'duration', errors, placeholder: '7d' })}
+        ${field({ name: '/jitter', label: 'Jitter', value: s.jitter === 'PT0S' ? undefined : s.jitter, kind: 'duration', errors, placeholder: 'none', hint: 'Random delay up to this value' })}
+        ${field({ name: '/maxRuns', label: 'Max runs', value: s.maxRuns, kind: 'number', min: 1, errors, placeholder: 'never' })}
+        ${field({ name: '/pauseAfterFailures', label: 'Pause after consecutive failures', value: s.pauseAfterFailures, kind: 'number', min: 1, max: 1000, errors, placeholder: 'never' })}
       </div>
     </fieldset>`;
   }
@@ -315,15 +315,15 @@ class ScheduleForm extends LitElement {
             </div>`
       }
       ${this.#when(s, errors)} ${this.#what(s, errors)} ${this.#rules(s, errors)} ${problem(this.error)}
-      ${this.schedule ? html`<p class="muted"><small>A change counts from now on: what was planned and has not come is planned anew.</small></p>` : nothing}
+      ${this.schedule ? html`<p class="muted"><small>Changes apply to future runs.</small></p>` : nothing}
       <div class="row">
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
-          ${this.schedule ? 'Save' : 'Make schedule'}
+          ${this.schedule ? 'Save' : 'Create schedule'}
         </button>
         <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
           Cancel
         </button>
-        <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
+        <button type="button" class="secondary outline" @click=${this.#asCurl}>Show as curl</button>
       </div>
       ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
       <datalist id="zones">

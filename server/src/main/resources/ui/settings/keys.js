@@ -6,20 +6,20 @@ import { ago, badge, time, visible } from '../format.js';
 import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
 
 const ROLES = [
-  ['viewer', 'sees tasks, types and schedules'],
-  ['worker', 'takes work and reports it'],
-  ['producer', 'makes and cancels tasks'],
-  ['operator', 'also runs, edits and redrives tasks, sets up types and schedules'],
-  ['owner', 'also makes keys'],
-  ['admin', 'everything, of every tenant'],
+  ['viewer', 'read tasks, types and schedules'],
+  ['worker', 'claim and report tasks'],
+  ['producer', 'create and cancel tasks'],
+  ['operator', 'producer + worker, and run, edit, redrive; manage types and schedules'],
+  ['owner', 'operator, and manage keys'],
+  ['admin', 'full access to all tenants'],
 ];
 
 const LIVES = [
-  ['', 'never'],
-  ['1', 'in a day'],
-  ['30', 'in 30 days'],
-  ['90', 'in 90 days'],
-  ['365', 'in a year'],
+  ['', 'Never'],
+  ['1', '1 day'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', '1 year'],
 ];
 
 const DAY = 86_400_000;
@@ -27,7 +27,7 @@ const DAY = 86_400_000;
 const state = (key) => {
   if (key.revokedAt) return badge('off', '⊘', 'Revoked');
   if (key.expiresAt && new Date(key.expiresAt) <= new Date()) return badge('off', '⌛', 'Expired');
-  return badge('ok', '✓', 'Live');
+  return badge('ok', '✓', 'Active');
 };
 
 class Keys extends LitElement {
@@ -52,7 +52,7 @@ class Keys extends LitElement {
     const roles = ROLES.filter(([role]) => role !== 'admin' || api.caller.role === 'admin');
     const made = await asked({
       title: 'New key',
-      action: 'Make it',
+      action: 'Create key',
       body: html`
         <label
           >Name <input name="name" maxlength="100" required autocomplete="off" placeholder="billing service"
@@ -64,12 +64,12 @@ class Keys extends LitElement {
           </select>
         </label>
         <label
-          >Only these types
+          >Restrict to types
           <input name="types" autocomplete="off" placeholder="invoice.send, invoice.remind" />
-          <small>For producers and workers; empty means all.</small>
+          <small>Producers and workers only. Empty: all types.</small>
         </label>
         <label
-          >Ends
+          >Expires
           <select name="life">
             ${LIVES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
           </select>
@@ -80,11 +80,11 @@ class Keys extends LitElement {
     if (!made) return;
     this.pages.first();
     await asked({
-      title: `The key “${visible(made.name)}”`,
-      action: 'I have kept it',
+      title: `API key “${visible(made.name)}” created`,
+      action: 'I have saved it',
       cancel: false,
-      held: 'It is not shown again. Copy it first, then say so below.',
-      body: html`<p>This is the only time that it is shown.</p>
+      held: 'Copy the key before closing. It is not shown again.',
+      body: html`<p>This key is shown only once.</p>
         <c-json .value=${made.key} label="Key"></c-json>`,
     });
   }
@@ -106,8 +106,8 @@ class Keys extends LitElement {
       title: `Revoke the key “${visible(key.name)}”?`,
       body:
         key.id === api.caller.key
-          ? 'This is the key that you are signed in with: you will be signed out. It cannot be taken back.'
-          : 'Whoever uses it is refused from then on. It cannot be taken back.',
+          ? 'You are signed in with this key and will be signed out. This cannot be undone.'
+          : 'Clients using this key will be rejected. This cannot be undone.',
       action: 'Revoke',
       danger: true,
       submit: () => api.del(path`/v1/keys/${key.id}`),
@@ -121,15 +121,15 @@ class Keys extends LitElement {
     const { pages } = this;
     return html`
       <div class="row spread">
-        <p class="muted">Keys of the tenant <strong>${api.tenant}</strong>.</p>
+        <p class="muted">API keys of tenant <strong>${api.tenant}</strong>.</p>
         <button type="button" @click=${this.#make}>New key</button>
       </div>
       ${problem(pages.error)} ${!pages.ready && !pages.error ? loading() : nothing}
       ${
         pages.ready && pages.items.length === 0
           ? empty({
-              title: 'No keys yet',
-              text: 'Programs that make tasks or work on them need one.',
+              title: 'No keys yet besides the bootstrap admin key',
+              text: 'Producers and workers need a key.',
               curl: curl('POST', '/v1/keys', { name: 'my service', role: 'producer' }),
             })
           : nothing
@@ -148,8 +148,8 @@ class Keys extends LitElement {
             <th scope="col">Role</th>
             <th scope="col">Types</th>
             <th scope="col">Status</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
+            <th scope="col">Created</th>
+            <th scope="col">Expires</th>
             <th scope="col"><span class="unseen">Actions</span></th>
           </tr>
         </thead>
@@ -173,8 +173,8 @@ class Keys extends LitElement {
       <td data-label="Role">${key.role}</td>
       <td data-label="Types">${key.types.length === 0 ? 'all' : key.types.join(', ')}</td>
       <td data-label="Status">${state(key)}</td>
-      <td data-label="Made">${time(key.createdAt)}</td>
-      <td data-label="Ends">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
+      <td data-label="Created">${time(key.createdAt)}</td>
+      <td data-label="Expires">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
       <td>
         ${
           key.revokedAt

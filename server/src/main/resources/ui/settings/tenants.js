@@ -42,12 +42,12 @@ const refuseIfChanged = async (name, before) => {
   if (JSON.stringify(now) === JSON.stringify(before)) return;
   throw before
     ? Object.assign(new Error(), {
-        title: 'Somebody else has changed it meanwhile',
-        detail: 'Nothing was saved. Cancel and edit it again to see what it is now.',
+        title: 'Changed by someone else',
+        detail: 'Not saved. Close this dialog and edit the current version.',
       })
     : Object.assign(new Error(), {
-        title: 'There is a tenant of this name',
-        detail: 'Choose another name, or edit that one.',
+        title: 'A tenant with this name already exists',
+        detail: 'Choose another name, or edit the existing one.',
       });
 };
 
@@ -104,12 +104,12 @@ class Tenants extends LitElement {
   async #ask(tenant) {
     const saved = await asked({
       title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
-      action: tenant ? 'Save' : 'Make it',
+      action: tenant ? 'Save' : 'Create tenant',
       body: this.#form(tenant ?? { weight: 1 }, tenant === null),
       submit: (form) => this.#save(form, tenant),
     });
     if (!saved) return;
-    toast(tenant ? 'Saved' : 'Made');
+    toast(tenant ? 'Saved' : 'Created');
     api.dispatchEvent(new Event('tenants'));
     await this.#load();
   }
@@ -135,38 +135,37 @@ class Tenants extends LitElement {
           <small>Kept for later: it has no effect yet.</small>
         </label>
         <fieldset>
-          <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: nothing of it starts</label>
+          <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: no task starts</label>
           <label
-            ><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only types that were set
-            up</label
+            ><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only existing types</label
           >
         </fieldset>
       </div>
       <label
-        >Who is told when dead letters grow
+        >Dead-letter alerts
         <select name="alert">
-          ${option('installation', 'the operators of the installation', alertKind(tenant))}
-          ${option('nobody', 'nobody', alertKind(tenant))} ${option('own', 'this address:', alertKind(tenant))}
+          ${option('installation', 'Default (--alert-url)', alertKind(tenant))}
+          ${option('nobody', 'Off', alertKind(tenant))} ${option('own', 'Webhook:', alertKind(tenant))}
         </select>
       </label>
       <div class="fields">
         <label
-          >Address <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''}
+          >Webhook URL <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''}
         /></label>
         <label
-          >Deaths <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
+          >Failures <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
         /></label>
-        <label>Within <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
+        <label>Window <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
       </div>
       <label
-        >Brokers that it may publish to
+        >Broker destinations
         <select name="publishes">
-          ${option('default', 'anywhere for the tenant default, nowhere for others', tenant.publish ? 'these' : 'default')}
-          ${option('these', 'only these:', tenant.publish ? 'these' : 'default')}
+          ${option('default', 'Default (all for tenant “default”, none for others)', tenant.publish ? 'these' : 'default')}
+          ${option('these', 'Only these', tenant.publish ? 'these' : 'default')}
         </select>
       </label>
       <label
-        >Places, one in a line
+        >Destinations, one per line
         <textarea
           name="publish"
           rows="2"
@@ -176,7 +175,7 @@ class Tenants extends LitElement {
         ></textarea>
       </label>
       <fieldset>
-        <legend>Limits, where they are not those of the installation</legend>
+        <legend>Limits that differ from the server's</legend>
         <div class="fields">
           ${LIMITS.map(
             ([field, label]) =>
@@ -214,7 +213,7 @@ class Tenants extends LitElement {
   render() {
     return html`
       <div class="row spread">
-        <p class="muted">Each is kept apart from the others. Choose one at the top to look at it.</p>
+        <p class="muted">Tenants are isolated from each other. Switch tenants at the top right.</p>
         <button type="button" @click=${() => this.#edit(null)}>New tenant</button>
       </div>
       ${problem(this.error)} ${this.items ? this.#table() : this.error ? nothing : loading()}
@@ -231,7 +230,7 @@ class Tenants extends LitElement {
             <th scope="col" class="num">Weight</th>
             <th scope="col">Types</th>
             <th scope="col">Alerts</th>
-            <th scope="col">Publishes to</th>
+            <th scope="col">Broker destinations</th>
             <th scope="col"><span class="unseen">Actions</span></th>
           </tr>
         </thead>
@@ -246,22 +245,22 @@ class Tenants extends LitElement {
     const alert = tenant.alert;
     return html`<tr>
       <th scope="row">${tenant.name}</th>
-      <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Open')}</td>
+      <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Active')}</td>
       <td class="num" data-label="Weight">${count(tenant.weight)}</td>
-      <td data-label="Types">${tenant.strict ? 'only those set up' : 'any'}</td>
+      <td data-label="Types">${tenant.strict ? 'existing only' : 'any'}</td>
       <td data-label="Alerts">
         ${
           alert === undefined
-            ? "the installation's"
+            ? 'default'
             : alert === null
               ? 'none'
               : html`<span title=${visible(alert.target.http.url)}
-                  >after ${count(alert.deaths)} in ${duration(alert.within)}</span
+                  >${count(alert.deaths)} failures in ${duration(alert.within)}</span
                 >`
         }
       </td>
-      <td data-label="Publishes to">
-        ${tenant.publish ? (tenant.publish.length === 0 ? 'nowhere' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'anywhere' : 'nowhere'}
+      <td data-label="Broker destinations">
+        ${tenant.publish ? (tenant.publish.length === 0 ? 'none' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'all' : 'none'}
       </td>
       <td>
         <div class="row">

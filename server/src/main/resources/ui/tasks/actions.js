@@ -12,7 +12,7 @@ const json = (name, text) => {
   try {
     return text.trim() === '' ? null : parseExact(text);
   } catch (e) {
-    throw new Problem(422, { title: 'This is not JSON', errors: [{ pointer: `/${name}`, detail: e.message }] });
+    throw new Problem(422, { title: 'Invalid JSON', errors: [{ pointer: `/${name}`, detail: e.message }] });
   }
 };
 
@@ -22,8 +22,8 @@ const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 const refuseEmptied = (task, text) => {
   const errors = ['dueAt', 'priority', 'target', 'retry']
     .filter((name) => text(name).trim() === '' && (task[name] ?? null) !== null)
-    .map((name) => ({ pointer: `/${name}`, detail: 'is set and can be changed, but not taken away' }));
-  if (errors.length > 0) throw new Problem(422, { title: 'Not sent', errors });
+    .map((name) => ({ pointer: `/${name}`, detail: 'can be changed but not removed' }));
+  if (errors.length > 0) throw new Problem(422, { title: 'Not saved', errors });
 };
 
 /** What the form says that the task does not. */
@@ -59,8 +59,8 @@ const area = (name, label, value, help) =>
 
 const ownHelp = (value, example) =>
   value
-    ? `Its own. It can be changed, but not taken away. For example ${example}`
-    : `Empty: as its type says. Once it has its own, it keeps that. For example ${example}`;
+    ? `Overrides the type. Can be changed but not removed. Example: ${example}`
+    : `Empty: inherited from the type. An override cannot be removed later. Example: ${example}`;
 
 const fields = (task) => html`
   <div class="fields">
@@ -91,7 +91,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
   const saved = new Set();
   let isStale = false;
   const done = await asked({
-    title: redrive ? 'Edit and redrive' : 'Edit the task',
+    title: redrive ? 'Edit and redrive' : 'Edit task',
     body: fields(task),
     action: redrive ? 'Save and redrive' : 'Save',
     submit: async (form) => {
@@ -99,7 +99,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
       if (Object.keys(patch).length > 0) {
         const answer = await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: version }).catch((e) => {
           isStale = e.status === 412;
-          throw stale(e, 'Close this, look at what it is now, and edit it again.');
+          throw stale(e, 'Close this dialog and edit the current version.');
         });
         version = answer.etag;
         now = { ...now, ...patch }; // as it was typed: the answer has it in the server's words
@@ -109,9 +109,9 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
     },
   });
   if (done === null && saved.size === 0) return isStale;
-  if (redrive && done !== null) toast('Redriven: it waits with a fresh budget of attempts');
+  if (redrive && done !== null) toast('Redriven. Attempts reset.');
   else
-    toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'Nothing was changed');
+    toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'No changes');
   return true;
 };
 
@@ -124,29 +124,29 @@ export const editById = async (id, options) => {
 /** Redrives one dead task. */
 export const redrive = async (task) => {
   await api.post(path`/v1/tasks/${task.id}/redrive`);
-  toast('Redriven: it waits with a fresh budget of attempts');
+  toast('Redriven. Attempts reset.');
 };
 
 export const runNow = async (task) => {
   await api.post(path`/v1/tasks/${task.id}/run`);
-  toast('It is due now');
+  toast('Set to run now');
 };
 
 /** @returns {Promise<boolean>} whether it was done */
 export const cancel = async (task) => {
   const body =
     task.status === 'RUNNING'
-      ? 'It runs now. No further attempt starts; the one under way may still complete it.'
-      : 'No attempt starts any more. This cannot be undone.';
+      ? 'The task is running. It will not be retried, but the current attempt may still succeed.'
+      : 'The task will not run. This cannot be undone.';
   const sure = await confirmed({
     title: `Cancel this ${visible(task.type)}?`,
     body,
-    action: 'Cancel the task',
-    keep: 'Keep it',
+    action: 'Cancel task',
+    keep: 'Back',
     danger: true,
     submit: () => api.post(path`/v1/tasks/${task.id}/cancel`),
   });
-  if (sure) toast(task.status === 'RUNNING' ? 'Asked to end' : 'Cancelled');
+  if (sure) toast(task.status === 'RUNNING' ? 'Cancellation requested' : 'Cancelled');
   return sure;
 };
 
@@ -162,13 +162,13 @@ const copyOf = (task) => {
 /** Every call of the page as a command: `[label, text]`. */
 export const commands = (task) => {
   const at = path`/v1/tasks/${task.id}`;
-  const all = [['Show it', curl('GET', at)]];
-  if (task.status === 'PENDING') all.push(['Run it now', curl('POST', `${at}/run`)]);
-  if (task.status === 'PENDING' || task.status === 'RUNNING') all.push(['Cancel it', curl('POST', `${at}/cancel`)]);
-  if (task.status === 'DEAD') all.push(['Redrive it', curl('POST', `${at}/redrive`)]);
+  const all = [['Get', curl('GET', at)]];
+  if (task.status === 'PENDING') all.push(['Run now', curl('POST', `${at}/run`)]);
+  if (task.status === 'PENDING' || task.status === 'RUNNING') all.push(['Cancel', curl('POST', `${at}/cancel`)]);
+  if (task.status === 'DEAD') all.push(['Redrive', curl('POST', `${at}/redrive`)]);
   if (task.status === 'PENDING' || task.status === 'DEAD') {
-    all.push(['Change it', curl('PATCH', at, { priority: task.priority, payload: task.payload ?? null })]);
+    all.push(['Edit', curl('PATCH', at, { priority: task.priority, payload: task.payload ?? null })]);
   }
-  all.push(['Make a copy that is due now', curl('POST', '/v1/tasks', copyOf(task))]);
+  all.push(['Create a copy, due now', curl('POST', '/v1/tasks', copyOf(task))]);
   return all;
 };

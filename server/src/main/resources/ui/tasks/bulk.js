@@ -13,22 +13,22 @@ const KINDS = {
   cancel: {
     path: '/v1/tasks/cancel',
     verb: 'Cancel',
-    keep: 'Keep them',
+    keep: 'Back',
     past: 'cancelled',
     danger: true,
-    text: 'No further attempt of these starts; those that run are asked to end. This cannot be undone.',
+    text: 'Pending tasks are cancelled. Running tasks finish their current attempt and are not retried. This cannot be undone.',
   },
   run: {
     path: '/v1/tasks/run',
     verb: 'Run',
     past: 'run',
     danger: false,
-    text: 'They are due now, all at once. Those that are due already stay where they are in their line.',
+    text: 'Makes all of them due now. Tasks that are already due keep their place in the queue.',
   },
 };
 
 const DONE = { cancel: 'cancelled', run: 'due now' };
-const STOPPED = '; stopped before the others';
+const STOPPED = '; stopped early';
 
 const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
 
@@ -51,7 +51,7 @@ export const bulk = async (kind, body) => {
   const { path: at, verb, keep, past, danger, text } = KINDS[kind];
   const { data } = await api.post(at, { ...body, dryRun: true });
   if (data.matched === 0 && !data.atLeast) {
-    toast(kind === 'run' ? 'Nothing that matches waits for a later time' : 'Nothing matches that could be cancelled');
+    toast(kind === 'run' ? 'No matching task is scheduled for later' : 'No matching task can be cancelled');
     return false;
   }
   let all = 0; // over all tries
@@ -59,9 +59,9 @@ export const bulk = async (kind, body) => {
   let more = true;
   let next = {};
   const done = await asked({
-    title: data.matched === 0 ? `${verb} all that match?` : `${verb} ${some(data.matched, data.atLeast)}?`,
+    title: data.matched === 0 ? `${verb} all matching tasks?` : `${verb} ${some(data.matched, data.atLeast)}?`,
     body: text,
-    action: `${verb} them`,
+    action: data.matched === 0 || data.atLeast ? `${verb} all matching tasks` : `${verb} ${plural(data.matched, 'task')}`,
     keep,
     danger,
     stoppable: true,
@@ -78,7 +78,7 @@ export const bulk = async (kind, body) => {
     },
   });
   if (done === null && all === 0 && requested === 0) return false;
-  const running = requested > 0 ? `; ${count(requested)} that run were asked to end` : '';
+  const running = requested > 0 ? `; ${count(requested)} running: cancellation requested` : '';
   toast(`${plural(all, 'task')} ${DONE[kind]}${running}${more ? STOPPED : ''}`);
   return true;
 };
@@ -100,7 +100,7 @@ export const each = async (kind, ids) => {
   const done = await asked({
     title: `${verb} ${plural(ids.length, 'task')}?`,
     body: text,
-    action: `${verb} them`,
+    action: `${verb} ${plural(ids.length, 'task')}`,
     keep,
     danger,
     stoppable: true,
@@ -128,7 +128,7 @@ export const each = async (kind, ids) => {
     },
   });
   if (done === null && made === 0) return false;
-  const rest = refused > 0 ? `; ${count(refused)} had changed meanwhile` : '';
+  const rest = refused > 0 ? `; ${count(refused)} skipped: already changed` : '';
   toast(`${plural(made, 'task')} ${DONE[kind]}${rest}${left.length > 0 ? STOPPED : ''}`);
   return true;
 };

@@ -5,35 +5,35 @@ import { ago, duration, firstLine, time, visible } from '../format.js';
 import { href } from '../router.js';
 
 const FAILURES = {
-  status: 'The target answered, but not with a success.',
-  timeout: 'The target had the request and did not answer in time.',
-  connect_timeout: 'No connection within the time allowed: nothing was sent. Is the way to the target open?',
-  dns: 'The name of the target could not be resolved: nothing was sent. Look at the host in its URL.',
-  connection: 'No connection could be made: nothing was sent. Is the service up, and its port right?',
-  tls: 'The target’s certificate was not accepted: nothing was sent.',
-  address_not_allowed: 'Deliveries may not reach this address; whoever runs Carillon allows it with --allow-targets.',
+  status: 'The target returned an error status.',
+  timeout: 'The target did not respond before the attempt timeout.',
+  connect_timeout: 'Connection timed out. Nothing was sent. Check firewalls and routing to the target.',
+  dns: 'DNS lookup failed. Nothing was sent. Check the host name in the URL.',
+  connection: 'Connection refused or failed. Nothing was sent. Check that the service is up and the port is right.',
+  tls: "TLS handshake failed. Nothing was sent. Check the target's certificate.",
+  address_not_allowed: 'This address is not allowed. An operator can allow it with --allow-targets.',
   credential_missing: 'A secret of the target was not in the archive that the task was restored from: edit its target.',
-  broken: 'The connection broke before there was an answer; the target may have done it all the same.',
-  protocol: 'What came back is not HTTP, or too large.',
+  broken: 'The connection was lost before a response arrived. The target may have processed the request.',
+  protocol: 'The response was not valid HTTP, or too large.',
   unroutable: 'The broker has no such topic, exchange or queue.',
-  broker_refused: 'The broker would not take the message.',
-  broker_lost: 'The broker did not answer; this costs no attempt.',
-  worker: 'The worker that had it reported this.',
-  lease_lost: 'The worker was silent for too long; how far it got is not known.',
-  shutdown: 'The node was stopped; this costs no attempt.',
-  crashed: 'The node died while it ran it.',
-  poison: 'Node after node died while they ran it. Find out why before you redrive it.',
+  broker_refused: 'The broker rejected the message.',
+  broker_lost: 'The broker was unreachable. This does not count as an attempt.',
+  worker: 'Reported by the worker.',
+  lease_lost: "The worker's lease expired. It may have done part of the work.",
+  shutdown: 'The node was shut down. This does not count as an attempt.',
+  crashed: 'The node crashed during this attempt.',
+  poison: 'This task was running when several nodes crashed. Find the cause before you redrive it.',
 };
 
 const STATUSES = [
-  [410, 410, 'The target says that it is gone for good.'],
-  [401, 401, 'The target does not know who asks: look at the credentials in its headers.'],
-  [403, 403, 'The target does not allow it: look at the credentials in its headers.'],
-  [404, 404, 'The target has nothing at this address: look at its URL.'],
-  [429, 429, 'The target had too many requests: redrive with a rate.'],
-  [300, 399, 'Redirects are not followed: put the final address into the target.'],
-  [400, 499, 'The target refused what it was sent: mend the payload or the target, then redrive.'],
-  [500, 599, 'The target failed. Once it is well again, redrive.'],
+  [410, 410, 'The target returned 410 Gone.'],
+  [401, 401, "401 Unauthorized: check the credentials in the target's headers."],
+  [403, 403, "403 Forbidden: check the credentials in the target's headers."],
+  [404, 404, '404 Not Found: check the URL.'],
+  [429, 429, '429 Too Many Requests: redrive with a rate limit.'],
+  [300, 399, 'Redirects are not followed. Use the final URL as the target.'],
+  [400, 499, 'The target rejected the request. Fix the payload or the target, then redrive.'],
+  [500, 599, 'DEAD: The target returned an error. Redrive once it has recovered. PENDING: The target returned an error. The next attempt is automatic.'],
 ];
 
 /** What a failure means and what to do, or nothing. */
@@ -51,10 +51,10 @@ const SHOWN = 2_000;
 
 /** The error to be read; of a very long one the head, with all of it beneath. */
 export const errorText = (text, most = SHOWN) => {
-  const shown = visible(text?.slice(0, most)).trim() || 'no error text';
+  const shown = visible(text?.slice(0, most)).trim() || 'no error message';
   return text?.length > most
     ? html`<p class="error-text">${shown} …</p>
-        ${most === SHOWN ? html`<c-json .value=${text} label="The whole error"></c-json>` : nothing}`
+        ${most === SHOWN ? html`<c-json .value=${text} label="Full error"></c-json>` : nothing}`
     : html`<p class="error-text">${shown}</p>`;
 };
 
@@ -70,9 +70,9 @@ export const errorLine = (task) => {
   >`;
 };
 
-/** 'status 503', 'dns': the kind of a failure, short. */
+/** 'HTTP 503', 'dns': the kind of a failure, short. */
 export const kind = (failure, status) =>
-  failure === 'status' && status ? `status ${status}` : visible(failure ?? 'unknown').replaceAll('_', ' ');
+  failure === 'status' && status ? `HTTP ${status}` : visible(failure ?? 'unknown').replaceAll('_', ' ');
 
 const attempts = (task) => `attempt ${task.attempt} of ${task.maxAttempts}`;
 
@@ -84,7 +84,7 @@ const pending = (task, type) => {
   const before = task.attempt > 0 ? html`${attempts(task)} failed; ` : nothing;
   const paused = type?.paused
     ? html` <strong>Its type is paused, so it does not start.</strong>
-        <a href=${href('types', task.type)}>Go to the type</a>.`
+        <a href=${href('types', task.type)}>View type</a>.`
     : nothing;
   const suspect = suspectText(task);
   if (ahead) {
@@ -93,7 +93,7 @@ const pending = (task, type) => {
   }
   const target = task.target ?? type?.target;
   const pulled = type && (!target || 'pull' in target);
-  const who = pulled ? 'as soon as a worker asks for it' : 'as soon as there is room';
+  const who = pulled ? 'waiting for a worker that polls this type' : 'as soon as there is room';
   return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${suspect}${paused}`;
 };
 
@@ -101,17 +101,17 @@ const running = (task) =>
   task.waitingFor
     ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing}
       and not started yet.${suspectText(task)}
-      ${task.cancelRequested ? html`<strong>A cancel was requested: it ends without an attempt.</strong>` : nothing}`
-    : html`Runs: ${attempts(task)} began
+      ${task.cancelRequested ? html`<strong>Cancellation requested. The task will end without an attempt.</strong>` : nothing}`
+    : html`Running: ${attempts(task)}, started
       ${ago(task.startedAt)}${
         task.leasedBy ? html` on <code>${visible(task.leasedBy)}</code>` : nothing
-      }${task.leaseUntil ? html`; its lease ends ${ago(task.leaseUntil)}` : nothing}.
-      ${task.cancelRequested ? html`<strong>A cancel was asked for: no further attempt starts.</strong>` : nothing}`;
+      }${task.leaseUntil ? html`, lease expires ${ago(task.leaseUntil)}` : nothing}.
+      ${task.cancelRequested ? html`<strong>Cancellation requested. No further attempt will start.</strong>` : nothing}`;
 
 const cancelled = (task, last) => {
   const who = last?.change?.by ?? last?.ended?.by;
   const by = who ? html` by <code>${visible(who)}</code>` : nothing;
-  return html`Cancelled ${ago(task.finishedAt)}${by}. Nothing more happens.`;
+  return html`Cancelled ${ago(task.finishedAt)}${by}.`;
 };
 
 const between = (from, to) => {
@@ -132,13 +132,11 @@ export const nextWords = (task, type, last) => {
       return running(task);
     case 'COMPLETED':
       return html`Completed ${ago(task.finishedAt)} on
-      ${attempts(task)}${task.startedAt ? html`, which took ${between(task.startedAt, task.finishedAt)}` : nothing}.
-      Nothing more happens.`;
+      ${attempts(task)}${task.startedAt ? html` in ${between(task.startedAt, task.finishedAt)}` : nothing}.`;
     case 'DEAD':
-      return html`Died ${ago(task.finishedAt)} (${time(task.finishedAt)}) on ${attempts(task)}. It stays dead until
-      somebody redrives it.`;
+      return html`Dead since ${time(task.finishedAt)} (${ago(task.finishedAt)}), ${attempts(task)}. Redrive it to try again.`;
     case 'EXPIRED':
-      return html`Expired: it was not started by ${time(task.expiresAt)}. Nothing more happens.`;
+      return html`Expired: not started by ${time(task.expiresAt)}.`;
     default:
       return cancelled(task, last);
   }

@@ -60,22 +60,22 @@ class Filters extends LitElement {
           >Schedule <input name="schedule" maxlength="200" autocomplete="off" .value=${values.schedule ?? ''}
         /></label>
         <label
-          >Due from <input type="datetime-local" step="1" name="dueAfter" .value=${localTime(values.dueAfter)}
+          >Due after <input type="datetime-local" step="1" name="dueAfter" .value=${localTime(values.dueAfter)}
         /></label>
         <label
           >Due before <input type="datetime-local" step="1" name="dueBefore" .value=${localTime(values.dueBefore)}
         /></label>
         <label
-          >Last error or answer contains
+          >Error or response contains
           <input name="error" maxlength="200" autocomplete="off" .value=${values.error ?? ''}
         /></label>
         <label
-          >Metadata, NAME=VALUE, one a line
+          >Metadata (name=value, one per line)
           <textarea name="metadata" rows="2" spellcheck="false" .value=${pairs}></textarea>
         </label>
       </div>
       <datalist id="type-names">${this.types.map((name) => html`<option value=${name}></option>`)}</datalist>
-      <div class="row"><button type="submit">Filter</button></div>
+      <div class="row"><button type="submit">Apply filters</button></div>
     </form>`;
   }
 }

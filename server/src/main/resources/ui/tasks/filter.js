@@ -11,9 +11,9 @@ const LABELS = {
   type: 'type',
   key: 'key',
   schedule: 'schedule',
-  dueAfter: 'due from',
+  dueAfter: 'due after',
   dueBefore: 'due before',
-  error: 'error or answer has',
+  error: 'error contains',
 };
 
 /**

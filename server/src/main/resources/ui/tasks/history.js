@@ -10,8 +10,8 @@ const OUTCOMES = {
   RUNNING: ['running', '▶', 'Running'],
   COMPLETED: ['ok', '✓', 'Completed'],
   RETRIED: ['warn', '↻', 'Failed'],
-  RELEASED: ['off', '↩', 'Given back'],
-  DEAD: ['dead', '✕', 'Failed, died'],
+  RELEASED: ['off', '↩', 'Released'],
+  DEAD: ['dead', '✕', 'Failed (final)'],
   CANCELLED: ['off', '⊘', 'Cancelled'],
 };
 
@@ -19,16 +19,16 @@ const WORDS = {
   ' PENDING': 'Created',
   'PENDING RUNNING': 'Claimed',
   'PENDING CANCELLED': 'Cancelled',
-  'PENDING EXPIRED': 'Expired before it started',
-  'PENDING DEAD': 'Dead again: its redrive was undone',
-  'RUNNING PENDING': 'Waits again',
+  'PENDING EXPIRED': 'Expired',
+  'PENDING DEAD': 'Redrive undone',
+  'RUNNING PENDING': 'Queued again',
   'RUNNING COMPLETED': 'Completed',
-  'RUNNING DEAD': 'Died',
+  'RUNNING DEAD': 'Moved to dead letters',
   'RUNNING CANCELLED': 'Cancelled',
   'DEAD PENDING': 'Redriven',
 };
 
-const HANDS = { 'task.edit': 'Edited', 'task.run': 'Made due now' };
+const HANDS = { 'task.edit': 'Edited', 'task.run': 'Run now' };
 
 const at = (entry) => Date.parse(entry.at) || 0;
 
@@ -184,7 +184,7 @@ class StoryList extends LitElement {
               ?disabled=${this.busy}
               @click=${this.#older}
             >
-              Show older
+              Load older
             </button>`
           : nothing
       }
@@ -195,7 +195,7 @@ class StoryList extends LitElement {
     const fields = (hand.detail?.fields ?? []).map(visible).join(', ');
     return html`<li>
       <div class="row">
-        ${badge('off', '✎', 'By hand')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong
+        ${badge('off', '✎', 'Manual')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong
         ><span>${by(hand)}</span>
         <span class="end">${time(hand.at)}</span>
       </div>
@@ -219,7 +219,7 @@ class StoryList extends LitElement {
       <div class="row">
         ${badge(tone, shape, text)} <strong>Attempt ${attempt.attempt}</strong>
         ${failed ? html`<small>${kind(attempt.error.kind, attempt.error.status)}</small>` : nothing}
-        ${!failed && attempt.status ? html`<small>status ${attempt.status}</small>` : nothing}
+        ${!failed && attempt.status ? html`<small>HTTP ${attempt.status}</small>` : nothing}
         ${attempt.duration ? html`<small>took ${duration(attempt.duration)}</small>` : nothing}
         <span class="end">${time(attempt.startedAt)}</span>
       </div>
@@ -232,7 +232,7 @@ class StoryList extends LitElement {
           <dd>${time(claimed?.at ?? attempt.startedAt)}${by(claimed ?? attempt)}</dd>
           ${
             attempt.endedAt
-              ? html`<dt>Ended</dt>
+              ? html`<dt>Finished</dt>
                   <dd>
                     ${time(ended?.at ?? attempt.endedAt)}${ended ? html` → ${words(ended).toLowerCase()}` : nothing}${by(ended)}
                   </dd>`
@@ -252,8 +252,8 @@ class StoryList extends LitElement {
             ? html`<c-json .value=${message(attempt.error)} label="The whole error"></c-json>`
             : nothing
         }
-        ${attempt.request ? html`<c-json .value=${attempt.request} label="Request as it was sent"></c-json>` : nothing}
-        ${attempt.output ? html`<c-json json .value=${attempt.output} label="What came back"></c-json>` : nothing}
+        ${attempt.request ? html`<c-json .value=${attempt.request} label="Request"></c-json>` : nothing}
+        ${attempt.output ? html`<c-json json .value=${attempt.output} label="Response"></c-json>` : nothing}
       </details>
     </li>`;
   }

@@ -6,17 +6,17 @@ import { field } from '../parts/fields.js';
 
 const KINDS = [
   ['http', 'HTTP request'],
-  ['pull', 'Workers pull it'],
+  ['pull', 'Pull worker'],
   ['kafka', 'Kafka record'],
   ['rabbitmq', 'RabbitMQ message'],
-  ['discard', 'Discard (completes at once)'],
+  ['discard', 'No-op (completes immediately)'],
 ];
 
 const METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'].map((each) => [each, each]);
 
 const COMPLETE = [
-  ['onReport', 'when a consumer reports'],
-  ['onPublish', 'when the broker has it'],
+  ['onReport', 'When the consumer reports'],
+  ['onPublish', 'When the broker confirms'],
 ];
 
 /** The one kind that a target has. */
@@ -43,8 +43,8 @@ const shownUrl = (url) => {
 
 const WORDS = {
   http: ({ url, method }) => `${method ?? 'POST'} ${shownUrl(url)}`,
-  pull: () => 'Workers pull it',
-  discard: () => 'Discarded: completes at once',
+  pull: () => 'Pull worker',
+  discard: () => 'No-op',
   kafka: ({ cluster, topic }) => `Kafka${cluster ? ` ${cluster}` : ''}: topic ${topic}`,
   rabbitmq: ({ cluster, exchange, routingKey }) =>
     `RabbitMQ${cluster ? ` ${cluster}` : ''}: ${exchange ? `exchange ${exchange}, ` : ''}${routingKey}`,
@@ -59,7 +59,7 @@ export const shownHeaders = (target) =>
 /** Where attempts go, in one line of text. */
 export const targetText = (target) => {
   const kind = kindOf(target);
-  return kind === null ? 'As its type says' : visible(WORDS[kind]?.(target[kind]) ?? kind);
+  return kind === null ? 'From the type' : visible(WORDS[kind]?.(target[kind]) ?? kind);
 };
 
 /** How far apart attempts are. */
@@ -68,40 +68,40 @@ export const delaysText = ({ backoff, base, max }) =>
 
 /** How often and how far apart, in one line of text. */
 export const retryText = (retry) => {
-  if (!retry) return 'As its type says';
+  if (!retry) return 'From the type';
   const { maxAttempts, maxAge } = retry;
   if (maxAttempts === 1) return '1 attempt';
-  return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${maxAge ? `, for ${duration(maxAge)}` : ''}`;
+  return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${maxAge ? `, up to ${duration(maxAge)} after due` : ''}`;
 };
 
 /** Fields of an HTTP target. */
 const httpFields = (at, http, errors, required) => html`
   ${field({ name: `${at}/url`, label: 'URL', value: http.url, errors, wide: true, required, placeholder: 'https://example.com/hook' })}
   ${field({ name: `${at}/method`, label: 'Method', value: http.method ?? 'POST', choices: METHODS, errors })}
-  ${field({ name: `${at}/timeout`, label: 'Timeout', value: http.timeout, kind: 'duration', errors, placeholder: "the type's" })}
+  ${field({ name: `${at}/timeout`, label: 'Timeout', value: http.timeout, kind: 'duration', errors, placeholder: 'from the type' })}
   ${field({ name: `${at}/headers`, label: 'Headers', value: http.headers, kind: 'headers', rows: 2, errors, placeholder: 'Name: value', hint: '(hidden) keeps the stored value' })}
-  ${field({ name: `${at}/secretHeaders`, label: 'Secret headers', value: http.secretHeaders, kind: 'names', errors, placeholder: 'X-Name', hint: 'Names of headers that nobody is shown, besides those that look secret' })}
-  ${field({ name: `${at}/body`, label: 'Body', value: http.body, kind: 'raw', rows: 2, errors, placeholder: 'the payload' })}
+  ${field({ name: `${at}/secretHeaders`, label: 'Secret headers', value: http.secretHeaders, kind: 'names', errors, placeholder: 'X-Name', hint: 'Headers whose values are hidden, besides those that look secret' })}
+  ${field({ name: `${at}/body`, label: 'Body', value: http.body, kind: 'raw', rows: 2, errors, placeholder: 'defaults to the payload' })}
 `;
 
 const depthFields = (at, value, errors, ofName, ofLabel) => html`
-  ${field({ name: `${at}/maxDepth`, label: 'Most that wait there', value: value.maxDepth, kind: 'number', min: 1, errors, placeholder: 'no limit' })}
+  ${field({ name: `${at}/maxDepth`, label: 'Max queue depth', value: value.maxDepth, kind: 'number', min: 1, errors, placeholder: 'no limit' })}
   ${field({ name: `${at}/${ofName}`, label: ofLabel, value: value[ofName], errors })}
 `;
 
 const BROKER_FIELDS = {
   kafka: (at, value, errors, isType) => html`
-    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
+    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'default cluster' })}
     ${field({ name: `${at}/topic`, label: 'Topic', value: value.topic, errors, required: true })}
     ${field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })}
-    ${isType ? depthFields(at, value, errors, 'group', 'Counted for the consumer group') : nothing}
+    ${isType ? depthFields(at, value, errors, 'group', 'Consumer group') : nothing}
   `,
   rabbitmq: (at, value, errors, isType) => html`
-    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'the only one' })}
-    ${field({ name: `${at}/exchange`, label: 'Exchange', value: value.exchange, errors, placeholder: 'the default one' })}
+    ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'default cluster' })}
+    ${field({ name: `${at}/exchange`, label: 'Exchange', value: value.exchange, errors, placeholder: 'default exchange' })}
     ${field({ name: `${at}/routingKey`, label: 'Routing key', value: value.routingKey, errors, required: true })}
     ${field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })}
-    ${isType ? depthFields(at, value, errors, 'queue', 'Counted for the queue') : nothing}
+    ${isType ? depthFields(at, value, errors, 'queue', 'Queue') : nothing}
   `,
 };
 
@@ -136,14 +136,14 @@ class TargetFields extends LitElement {
   }
 
   render() {
-    const choices = this.isType ? KINDS : [['', "As the task's type says"], ...KINDS];
+    const choices = this.isType ? KINDS : [['', "From the type"], ...KINDS];
     const at = `${this.at}/${this.kind}`;
     const value = this.value?.[this.kind] ?? {};
     return html`
       ${field({
         // No pointer, so that it is no part of the body.
         name: `kind-of${this.at}`,
-        label: 'Deliver by',
+        label: 'Target',
         value: this.kind,
         choices,
         change: (e) => (this.kind = e.target.value),
@@ -161,23 +161,27 @@ class TargetFields extends LitElement {
 }
 customElements.define('c-target-fields', TargetFields);
 
-const BACKOFF = ['exponential', 'linear', 'fixed'].map((each) => [each, each]);
+const BACKOFF = [
+  ['exponential', 'Exponential'],
+  ['linear', 'Linear'],
+  ['fixed', 'Fixed'],
+];
 const JITTER = [
-  ['full', 'full: from nothing to the delay'],
-  ['equal', 'equal: half of it at least'],
-  ['none', 'none'],
+  ['full', 'Full (0 to delay)'],
+  ['equal', 'Equal (½ to full delay)'],
+  ['none', 'None'],
 ];
 
 /** The fields of a retry policy. */
 export const retryFields = (retry, errors) => {
   const r = retry ?? {};
   return html`
-    ${field({ name: '/retry/maxAttempts', label: 'Attempts', value: r.maxAttempts ?? 5, kind: 'number', min: 1, max: 100, errors })}
-    ${field({ name: '/retry/backoff', label: 'Delays grow', value: r.backoff ?? 'exponential', choices: BACKOFF, errors })}
-    ${field({ name: '/retry/base', label: 'First delay', value: r.base ?? 'PT1S', kind: 'duration', errors })}
-    ${field({ name: '/retry/max', label: 'Longest delay', value: r.max ?? 'PT1H', kind: 'duration', errors })}
-    ${field({ name: '/retry/jitter', label: 'Spread', value: r.jitter ?? 'full', choices: JITTER, errors })}
-    ${field({ name: '/retry/maxAge', label: 'No attempt later than', value: r.maxAge, kind: 'duration', errors, placeholder: 'no limit', hint: 'after the due time' })}
+    ${field({ name: '/retry/maxAttempts', label: 'Max attempts', value: r.maxAttempts ?? 5, kind: 'number', min: 1, max: 100, errors })}
+    ${field({ name: '/retry/backoff', label: 'Backoff', value: r.backoff ?? 'exponential', choices: BACKOFF, errors })}
+    ${field({ name: '/retry/base', label: 'Base delay', value: r.base ?? 'PT1S', kind: 'duration', errors })}
+    ${field({ name: '/retry/max', label: 'Max delay', value: r.max ?? 'PT1H', kind: 'duration', errors })}
+    ${field({ name: '/retry/jitter', label: 'Jitter', value: r.jitter ?? 'full', choices: JITTER, errors })}
+    ${field({ name: '/retry/maxAge', label: 'Max age', value: r.maxAge, kind: 'duration', errors, placeholder: 'no limit', hint: 'after the due time' })}
   `;
 };
 

@@ -68,7 +68,7 @@ class TypeForm extends LitElement {
       });
       this.error = null;
       this.secret = '';
-      toast(this.value ? `${name} is changed` : `${name} is made`);
+      toast(this.value ? `Saved ${name}` : `Created ${name}`);
       this.dispatchEvent(new CustomEvent('saved', { detail: data }));
     } catch (e) {
       this.error = stale(e, 'Reload to see what it is now; what is typed here is then gone.');
@@ -93,21 +93,21 @@ class TypeForm extends LitElement {
     return html`<fieldset>
       <legend>Limits</legend>
       <div class="fields">
-        ${field({ name: '/timeout', label: 'Deadline of an attempt', value: t.timeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 30m' })}
-        ${field({ name: '/leaseTimeout', label: "A worker's lease", value: t.leaseTimeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 24h, unless it renews' })}
+        ${field({ name: '/timeout', label: 'Attempt timeout', value: t.timeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 30m' })}
+        ${field({ name: '/leaseTimeout', label: "Worker lease", value: t.leaseTimeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 24h; workers can renew' })}
         ${field({ name: '/priority', label: 'Priority', value: t.priority, kind: 'number', min: 0, max: 9, errors, placeholder: '5', hint: '0 to 9; higher is more urgent' })}
-        ${field({ name: '/slices', label: 'Slices', value: t.slices, kind: 'number', min: 1, max: 64, errors, placeholder: '1', hint: 'Lanes that a priority is spread over' })}
+        ${field({ name: '/slices', label: 'Parallel lanes', value: t.slices, kind: 'number', min: 1, max: 64, errors, placeholder: '1', hint: 'More lanes let more nodes run this type at once' })}
       </div>
     </fieldset>`;
   }
 
   #answers(t, errors) {
     return html`<details ?open=${Boolean(t.successCodes?.length || t.retryCodes?.length || t.deadCodes?.length)}>
-      <summary>What the target's answers mean</summary>
+      <summary>Response handling</summary>
       <div class="fields">
-        ${field({ name: '/successCodes', label: 'Complete it', value: t.successCodes, kind: 'codes', errors, placeholder: '2xx' })}
-        ${field({ name: '/retryCodes', label: 'Are worth another attempt', value: t.retryCodes, kind: 'codes', errors, placeholder: '408, 425, 429, 5xx' })}
-        ${field({ name: '/deadCodes', label: 'End it as dead', value: t.deadCodes, kind: 'codes', errors, placeholder: 'every other' })}
+        ${field({ name: '/successCodes', label: 'Success codes', value: t.successCodes, kind: 'codes', errors, placeholder: '2xx' })}
+        ${field({ name: '/retryCodes', label: 'Retry codes', value: t.retryCodes, kind: 'codes', errors, placeholder: '408, 425, 429, 5xx' })}
+        ${field({ name: '/deadCodes', label: 'Dead-letter codes', value: t.deadCodes, kind: 'codes', errors, placeholder: 'all others' })}
       </div>
     </details>`;
   }
@@ -117,14 +117,13 @@ class TypeForm extends LitElement {
       <summary>Signing${t.signed ? ' (on)' : ''}</summary>
       <p class="muted">
         Deliveries are signed as in Standard Webhooks.
-        ${t.signed ? 'Empty keeps the secret; a new one signs beside the old for 24 hours.' : 'Empty: not signed.'} It
-        is never shown again.
+        ${t.signed ? 'Leave empty to keep the current secret. After a change, both secrets sign for 24 hours.' : 'Leave empty for unsigned deliveries.'} The secret is not shown again.
       </p>
       <div class="fields">
         ${field({ name: '/signingSecret', label: 'Signing secret', value: this.secret, kind: this.secret ? 'text' : 'secret', errors, placeholder: 'whsec_…', wide: true, code: true })}
       </div>
-      <button type="button" class="small outline" @click=${() => (this.secret = newSecret())}>Make one up</button>
-      ${this.secret ? html`<c-copy .text=${this.secret} label="Copy the secret"></c-copy>` : nothing}
+      <button type="button" class="small outline" @click=${() => (this.secret = newSecret())}>Generate</button>
+      ${this.secret ? html`<c-copy .text=${this.secret} label="Copy secret"></c-copy>` : nothing}
     </details>`;
   }
 
@@ -133,8 +132,8 @@ class TypeForm extends LitElement {
       html`<h4>${text}</h4>
         <div class="fields">${callbackFields(`/${name}`, t[name], errors)}</div>`;
     return html`<details ?open=${Boolean(t.onComplete || t.onDead)}>
-      <summary>Who is told how its tasks end</summary>
-      ${part('onComplete', 'When one has completed')} ${part('onDead', 'When one has died')}
+      <summary>Callbacks</summary>
+      ${part('onComplete', 'onComplete')} ${part('onDead', 'onDead')}
     </details>`;
   }
 
@@ -175,20 +174,20 @@ class TypeForm extends LitElement {
       </fieldset>
       ${this.#limits(t, errors)} ${this.#answers(t, errors)}
       <details ?open=${schema !== undefined}>
-        <summary>Schema of payloads</summary>
+        <summary>Payload schema</summary>
         <div class="fields">
-          ${field({ name: '/schema', label: 'JSON Schema 2020-12', value: schema, kind: 'json', rows: 8, errors, hint: 'Payloads that do not fit are refused when they are created or edited.' })}
+          ${field({ name: '/schema', label: 'JSON Schema 2020-12', value: schema, kind: 'json', rows: 8, errors, hint: 'Tasks with an invalid payload are rejected on create and edit.' })}
         </div>
       </details>
       ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${problem(this.error)}
       <div class="row">
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
-          ${this.value ? 'Save' : 'Make type'}
+          ${this.value ? 'Save' : 'Create type'}
         </button>
         <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
           Cancel
         </button>
-        <button type="button" class="secondary outline" @click=${this.#asCurl}>As curl</button>
+        <button type="button" class="secondary outline" @click=${this.#asCurl}>Show as curl</button>
       </div>
       ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
     </form>`;
