@@ -171,6 +171,11 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 // Shape and word say the same as the colour.
 const STATES = {
   PENDING: ['pending', '○', 'Pending'],
+  SCHEDULED: ['pending', '○', 'Scheduled'],
+  READY: ['pending', '◉', 'Ready'],
+  OVERDUE: ['warn', '!', 'Overdue'],
+  RETRYING: ['warn', '↻', 'Retrying'],
+  CANCELLING: ['off', '⊘', 'Cancelling'],
   RUNNING: ['running', '▶', 'Running'],
   COMPLETED: ['ok', '✓', 'Completed'],
   DEAD: ['dead', '✕', 'Dead'],
@@ -182,8 +187,24 @@ const STATES = {
 export const badge = (tone, shape, text) =>
   html`<span class="badge badge-${tone}"><span aria-hidden="true">${shape}</span> ${text}</span>`;
 
-/** The badge of a task's status. */
+/** The badge of a task's status, or of its state. */
 export const status = (name) => badge(...(STATES[name] ?? ['off', '·', name ?? NONE]));
+
+const OVERDUE_AFTER = 60_000;
+
+/**
+ * A task's state as people see it: PENDING is one of four, RUNNING one of two.
+ *
+ * @param {any} task
+ * @param {boolean} [isPaused] whether its type is paused: then it is never overdue
+ */
+export const stateOf = (task, isPaused = false) => {
+  if (task.status === 'RUNNING' && task.cancelRequested) return 'CANCELLING';
+  if (task.status !== 'PENDING') return task.status;
+  const waited = Date.now() - Date.parse(task.nextAttemptAt);
+  if (waited < -1000) return task.attempt > 0 ? 'RETRYING' : 'SCHEDULED';
+  return waited > OVERDUE_AFTER && !isPaused ? 'OVERDUE' : 'READY';
+};
 
 // Characters that are not seen, or that turn others around, are shown by their code.
 const HIDDEN =

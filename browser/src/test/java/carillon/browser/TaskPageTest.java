@@ -244,11 +244,39 @@ class TaskPageTest {
   @Test
   void a_waiting_task_is_run_now() {
     Page page = dashboard.open("/tasks/" + later());
-    assertThat(Parts.main(page)).containsText("Waits");
+    assertThat(Parts.main(page)).containsText("Scheduled: starts in");
 
     Parts.button(page, "Run now").click();
 
     assertThat(Parts.heading(page)).containsText("Completed");
+  }
+
+  @Test
+  void a_pending_task_says_why_it_has_not_started() {
+    Map<String, Object> discard = Map.of("discard", Map.of());
+    dashboard.carillon().put("/v1/types/held", Map.of("target", discard, "paused", true));
+    Page page = dashboard.open("/tasks/" + create(NewTask.of("held")));
+    assertThat(Parts.heading(page)).containsText("Ready");
+    assertThat(Parts.main(page)).containsText("Blocked: type held is paused.");
+
+    dashboard.carillon().put("/v1/types/pulled", Map.of("leaseTimeout", "1h"));
+    Dashboard.go(page, "/tasks/" + create(NewTask.of("pulled")));
+    assertThat(Parts.heading(page)).containsText("Ready");
+    assertThat(Parts.main(page)).containsText("waiting for a worker that polls this type");
+
+    receiver.answers("/later", 500, "{}");
+    dashboard
+        .carillon()
+        .put(
+            "/v1/types/later",
+            Map.of(
+                "target",
+                receiver.target("/later"),
+                "retry",
+                Map.of("maxAttempts", 3, "backoff", "fixed", "base", "1h", "jitter", "none")));
+    Dashboard.go(page, "/tasks/" + create(NewTask.of("later")));
+    assertThat(Parts.heading(page)).containsText("Retrying");
+    assertThat(Parts.main(page)).containsText("Retrying: attempt 2 of 3 starts in");
   }
 
   @Test
@@ -274,7 +302,7 @@ class TaskPageTest {
   void what_happens_elsewhere_is_seen_here() {
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
-    assertThat(Parts.heading(page)).containsText("Pending");
+    assertThat(Parts.heading(page)).containsText("Scheduled");
 
     dashboard.carillon().patch("/v1/tasks/" + id, Map.of("key", "renamed"));
     assertThat(Parts.heading(page)).containsText("renamed");
@@ -316,7 +344,7 @@ class TaskPageTest {
     Page page =
         dashboard.open("/tasks/" + later(), Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
 
-    assertThat(Parts.heading(page)).containsText("Pending");
+    assertThat(Parts.heading(page)).containsText("Scheduled");
     for (String name : new String[] {"Run now", "Edit", "Cancel"}) {
       assertThat(Parts.button(page, name)).hasCount(0);
     }

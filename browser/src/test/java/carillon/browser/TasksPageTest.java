@@ -168,7 +168,7 @@ class TasksPageTest {
     Page page = dashboard.open("/tasks?type=watched");
     List<String> asked = new ArrayList<>();
     page.onRequest(request -> asked.add(request.url()));
-    assertThat(rows(page).first()).containsText("Pending");
+    assertThat(rows(page).first()).containsText("Scheduled");
     assertThat(page.locator(".live")).containsText("Live");
 
     dashboard.carillon().cancel(id);
@@ -191,7 +191,7 @@ class TasksPageTest {
             route.fulfill(
                 new Route.FulfillOptions().setContentType("text/event-stream").setBody(":\n\n")));
     page.reload();
-    assertThat(rows(page).first()).containsText("Pending");
+    assertThat(rows(page).first()).containsText("Scheduled");
 
     dashboard.carillon().cancel(id);
 

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, isFinal, path } from '../api.js';
 import { getExact } from '../exact-json.js';
-import { ago, duration, status, time, visible } from '../format.js';
+import { ago, duration, stateOf, status, time, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
@@ -28,6 +28,7 @@ class TaskPage extends Page {
   static properties = {
     task: { state: true },
     type: { state: true },
+    slots: { state: true },
     group: { state: true },
     doing: { state: true },
     failed: { state: true },
@@ -42,6 +43,8 @@ class TaskPage extends Page {
     super();
     this.task = null;
     this.type = null;
+    /** Slots of all nodes while the task waits for one; null for keys that may not see them. */
+    this.slots = null;
     this.group = null;
     this.doing = '';
     this.failed = null;
@@ -59,6 +62,7 @@ class TaskPage extends Page {
     super.connectedCallback();
     this.listen('task', (event) => event.id === this.id && this.#look());
     this.listen('gap', () => this.#look());
+    this.listen('stats', () => this.requestUpdate()); // a scheduled task becomes ready without an event
     this.every(MOVING, () => this.#isMoving && this.#look());
     this.every(STILL, () => this.#mayChange && this.#look());
   }
@@ -99,6 +103,18 @@ class TaskPage extends Page {
     this.#beside(data, signal);
   }
 
+  async #readSlots(task, signal) {
+    if (!api.may('CLUSTER') || !['READY', 'OVERDUE'].includes(stateOf(task))) {
+      this.slots = null;
+      return;
+    }
+    const { data } = await api.get('/v1/cluster', { signal }).catch(() => ({ data: null }));
+    if (!data || signal.aborted) return;
+    const members = data.nodes.filter((node) => node.status === 'ALIVE' || node.status === 'DRAINING');
+    const sum = (field) => members.reduce((total, node) => total + node[field], 0);
+    this.slots = { used: sum('inFlight'), total: sum('seats') };
+  }
+
   /** Who edited it or had it run: no change of its state, so only the audit has it. */
   async #hands({ id, version }, signal) {
     if (!api.may('AUDIT') || this.#audited === `${id} ${version}`) return;
@@ -116,6 +132,7 @@ class TaskPage extends Page {
       const { data } = await api.get(path`/v1/types/${task.type}`, { signal }).catch(() => ({ data: null }));
       if (!signal.aborted) this.type = data;
     }
+    await this.#readSlots(task, signal);
     await this.#hands(task, signal);
     if (task.status !== 'DEAD' || this.group) return;
     const died = Date.parse(task.finishedAt);
@@ -164,10 +181,10 @@ class TaskPage extends Page {
         <a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a>
       </nav>
       <h1>
-        ${status(task.status)}
+        ${status(stateOf(task, this.type?.paused))}
         <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}
       </h1>
-      <p class="lede">${nextWords(task, this.type, this.#story.entries()[0])}</p>
+      <p class="lede">${nextWords(task, { type: this.type, slots: this.slots, last: this.#story.entries()[0] })}</p>
       ${problem(this.error)} ${problem(this.failed)} ${task.status === 'DEAD' && task.error ? nothing : this.#actions()}
       ${this.#why()}
       <div class="task-columns">

@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api, curlIf, ownType } from '../api.js';
-import { ago, compact, count, plural, status as statusBadge, timeText, visible } from '../format.js';
+import { ago, compact, count, plural, stateOf, status as statusBadge, timeText, visible } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
@@ -383,6 +383,10 @@ class TasksPage extends Page {
     </div>`;
   }
 
+  #isPaused(type) {
+    return live.stats?.types?.find((each) => each.type === type)?.paused === true;
+  }
+
   #row(task) {
     return html`<tr class="linked">
       <td>
@@ -393,7 +397,7 @@ class TasksPage extends Page {
           @change=${(e) => this.#pick(task.id, e.target.checked)}
         />
       </td>
-      <td class="first">${statusBadge(task.status)}</td>
+      <td class="first">${statusBadge(stateOf(task, this.#isPaused(task.type)))}</td>
       <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
       <td data-label="Key">
         ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}

@@ -1,7 +1,7 @@
 // A task in words: what happens next, why an attempt failed and what to do about it.
 
 import { html, nothing } from 'lit';
-import { ago, duration, firstLine, time, visible } from '../format.js';
+import { ago, duration, firstLine, stateOf, time, visible } from '../format.js';
 import { href } from '../router.js';
 
 const FAILURES = {
@@ -79,22 +79,34 @@ const attempts = (task) => `attempt ${task.attempt} of ${task.maxAttempts}`;
 const suspectText = (task) =>
   (task.waitingFor ?? []).filter((each) => each.reason === 'suspect').map((each) => html` ${visible(each.text)}`);
 
-const pending = (task, type) => {
-  const ahead = Date.parse(task.nextAttemptAt) > Date.now() + 1000;
-  const before = task.attempt > 0 ? html`${attempts(task)} failed; ` : nothing;
-  const paused = type?.paused
-    ? html` <strong>Its type is paused, so it does not start.</strong>
-        <a href=${href('types', task.type)}>View type</a>.`
-    : nothing;
-  const suspect = suspectText(task);
-  if (ahead) {
-    return html`Waits: ${before}${task.attempt > 0 ? 'the next one' : 'it'} starts ${ago(task.nextAttemptAt)}
-    (${time(task.nextAttemptAt)}).${suspect}${paused}`;
-  }
+/** Why a task that is due has not started. */
+const reasonToWait = (task, type, slots) => {
   const target = task.target ?? type?.target;
-  const pulled = type && (!target || 'pull' in target);
-  const who = pulled ? 'waiting for a worker that polls this type' : 'as soon as there is room';
-  return html`Due: ${before}it starts ${who}. It has waited since ${time(task.nextAttemptAt)}.${suspect}${paused}`;
+  if (type && (!target || 'pull' in target)) return 'waiting for a worker that polls this type';
+  const isFull = slots && slots.used >= slots.total;
+  if (task.concurrencyKey && !isFull) {
+    const other = html`for a running task with concurrency key <code>${visible(task.concurrencyKey)}</code>`;
+    return slots ? html`waiting ${other}` : html`waiting for a free slot, or ${other}`;
+  }
+  return slots ? `waiting for a free slot (${slots.used}/${slots.total} in use)` : 'waiting for a free slot';
+};
+
+const pending = (task, type, slots) => {
+  if (type?.paused) {
+    return html`<strong>Blocked: type ${task.type} is paused.</strong>
+      <a href=${href('types', task.type)}>View type</a>${suspectText(task)}`;
+  }
+  const attempt = task.attempt > 0 ? `attempt ${task.attempt + 1} of ${task.maxAttempts} ` : '';
+  const at = task.nextAttemptAt;
+  switch (stateOf(task)) {
+    case 'SCHEDULED':
+    case 'RETRYING':
+      return html`${attempt ? 'Retrying' : 'Scheduled'}: ${attempt}starts ${ago(at)} (${time(at)}).${suspectText(task)}`;
+    case 'OVERDUE':
+      return html`Overdue since ${time(at)}: ${attempt}${reasonToWait(task, type, slots)}.${suspectText(task)}`;
+    default:
+      return html`Ready since ${time(at)}: ${attempt}${reasonToWait(task, type, slots)}.${suspectText(task)}`;
+  }
 };
 
 const running = (task) =>
@@ -122,12 +134,16 @@ const between = (from, to) => {
 /**
  * What happens next, and when, in a sentence or two.
  *
- * @param last the newest entry of its story
+ * @param {any} task
+ * @param {object} known
+ * @param {any} known.type its type, or null
+ * @param {{used: number, total: number} | null} known.slots of all nodes, for keys that may see them
+ * @param {any} known.last the newest entry of its history
  */
-export const nextWords = (task, type, last) => {
+export const nextWords = (task, { type, slots, last }) => {
   switch (task.status) {
     case 'PENDING':
-      return pending(task, type);
+      return pending(task, type, slots);
     case 'RUNNING':
       return running(task);
     case 'COMPLETED':
