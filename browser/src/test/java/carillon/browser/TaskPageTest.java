@@ -277,6 +277,7 @@ class TaskPageTest {
     Dashboard.go(page, "/tasks/" + create(NewTask.of("later")));
     assertThat(Parts.heading(page)).containsText("Retrying");
     assertThat(Parts.main(page)).containsText("Retrying: attempt 2 of 3 starts in");
+    assertThat(page.locator("section.why")).containsText("The next attempt is automatic.");
   }
 
   @Test

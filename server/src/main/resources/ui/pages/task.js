@@ -210,7 +210,8 @@ class TaskPage extends Page {
       );
     }
     if (task.status === 'PENDING' && operate) {
-      buttons.push(this.#button('run', 'Run now', () => runNow(task), ''));
+      const isLater = ['SCHEDULED', 'RETRYING'].includes(stateOf(task));
+      buttons.push(this.#button('run', 'Run now', () => runNow(task), isLater ? '' : 'outline'));
       buttons.push(this.#button('edit', 'Edit', () => edit(task, this.#etag), 'outline'));
     }
     if (
@@ -243,7 +244,7 @@ class TaskPage extends Page {
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
       <h2 id="why">${dead ? 'Error' : 'Last error'}</h2>
       ${errorText(message(task.error))}
-      <p>${advice(task.error)}</p>
+      <p>${advice(task.error, task.status)}</p>
       ${
         last?.request?.url
           ? html`<p class="wrap">

@@ -25,23 +25,32 @@ const FAILURES = {
   poison: 'This task was running when several nodes crashed. Find the cause before you redrive it.',
 };
 
+/** From and to which status, what to do about a dead task, and what is true of any other. */
 const STATUSES = [
   [410, 410, 'The target returned 410 Gone.'],
   [401, 401, "401 Unauthorized: check the credentials in the target's headers."],
   [403, 403, "403 Forbidden: check the credentials in the target's headers."],
   [404, 404, '404 Not Found: check the URL.'],
-  [429, 429, '429 Too Many Requests: redrive with a rate limit.'],
+  [429, 429, '429 Too Many Requests: redrive with a rate limit.', '429 Too Many Requests.'],
   [300, 399, 'Redirects are not followed. Use the final URL as the target.'],
-  [400, 499, 'The target rejected the request. Fix the payload or the target, then redrive.'],
-  [500, 599, 'DEAD: The target returned an error. Redrive once it has recovered. PENDING: The target returned an error. The next attempt is automatic.'],
+  [
+    400,
+    499,
+    'The target rejected the request. Fix the payload or the target, then redrive.',
+    'The target rejected the request.',
+  ],
+  [500, 599, 'The target returned an error. Redrive once it has recovered.', 'The target returned an error.'],
 ];
 
-/** What a failure means and what to do, or nothing. */
-export const advice = (error) => {
+/** What a failure means and what to do, or nothing. Only dead tasks can be redriven. */
+export const advice = (error, status) => {
   if (!error) return '';
   const byStatus =
     error.kind === 'status' && STATUSES.find(([low, high]) => error.status >= low && error.status <= high);
-  return byStatus ? byStatus[2] : (FAILURES[error.kind] ?? '');
+  if (!byStatus) return FAILURES[error.kind] ?? '';
+  const [, , ifDead, otherwise] = byStatus;
+  if (status === 'DEAD' || !otherwise) return ifDead;
+  return status === 'PENDING' ? `${otherwise} The next attempt is automatic.` : otherwise;
 };
 
 /** 'the target answered 503' as it stands, or what can be said without. */
@@ -126,11 +135,6 @@ const cancelled = (task, last) => {
   return html`Cancelled ${ago(task.finishedAt)}${by}.`;
 };
 
-const between = (from, to) => {
-  const ms = Date.parse(to) - Date.parse(from);
-  return ms >= 0 ? duration(`PT${ms / 1000}S`) : '';
-};
-
 /**
  * What happens next, and when, in a sentence or two.
  *
@@ -148,7 +152,7 @@ export const nextWords = (task, { type, slots, last }) => {
       return running(task);
     case 'COMPLETED':
       return html`Completed ${ago(task.finishedAt)} on
-      ${attempts(task)}${task.startedAt ? html` in ${between(task.startedAt, task.finishedAt)}` : nothing}.`;
+      ${attempts(task)}${last?.attempt?.duration ? html` in ${duration(last.attempt.duration)}` : nothing}.`;
     case 'DEAD':
       return html`Dead since ${time(task.finishedAt)} (${ago(task.finishedAt)}), ${attempts(task)}. Redrive it to try again.`;
     case 'EXPIRED':

@@ -215,6 +215,7 @@ class StoryList extends LitElement {
   #attempt({ attempt, claimed, ended }, isNewest) {
     const [tone, shape, text] = OUTCOMES[attempt.outcome] ?? ['off', '·', attempt.outcome];
     const failed = attempt.error && attempt.outcome !== 'COMPLETED';
+    const meaning = advice(attempt.error, this.task?.status);
     return html`<li>
       <div class="row">
         ${badge(tone, shape, text)} <strong>Attempt ${attempt.attempt}</strong>
@@ -226,7 +227,7 @@ class StoryList extends LitElement {
       ${failed ? errorText(message(attempt.error), 300) : nothing}
       <details ?open=${isNewest && failed && this.task?.status !== 'DEAD'}>
         <summary>Details</summary>
-        ${failed && advice(attempt.error) ? html`<p>${advice(attempt.error)}</p>` : nothing}
+        ${failed && meaning ? html`<p>${meaning}</p>` : nothing}
         <dl class="facts">
           <dt>Claimed</dt>
           <dd>${time(claimed?.at ?? attempt.startedAt)}${by(claimed ?? attempt)}</dd>
