@@ -398,7 +398,7 @@ class DeadLettersPage extends Page {
       <td class="first">${ago(letter.diedAt)}</td>
       <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
       <td data-label="Key">
-        ${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}
+        ${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted">–</span>`}
       </td>
       <td data-label="Attempts" class="num">${letter.attempt}</td>
       <td data-label="Error" class="clip-cell">${errorLine(letter)}</td>

@@ -371,7 +371,8 @@ class TasksPage extends Page {
             <th scope="col">Status</th>
             <th scope="col">Type</th>
             <th scope="col">Key</th>
-            <th scope="col">Due</th>
+            <th scope="col">ID</th>
+            <th scope="col">${this.#filter.status === 'PENDING' ? 'Next attempt' : 'Due'}</th>
             <th scope="col" class="num">Attempt</th>
             <th scope="col">Last error</th>
           </tr>
@@ -400,9 +401,14 @@ class TasksPage extends Page {
       <td class="first">${statusBadge(stateOf(task, this.#isPaused(task.type)))}</td>
       <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
       <td data-label="Key">
-        ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}
+        ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted">–</span>`}
       </td>
-      <td data-label="Due">${ago(task.dueAt)}</td>
+      <td class="id" title=${task.id}>${task.id.slice(-12)}</td>
+      ${
+        task.status === 'PENDING'
+          ? html`<td data-label="Next attempt">${ago(task.nextAttemptAt)}</td>`
+          : html`<td data-label="Due">${ago(task.dueAt)}</td>`
+      }
       <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
       <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>
     </tr>`;
