@@ -116,12 +116,25 @@ class DeadLettersPageTest {
 
     Parts.rows(page, "picked-0").getByRole(AriaRole.CHECKBOX).check();
     Parts.rows(page, "picked-2").getByRole(AriaRole.CHECKBOX).check();
-    Parts.button(page, "Redrive").click();
+    Parts.button(page.locator(".bulk"), "Redrive").click();
     Parts.confirm(page, "Redrive");
 
     assertThat(Parts.rows(page, "picked-")).hasCount(1);
     Dashboard.go(page, "/dead-letters?view=redrives");
     assertThat(page.locator("c-redrives tbody")).containsText("2 selected by ID");
+  }
+
+  @Test
+  void one_is_redriven_from_its_row() {
+    kill("single", 2);
+    pause("single");
+    Page page = dashboard.open("/dead-letters?view=letters&type=single");
+
+    Parts.button(Parts.rows(page, "single-1"), "Redrive").click();
+
+    assertThat(Parts.toasts(page)).containsText("Redriven");
+    assertThat(Parts.rows(page, "single-")).hasCount(1);
+    Assertions.assertThat(count("single", "PENDING")).isEqualTo(1);
   }
 
   @Test

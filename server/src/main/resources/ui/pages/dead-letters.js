@@ -7,7 +7,7 @@ import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
 import { purgeDialog, redriveDialog } from '../dead-letters/redrives.js';
-import { editById } from '../tasks/actions.js';
+import { editById, redrive } from '../tasks/actions.js';
 import { errorLine, errorText, kind } from '../tasks/descriptions.js';
 
 const VIEWS = [
@@ -405,14 +405,25 @@ class DeadLettersPage extends Page {
       <td>
         ${
           api.may('TASKS_OPERATE')
-            ? html`<button
-                type="button"
-                class="small outline"
-                ?disabled=${this.doing !== ''}
-                @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}
-              >
-                Edit and redrive
-              </button>`
+            ? html`<div class="row">
+                <button
+                  type="button"
+                  class="small"
+                  aria-busy=${this.doing === letter.id}
+                  ?disabled=${this.doing !== ''}
+                  @click=${() => this.#do(letter.id, () => redrive(letter))}
+                >
+                  Redrive
+                </button>
+                <button
+                  type="button"
+                  class="small outline"
+                  ?disabled=${this.doing !== ''}
+                  @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}
+                >
+                  Edit and redrive
+                </button>
+              </div>`
             : nothing
         }
       </td>

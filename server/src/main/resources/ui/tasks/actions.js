@@ -121,10 +121,11 @@ export const editById = async (id, options) => {
   return edit(data, etag, options);
 };
 
-/** Redrives one dead task. */
+/** Redrives one dead task. @returns {Promise<boolean>} whether it was done */
 export const redrive = async (task) => {
   await api.post(path`/v1/tasks/${task.id}/redrive`);
   toast('Redriven. Attempts reset.');
+  return true;
 };
 
 export const runNow = async (task) => {
