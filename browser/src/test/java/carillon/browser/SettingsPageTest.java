@@ -85,11 +85,11 @@ class SettingsPageTest {
 
     Parts.button(Parts.rows(page, name), "Edit").click();
     Parts.dialog(page).getByLabel("Paused").check();
-    Parts.dialog(page).getByLabel("Weight").fill("3");
+    Parts.dialog(page).getByLabel("Keys").fill("3");
     Parts.confirm(page, "Save");
 
     assertThat(Parts.rows(page, name)).containsText("Paused");
-    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("maxKeys").asInt())
         .isEqualTo(3);
     dashboard.admin().put("/v1/tenants/" + name, Map.of());
   }
@@ -97,27 +97,27 @@ class SettingsPageTest {
   @Test
   void a_tenant_that_somebody_else_has_changed_is_not_overwritten() {
     String name = dashboard.tenant() + "-shared";
-    weigh(name, 2);
+    limitKeys(name, 2);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
-    assertThat(Parts.rows(page, name)).containsText("2");
+    assertThat(Parts.rows(page, name)).isVisible();
 
-    weigh(name, 4);
+    limitKeys(name, 4);
     Parts.button(Parts.rows(page, name), "Edit").click();
-    assertThat(Parts.dialog(page).getByLabel("Weight")).hasValue("4");
-    weigh(name, 5);
+    assertThat(Parts.dialog(page).getByLabel("Keys")).hasValue("4");
+    limitKeys(name, 5);
     Parts.dialog(page).getByLabel("Strict").check();
     Parts.confirm(page, "Save");
 
     assertThat(Parts.alert(page)).containsText("Changed by someone else");
     JsonNode kept = dashboard.admin().get("/v1/tenants/" + name);
-    Assertions.assertThat(kept.get("weight").asInt()).isEqualTo(5);
+    Assertions.assertThat(kept.get("maxKeys").asInt()).isEqualTo(5);
     Assertions.assertThat(kept.get("strict").asBoolean()).isFalse();
   }
 
   @Test
   void a_new_tenant_replaces_none() {
     String name = dashboard.tenant() + "-there";
-    weigh(name, 7);
+    limitKeys(name, 7);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
 
     Parts.button(page, "New tenant").click();
@@ -125,12 +125,12 @@ class SettingsPageTest {
     Parts.confirm(page, "Create tenant");
 
     assertThat(Parts.alert(page)).containsText("A tenant with this name already exists");
-    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("maxKeys").asInt())
         .isEqualTo(7);
   }
 
-  private static void weigh(String tenant, int weight) {
-    dashboard.admin().put("/v1/tenants/" + tenant, Map.of("weight", weight));
+  private static void limitKeys(String tenant, int max) {
+    dashboard.admin().put("/v1/tenants/" + tenant, Map.of("maxKeys", max));
   }
 
   @Test

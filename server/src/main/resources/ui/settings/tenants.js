@@ -2,9 +2,10 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api, mayPass, path } from '../api.js';
-import { badge, count, duration, visible } from '../format.js';
+import { badge, count, visible } from '../format.js';
 import { live } from '../live.js';
 import { asked, loading, problem, toast } from '../parts.js';
+import { short } from '../parts/fields.js';
 
 const alertKind = (tenant) => {
   if (tenant.alert === undefined) return 'installation';
@@ -105,7 +106,7 @@ class Tenants extends LitElement {
     const saved = await asked({
       title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
       action: tenant ? 'Save' : 'Create tenant',
-      body: this.#form(tenant ?? { weight: 1 }, tenant === null),
+      body: this.#form(tenant ?? {}, tenant === null),
       submit: (form) => this.#save(form, tenant),
     });
     if (!saved) return;
@@ -128,19 +129,10 @@ class Tenants extends LitElement {
             </label>`
           : nothing
       }
-      <div class="fields">
-        <label
-          >Weight
-          <input name="weight" type="number" min="1" max="1000" required .value=${String(tenant.weight)} />
-          <small>Kept for later: it has no effect yet.</small>
-        </label>
-        <fieldset>
-          <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: no task starts</label>
-          <label
-            ><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only existing types</label
-          >
-        </fieldset>
-      </div>
+      <fieldset>
+        <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: no task starts</label>
+        <label><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only existing types</label>
+      </fieldset>
       <label
         >Dead-letter alerts
         <select name="alert">
@@ -155,7 +147,7 @@ class Tenants extends LitElement {
         <label
           >Failures <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
         /></label>
-        <label>Window <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
+        <label>Window <input name="within" .value=${short(alert.within ?? 'PT5M')} /></label>
       </div>
       <label
         >Broker destinations
@@ -191,10 +183,10 @@ class Tenants extends LitElement {
 
   async #save(form, tenant) {
     const body = {
-      weight: Number(form.get('weight')),
       paused: form.has('paused'),
       strict: form.has('strict'),
     };
+    if (tenant?.weight !== undefined) body.weight = tenant.weight; // a PUT without it would reset it
     if (form.get('alert') === 'nobody') body.alert = null;
     if (form.get('alert') === 'own') {
       // What the form does not show of the target is kept.
@@ -227,7 +219,6 @@ class Tenants extends LitElement {
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Status</th>
-            <th scope="col" class="num">Weight</th>
             <th scope="col">Types</th>
             <th scope="col">Alerts</th>
             <th scope="col">Broker destinations</th>
@@ -246,7 +237,6 @@ class Tenants extends LitElement {
     return html`<tr>
       <th scope="row">${tenant.name}</th>
       <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Active')}</td>
-      <td class="num" data-label="Weight">${count(tenant.weight)}</td>
       <td data-label="Types">${tenant.strict ? 'existing only' : 'any'}</td>
       <td data-label="Alerts">
         ${
@@ -255,7 +245,7 @@ class Tenants extends LitElement {
             : alert === null
               ? 'none'
               : html`<span title=${visible(alert.target.http.url)}
-                  >${count(alert.deaths)} failures in ${duration(alert.within)}</span
+                  >${count(alert.deaths)} failures in ${short(alert.within)}</span
                 >`
         }
       </td>
