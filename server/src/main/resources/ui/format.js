@@ -52,10 +52,10 @@ export const instant = (local) => parse(local)?.toISOString() ?? '';
 const STEPS = [
   [86_400, 'd'],
   [3_600, 'h'],
-  [60, 'min'],
+  [60, 'm'],
 ];
 
-/** 7265 -> '2 h 1 min'; the two largest parts. */
+/** 7265 -> '2 h 1 m'; the two largest parts. */
 export const span = (seconds) => {
   const all = Math.abs(seconds);
   if (all < 0.001) return all === 0 ? '0 s' : '< 1 ms';
@@ -80,14 +80,33 @@ export const seconds = (iso) => {
   return sign === '-' ? -sum : sum;
 };
 
-/** 'PT1M30S' -> '1 min 30 s'. */
+/** 'PT1M30S' -> '1 m 30 s'. */
 export const duration = (iso) => {
   const length = seconds(iso);
   if (length === null) return NONE;
   return (length <= -0.001 ? '-' : '') + span(length);
 };
 
-/** '3 min ago' or 'in 3 min', as text. */
+/** @type {[number, string][]} milliseconds */
+const DURATION_UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+  [1, 'ms'],
+];
+
+/** A duration of a setting, as people type it and as the API reads it too: 'PT1M30S' -> '90s'. */
+export const setDuration = (iso) => {
+  const length = seconds(iso);
+  if (length === null) return iso ?? '';
+  const ms = Math.round(length * 1000);
+  if (ms === 0) return '0s';
+  const [size, unit] = DURATION_UNITS.find(([each]) => ms % each === 0);
+  return `${ms / size}${unit}`;
+};
+
+/** '3 m ago' or 'in 3 m', as text. */
 export const agoText = (iso) => {
   const at = parse(iso);
   if (!at) return NONE;
@@ -139,7 +158,7 @@ class Ago extends LitElement {
 }
 customElements.define('c-ago', Ago);
 
-/** '3 min ago' or 'in 3 min', kept true, with both times on hover. */
+/** '3 m ago' or 'in 3 m', kept true, with both times on hover. */
 export const ago = (iso) => html`<c-ago .at=${iso}></c-ago>`;
 
 const WHOLE = new Intl.NumberFormat('en-US');

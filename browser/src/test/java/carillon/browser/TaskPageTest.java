@@ -89,7 +89,7 @@ class TaskPageTest {
     assertThat(Parts.heading(page)).containsText("Dead");
     assertThat(page.locator("section.why")).containsText("the target answered 500");
     assertThat(page.locator("section.why")).containsText("no tax rate");
-    assertThat(page.locator("section[aria-label=Details]")).containsText("3 of 3 every 100 ms");
+    assertThat(page.locator("section[aria-label=Details]")).containsText("3 of 3 every 100ms");
     assertThat(page.locator("ol.story > li", containing("Attempt"))).hasCount(3);
     assertThat(page.locator("ol.story > li").last()).containsText("Created");
     page.locator("ol.story summary").first().click();

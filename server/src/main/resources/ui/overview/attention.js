@@ -20,7 +20,7 @@ const NEARLY_FULL = 0.9;
 const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
 
 /**
- * The text is made anew each time it is shown: "3 min ago" does not stay true.
+ * The text is made anew each time it is shown: "3 m ago" does not stay true.
  *
  * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: () => string, href: string, mend: string}} Item
  */

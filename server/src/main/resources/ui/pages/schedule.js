@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api, curl, path } from '../api.js';
-import { ago, count, duration, localTime, plural, time, visible } from '../format.js';
+import { ago, count, localTime, plural, setDuration, time, visible } from '../format.js';
 import { Pages, asked, choices, deleted, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
@@ -215,7 +215,7 @@ class SchedulePage extends Page {
     return html`<p class="lead">
         ${s.description ?? html`<span class="wrong">This expression is not supported by this version.</span>`}
         <span class="muted"
-          ><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, creates tasks of type
+          ><code>${s.cron ?? setDuration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, creates tasks of type
           <a href=${href('types', s.type)}>${s.type}</a></span
         >
       </p>
@@ -310,8 +310,8 @@ class SchedulePage extends Page {
       <dl class="facts">
         ${fact('Target', targetText(s.target))} ${fact('Retries', retryText(s.retry))}
         ${fact('Overlap policy', WORDS.overlap[s.overlap] ?? s.overlap)}
-        ${fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : `, last ${duration(s.catchUpWindow)}`}`)}
-        ${fact('DST', `gap ${s.dst.gap}, overlap ${s.dst.overlap}`)} ${fact('Jitter', duration(s.jitter))}
+        ${fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : `, last ${setDuration(s.catchUpWindow)}`}`)}
+        ${fact('DST', `gap ${s.dst.gap}, overlap ${s.dst.overlap}`)} ${fact('Jitter', setDuration(s.jitter))}
         ${fact('Start at', time(s.startAt))} ${fact('End at', time(s.endAt))} ${fact('Max runs', count(s.maxRuns))}
         ${fact('Pause after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}
         ${fact('Key', visible(s.key ?? '–'))} ${fact('Priority', s.priority ?? 'from the type')}

@@ -2,11 +2,10 @@
 
 import { html, nothing } from 'lit';
 import { api, curlIf, ownType } from '../api.js';
-import { ago, badge, firstLine, visible } from '../format.js';
+import { ago, badge, firstLine, setDuration, visible } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { short } from '../parts/fields.js';
 import { isOver, localText, miniStrip, outcomeBadge } from '../schedules/fires.js';
 import '../schedules/schedule-form.js';
 
@@ -70,7 +69,7 @@ class SchedulesPage extends Page {
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
           <div>${schedule.description ?? html`<span class="wrong">not supported by this version</span>`}</div>
           <small
-            ><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
+            ><code>${schedule.cron ?? setDuration(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
           >
         </div>
       </th>

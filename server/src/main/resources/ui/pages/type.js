@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
-import { bytes, compact, count, badge, duration, plural, span, visible } from '../format.js';
+import { bytes, compact, count, badge, duration, plural, setDuration, span, visible } from '../format.js';
 import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
@@ -160,7 +160,7 @@ class TypePage extends Page {
         <section class="card" aria-labelledby="limits">
           <h2 id="limits">Limits</h2>
           <dl class="facts">
-            ${fact('Attempt timeout', duration(t.timeout))} ${fact('Worker lease', duration(t.leaseTimeout))}
+            ${fact('Attempt timeout', setDuration(t.timeout))} ${fact('Worker lease', setDuration(t.leaseTimeout))}
             ${fact('Max attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))}
             ${fact('Parallel lanes', count(t.slices))}
             ${this.limits ? fact('Max payload', bytes(this.limits.payloadBytes)) : nothing}

@@ -2,27 +2,8 @@
 
 import { html, nothing } from 'lit';
 import { api, Problem } from '../api.js';
-import { localTime, seconds } from '../format.js';
+import { localTime, setDuration } from '../format.js';
 import { parseExact } from '../exact-json.js';
-
-/** @type {[number, string][]} milliseconds */
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1_000, 's'],
-  [1, 'ms'],
-];
-
-/** 'PT1M30S' -> '90s': as people write it, and as the API reads it too. */
-export const short = (iso) => {
-  const length = seconds(iso);
-  if (length === null) return iso ?? '';
-  const ms = Math.round(length * 1000);
-  if (ms === 0) return '0s';
-  const [size, unit] = UNITS.find(([each]) => ms % each === 0);
-  return `${ms / size}${unit}`;
-};
 
 /** {A: 'b'} -> 'A: b', a line for each. */
 const headerLines = (headers) =>
@@ -32,7 +13,7 @@ const headerLines = (headers) =>
 
 const SHOWN = {
   time: localTime,
-  duration: short,
+  duration: setDuration,
   codes: (codes) => (codes ?? []).join(', '),
   names: (names) => (names ?? []).join(', '),
   headers: headerLines,

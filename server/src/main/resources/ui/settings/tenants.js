@@ -2,10 +2,9 @@
 
 import { LitElement, html, nothing } from 'lit';
 import { api, mayPass, path } from '../api.js';
-import { badge, count, visible } from '../format.js';
+import { badge, count, setDuration, visible } from '../format.js';
 import { live } from '../live.js';
 import { asked, loading, problem, toast } from '../parts.js';
-import { short } from '../parts/fields.js';
 
 const alertKind = (tenant) => {
   if (tenant.alert === undefined) return 'installation';
@@ -147,7 +146,7 @@ class Tenants extends LitElement {
         <label
           >Failures <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
         /></label>
-        <label>Window <input name="within" .value=${short(alert.within ?? 'PT5M')} /></label>
+        <label>Window <input name="within" .value=${setDuration(alert.within ?? 'PT5M')} /></label>
       </div>
       <label
         >Broker destinations
@@ -245,7 +244,7 @@ class Tenants extends LitElement {
             : alert === null
               ? 'none'
               : html`<span title=${visible(alert.target.http.url)}
-                  >${count(alert.deaths)} failures in ${short(alert.within)}</span
+                  >${count(alert.deaths)} failures in ${setDuration(alert.within)}</span
                 >`
         }
       </td>

@@ -1,7 +1,7 @@
 // Targets and retries: in words, and as fields of the forms of types and schedules.
 
 import { LitElement, html, nothing } from 'lit';
-import { duration, firstLine, plural, visible } from '../format.js';
+import { firstLine, plural, setDuration, visible } from '../format.js';
 import { field } from '../parts/fields.js';
 
 const KINDS = [
@@ -64,14 +64,14 @@ export const targetText = (target) => {
 
 /** How far apart attempts are. */
 export const delaysText = ({ backoff, base, max }) =>
-  backoff === 'fixed' ? `every ${duration(base)}` : `${backoff}, ${duration(base)} to ${duration(max)}`;
+  backoff === 'fixed' ? `every ${setDuration(base)}` : `${backoff}, ${setDuration(base)} to ${setDuration(max)}`;
 
 /** How often and how far apart, in one line of text. */
 export const retryText = (retry) => {
   if (!retry) return 'From the type';
   const { maxAttempts, maxAge } = retry;
   if (maxAttempts === 1) return '1 attempt';
-  return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${maxAge ? `, up to ${duration(maxAge)} after due` : ''}`;
+  return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${maxAge ? `, up to ${setDuration(maxAge)} after due` : ''}`;
 };
 
 /** Fields of an HTTP target. */
