@@ -13,6 +13,8 @@ const TENANTS = 30_000;
 const RELOADED = 'carillon.reloaded';
 const BETWEEN_RELOADS = 30_000;
 
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
 const LIVE = {
@@ -224,6 +226,7 @@ class App extends LitElement {
       <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
       ${this.#header()}
       <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? this.#tryAgain()}</main>
+      <footer class="zone"><small>Times in ${ZONE}</small></footer>
     `;
   }
 

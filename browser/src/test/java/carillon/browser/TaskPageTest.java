@@ -338,6 +338,7 @@ class TaskPageTest {
     Locator time = page.locator("dd > time[datetime^='" + due.toString().replace("Z", "") + "']");
     assertThat(time.first()).containsText(Pattern.compile(there.toString().substring(11)));
     assertThat(time.first()).hasAttribute("title", Pattern.compile(".*UTC.*"));
+    assertThat(page.locator("body > c-app > footer")).containsText("Times in " + Look.ZONE);
   }
 
   @Test

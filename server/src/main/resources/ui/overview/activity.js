@@ -156,7 +156,6 @@ class Activity extends LitElement {
           ></c-chart>
         </section>
       </div>
-      ${points.length > 0 ? html`<p class="muted"><small>Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.</small></p>` : nothing}
     `;
   }
 }

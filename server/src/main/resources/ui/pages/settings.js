@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
-import { bytes, count, duration, visible } from '../format.js';
+import { bytes, count, setDuration, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading } from '../parts.js';
 import { setQuery } from '../router.js';
@@ -23,7 +23,7 @@ const words = (name) => {
 };
 
 const limit = (name, value) => {
-  if (typeof value === 'string') return duration(value);
+  if (typeof value === 'string') return setDuration(value);
   return name.endsWith('Bytes') ? `${bytes(value)} (${count(value)})` : count(value);
 };
 

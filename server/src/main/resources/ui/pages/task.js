@@ -250,7 +250,7 @@ class TaskPage extends Page {
           ? html`<p class="wrap">
               <small>Request</small>
               <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
-              ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}
+              ${last.duration ? html`<small title="Duration">${duration(last.duration)}</small>` : nothing}
             </p>`
           : nothing
       }

@@ -221,7 +221,7 @@ class StoryList extends LitElement {
         ${badge(tone, shape, text)} <strong>Attempt ${attempt.attempt}</strong>
         ${failed ? html`<small>${kind(attempt.error.kind, attempt.error.status)}</small>` : nothing}
         ${!failed && attempt.status ? html`<small>HTTP ${attempt.status}</small>` : nothing}
-        ${attempt.duration ? html`<small>took ${duration(attempt.duration)}</small>` : nothing}
+        ${attempt.duration ? html`<small title="Duration">${duration(attempt.duration)}</small>` : nothing}
         <span class="end">${time(attempt.startedAt)}</span>
       </div>
       ${failed ? errorText(message(attempt.error), 300) : nothing}
