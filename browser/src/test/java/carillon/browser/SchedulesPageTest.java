@@ -47,6 +47,7 @@ class SchedulesPageTest {
     put("other", "0 1 * * *");
     Dashboard.go(page, "/schedules?new=1");
     Locator preview = page.locator(".preview");
+    assertThat(Parts.main(page)).containsText("No target on the type: waits for pull workers");
 
     page.getByLabel("Name").fill("standup");
     page.getByLabel("Cron expression").fill("61 * * * *");

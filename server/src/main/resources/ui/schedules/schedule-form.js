@@ -255,7 +255,7 @@ class ScheduleForm extends LitElement {
         ${field({ name: '/priority', label: 'Priority', value: s.priority === null || s.priority === undefined ? '' : String(s.priority), choices: PRIORITIES, errors })}
         ${field({ name: '/payload', label: 'Payload (JSON)', value: s.payload, kind: 'json', rows: 4, errors, placeholder: '{"room": "blue"}' })}
       </div>
-      <details ?open=${Boolean(s.target)}>
+      <details open>
         <summary>Target</summary>
         <div class="fields"><c-target-fields .value=${s.target ?? null} .errors=${errors}></c-target-fields></div>
       </details>

@@ -148,6 +148,7 @@ class TargetFields extends LitElement {
         choices,
         change: (e) => (this.kind = e.target.value),
         wide: true,
+        hint: this.kind === '' ? 'No target on the type: waits for pull workers' : undefined,
       })}
       ${
         this.kind === 'pull' || this.kind === 'discard'
