@@ -168,6 +168,7 @@ class TypesPageTest {
     dashboard.carillon().put("/v1/types/counted", Map.of("leaseTimeout", "1h"));
     put("silent");
     Page page = dashboard.open("/types");
+    assertThat(Parts.rows(page, "counted")).containsText("Set per task, or pull worker");
     Locator running = Parts.rows(page, "counted").locator("[data-label='In flight']");
     assertThat(running).hasText("0");
     dashboard.carillon().enqueueAll(List.of(NewTask.of("counted"), NewTask.of("counted")));

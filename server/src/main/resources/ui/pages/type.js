@@ -7,7 +7,7 @@ import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { getExact } from '../exact-json.js';
-import { retryText, targetText } from '../types/target.js';
+import { retryText, targetText, typeTargetText } from '../types/target.js';
 import '../overview/activity.js';
 import '../types/type-form.js';
 
@@ -149,7 +149,7 @@ class TypePage extends Page {
         <section class="card" aria-labelledby="settings">
           <h2 id="settings">Settings</h2>
           <dl class="facts">
-            ${fact('Target', targetText(t.target))} ${fact('Retries', retryText(t.retry))}
+            ${fact('Target', typeTargetText(t.target))} ${fact('Retries', retryText(t.retry))}
             ${fact('Success status codes', codes(t.successCodes))} ${fact('Retry status codes', codes(t.retryCodes))}
             ${fact('Dead-letter status codes', codes(t.deadCodes))}
             ${fact('onComplete callback', t.onComplete ? targetText(t.onComplete) : 'none')}

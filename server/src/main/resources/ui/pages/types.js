@@ -6,7 +6,7 @@ import { badge, count, duration, firstLine, span } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { retryText, targetText } from '../types/target.js';
+import { retryText, typeTargetText } from '../types/target.js';
 import '../types/type-form.js';
 
 const PER_PAGE = 100;
@@ -82,7 +82,7 @@ class TypesPage extends Page {
       </th>
       <td data-label="Target" class="whole">
         <div>
-          <span class="clip" title=${targetText(type.target)}>${firstLine(targetText(type.target), 80)}</span>
+          <span class="clip" title=${typeTargetText(type.target)}>${firstLine(typeTargetText(type.target), 80)}</span>
           <br /><small>${retryText(type.retry)}</small>
         </div>
       </td>
@@ -110,7 +110,7 @@ class TypesPage extends Page {
     const byName = new Map((this.stats?.types ?? []).map((each) => [each.type, each]));
     const wanted = this.filter.trim().toLowerCase();
     const shown = pages.items.filter(
-      (type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted),
+      (type) => type.name.toLowerCase().includes(wanted) || typeTargetText(type.target).toLowerCase().includes(wanted),
     );
     return html`
       <div class="table numbers">

@@ -62,6 +62,10 @@ export const targetText = (target) => {
   return kind === null ? 'From the type' : visible(WORDS[kind]?.(target[kind]) ?? kind);
 };
 
+/** The target of a type. One without a target of its own pulls, and its tasks may have theirs. */
+export const typeTargetText = (target) =>
+  (kindOf(target) ?? 'pull') === 'pull' ? 'Set per task, or pull worker' : targetText(target);
+
 /** How far apart attempts are. */
 export const delaysText = ({ backoff, base, max }) =>
   backoff === 'fixed' ? `every ${setDuration(base)}` : `${backoff}, ${setDuration(base)} to ${setDuration(max)}`;
