@@ -3,9 +3,10 @@
 import { LitElement, html, nothing } from 'lit';
 import { Problem, api, isFinal, mayPass } from './api.js';
 import { live } from './live.js';
-import { PLACES, href, load, ofTenant, read } from './router.js';
-import { choices, confirmed, problem, toast } from './parts.js';
+import { PLACES, load, ofTenant, read } from './router.js';
+import { confirmed, problem, toast } from './parts.js';
 import { shortcuts } from './shortcuts.js';
+import { keepTheme, keptTheme, topBar } from './top-bar.js';
 import './sign-in.js';
 
 const AGAIN = 5_000;
@@ -15,20 +16,6 @@ const BETWEEN_RELOADS = 30_000;
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
-
-const LIVE = {
-  live: ['live', 'Live', 'Live updates'],
-  polling: ['slow', 'Polling', 'Live stream unavailable. Refreshing every 10 s.'],
-  reconnecting: ['slow', 'Connecting', 'Reconnecting…'],
-  paused: ['off', 'Paused', 'Live updates paused while this tab was in the background'],
-  offline: ['off', 'Offline', 'Cannot reach the server. The data shown may be out of date.'],
-};
-
-const keptTheme = () => {
-  const kept = localStorage.getItem('carillon.theme');
-  return kept in THEMES ? kept : 'auto';
-};
 
 /** The application. */
 class App extends LitElement {
@@ -206,12 +193,6 @@ class App extends LitElement {
     element.focusHeading();
   }
 
-  #setTheme(theme) {
-    this.theme = theme;
-    localStorage.setItem('carillon.theme', theme);
-    document.dispatchEvent(new Event('themechoice'));
-  }
-
   async #signOut() {
     if (await confirmed({ title: 'Sign out?', body: 'Removes the API key from this tab.', action: 'Sign out' })) {
       history.replaceState(null, '', ofTenant(location.hash, '')); // whoever comes next may have another
@@ -224,10 +205,26 @@ class App extends LitElement {
     if (!api.signedIn) return html`<main id="main"><c-sign-in></c-sign-in></main>`;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
-      ${this.#header()}
+      ${this.#topBar()}
       <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? this.#tryAgain()}</main>
       <footer class="zone"><small>Times in ${ZONE}</small></footer>
     `;
+  }
+
+  #topBar() {
+    return topBar({
+      place: this.route.place,
+      places: this.#places(),
+      isOpen: this.menu,
+      setOpen: (isOpen) => (this.menu = isOpen),
+      tenants: this.tenants,
+      theme: this.theme,
+      setTheme: (theme) => {
+        this.theme = theme;
+        keepTheme(theme);
+      },
+      signOut: () => this.#signOut(),
+    });
   }
 
   /** A script that could not be fetched once is not fetched again by browsers until the tab is loaded anew. */
@@ -250,72 +247,6 @@ class App extends LitElement {
   #skip(event) {
     event.preventDefault();
     document.getElementById('main').focus();
-  }
-
-  #header() {
-    const [tone, label, title] = LIVE[live.state];
-    return html`<header class="top">
-      <a class="brand" href=${href('overview')} aria-label="Carillon, overview">
-        <img src="/ui/icon.svg" alt="" width="22" height="22" /><span>Carillon</span>
-      </a>
-      <button
-        type="button"
-        class="menu quiet"
-        aria-expanded=${this.menu}
-        aria-controls="places"
-        @click=${() => (this.menu = !this.menu)}
-      >
-        ${this.route.place.label} ▾
-      </button>
-      <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
-        ${this.#places().map(
-          (place) =>
-            html`<a
-              href=${href(place.name)}
-              aria-current=${place === this.route.place ? 'page' : nothing}
-              @click=${() => (this.menu = false)}
-              >${place.label}</a
-            >`,
-        )}
-      </nav>
-      <div class="tools">
-        <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
-        ${this.#tenant()} ${this.#themes()}
-        <button
-          type="button"
-          class="quiet small"
-          title=${`Signed in as ${api.caller?.name ?? ''}`}
-          @click=${this.#signOut}
-        >
-          Sign out
-        </button>
-      </div>
-    </header>`;
-  }
-
-  #tenant() {
-    if (this.tenants.length < 2) return html`<span class="tenant" title="Tenant">${api.tenant}</span>`;
-    // One that is not (or no longer) listed is acted on all the same, so it is named.
-    const names = this.tenants.includes(api.tenant) ? this.tenants : [api.tenant, ...this.tenants];
-    return html`<select
-      class="small"
-      aria-label="Tenant"
-      title="Tenant"
-      @change=${(e) => {
-        api.tenant = e.target.value;
-      }}
-    >
-      ${choices(
-        names.map((name) => [name, name]),
-        api.tenant,
-      )}
-    </select>`;
-  }
-
-  #themes() {
-    return html`<select class="small" aria-label="Theme" title="Theme" @change=${(e) => this.#setTheme(e.target.value)}>
-      ${choices(Object.entries(THEMES), this.theme)}
-    </select>`;
   }
 }
 customElements.define('c-app', App);

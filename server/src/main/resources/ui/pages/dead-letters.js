@@ -1,14 +1,14 @@
 // #/dead-letters: what tasks died of, the letters of each kind, and what was redriven.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, count, firstLine, plural, time, visible } from '../format.js';
+import { api } from '../api.js';
+import { count } from '../format.js';
 import { Page } from '../page.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
+import { groupHead, groupTable } from '../dead-letters/groups.js';
+import { letterTable, noLetters } from '../dead-letters/letters.js';
 import { purgeDialog, redriveDialog } from '../dead-letters/redrives.js';
-import { editById, redrive } from '../tasks/actions.js';
-import { errorLine, errorText, kind } from '../tasks/descriptions.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },
@@ -179,6 +179,19 @@ class DeadLettersPage extends Page {
     </nav>`;
   }
 
+  get #view() {
+    return {
+      picked: this.picked,
+      pick: (ids, on) => {
+        const all = new Set(this.picked);
+        for (const id of ids) all[on ? 'add' : 'delete'](id);
+        this.picked = all;
+      },
+      doing: this.doing,
+      act: (name, action) => this.#do(name, action),
+    };
+  }
+
   #find() {
     const value = (name) => this.query.get(name) ?? '';
     const submit = (event) => {
@@ -204,20 +217,6 @@ class DeadLettersPage extends Page {
     </search>`;
   }
 
-  #none() {
-    const what = 'A task that has used up its attempts stays here until you redrive or purge it.';
-    return empty({
-      title: 'No dead letters',
-      text: api.may('TASKS_CREATE') ? `${what} Try it: this task fails immediately.` : what,
-      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
-        type: ownType('broken'),
-        payload: { hello: 'world' },
-        target: { http: { url: `${location.origin}/nothing-here` } },
-        retry: { maxAttempts: 1 },
-      }),
-    });
-  }
-
   #groupList() {
     const pages = this.#groups;
     if (!pages.ready && !pages.error) return loading();
@@ -225,59 +224,14 @@ class DeadLettersPage extends Page {
     if (pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.hasBack) {
       return filtered
         ? empty({ title: 'No matching dead letters', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
-        : this.#none();
+        : noLetters();
     }
-    const most = Math.max(1, ...pages.items.map((each) => each.letters));
     return html`
       ${problem(pages.error)}
       ${filtered ? html`<p>Filtered. <a href=${href('dead-letters')}>Clear filters</a></p>` : nothing}
-      <div class="table" tabindex="0" role="region" aria-label="Groups of dead letters">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Error</th>
-              <th scope="col">Type</th>
-              <th scope="col" class="num">Count</th>
-              <th scope="col"><span class="unseen">Share</span></th>
-              <th scope="col">Last seen</th>
-              <th scope="col">First seen</th>
-              <th scope="col"><span class="unseen">Actions</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${pages.items.map((each) => this.#groupRow(each, most))}
-          </tbody>
-        </table>
-      </div>
+      ${groupTable(pages.items, (body, name) => this.#actions(body, name))}
       <c-pager .pages=${pages}></c-pager>
     `;
-  }
-
-  #groupRow(group, most) {
-    const { type, group: fingerprint } = group;
-    return html`<tr>
-      <td data-label="Error" class="wide-cell">
-        <a
-          href=${href('dead-letters', { view: 'letters', type, group: fingerprint })}
-          title=${visible(group.error).slice(0, 1000)}
-          >${firstLine(group.error) || 'no error message'}</a
-        >
-        <small>${kind(group.failure, group.status)}</small>
-      </td>
-      <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
-      <td data-label="Count" class="num">${count(group.letters)}</td>
-      <td class="share">
-        <progress
-          class="bar dead"
-          max=${most}
-          value=${group.letters}
-          aria-label="Share of the largest group"
-        ></progress>
-      </td>
-      <td data-label="Last seen">${ago(group.lastSeenAt)}</td>
-      <td data-label="First seen">${ago(group.firstSeenAt)}</td>
-      <td>${this.#actions({ type, group: fingerprint }, `${fingerprint} ${type}`)}</td>
-    </tr>`;
   }
 
   #actions(body, name, label = 'Redrive') {
@@ -303,26 +257,13 @@ class DeadLettersPage extends Page {
     </div>`;
   }
 
-  #groupHead() {
-    const { group } = this;
-    if (!group) return nothing;
-    return html`<section class="why" aria-label="This group">
-      ${errorText(group.error ?? '')}
-      <p>
-        ${kind(group.failure, group.status)} in <a href=${href('types', group.type)}>${group.type}</a>:
-        <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'failure')} since
-        ${time(group.firstSeenAt)}, last ${ago(group.lastSeenAt)}.
-      </p>
-    </section>`;
-  }
-
   #letterList() {
     const pages = this.#letters;
     const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
     const filtered = this.#isFiltered(FILTERS);
     return html`
       ${this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
-      ${this.#groupHead()} ${problem(pages.error)}
+      ${groupHead(this.group)} ${problem(pages.error)}
       <div class="row bulk">
         ${
           picked.length > 0
@@ -341,93 +282,13 @@ class DeadLettersPage extends Page {
         pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
           ? filtered
             ? empty({ title: 'No dead letters match', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
-            : this.#none()
+            : noLetters()
           : nothing
       }
-      ${pages.items.length > 0 ? this.#letterTable(pages.items) : nothing}
+      ${pages.items.length > 0 ? letterTable(pages.items, this.#view) : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
   }
 
-  #letterTable(items) {
-    const every = items.every((each) => this.picked.has(each.id));
-    const pickAll = (on) => (this.picked = new Set(on ? items.map((each) => each.id) : []));
-    return html`<div class="table" tabindex="0" role="region" aria-label="Dead letters">
-      <table class="tasks">
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label="Select all on this page"
-                .checked=${every}
-                @change=${(e) => pickAll(e.target.checked)}
-              />
-            </th>
-            <th scope="col">Failed</th>
-            <th scope="col">Type</th>
-            <th scope="col">Key</th>
-            <th scope="col" class="num">Attempts</th>
-            <th scope="col">Error</th>
-            <th scope="col"><span class="unseen">Actions</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          ${items.map((each) => this.#letterRow(each))}
-        </tbody>
-      </table>
-    </div>`;
-  }
-
-  #letterRow(letter) {
-    const pick = (on) => {
-      const picked = new Set(this.picked);
-      if (on) picked.add(letter.id);
-      else picked.delete(letter.id);
-      this.picked = picked;
-    };
-    return html`<tr class="linked">
-      <td>
-        <input
-          type="checkbox"
-          aria-label="Select ${letter.type} ${visible(letter.key ?? letter.id)}"
-          .checked=${this.picked.has(letter.id)}
-          @change=${(e) => pick(e.target.checked)}
-        />
-      </td>
-      <td class="first">${ago(letter.diedAt)}</td>
-      <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
-      <td data-label="Key">
-        ${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted">–</span>`}
-      </td>
-      <td data-label="Attempts" class="num">${letter.attempt}</td>
-      <td data-label="Error" class="clip-cell">${errorLine(letter)}</td>
-      <td>
-        ${
-          api.may('TASKS_OPERATE')
-            ? html`<div class="row">
-                <button
-                  type="button"
-                  class="small"
-                  aria-busy=${this.doing === letter.id}
-                  ?disabled=${this.doing !== ''}
-                  @click=${() => this.#do(letter.id, () => redrive(letter))}
-                >
-                  Redrive
-                </button>
-                <button
-                  type="button"
-                  class="small outline"
-                  ?disabled=${this.doing !== ''}
-                  @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}
-                >
-                  Edit and redrive
-                </button>
-              </div>`
-            : nothing
-        }
-      </td>
-    </tr>`;
-  }
 }
 customElements.define('page-dead-letters', DeadLettersPage);

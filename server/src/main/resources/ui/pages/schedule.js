@@ -1,38 +1,23 @@
 // #/schedules/{name}: when it fires, what became of it, and all that can be done about it.
 
 import { html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
-import { ago, count, localTime, plural, setDuration, time, visible } from '../format.js';
-import { Pages, asked, choices, deleted, loading, problem, toast } from '../parts.js';
+import { api, path } from '../api.js';
+import { getExact } from '../exact-json.js';
+import { ago, setDuration, visible } from '../format.js';
+import { Pages, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
+import { pause, remove, resume, trigger } from '../schedules/actions.js';
 import { startBackfill } from '../schedules/backfills.js';
-import { getExact, parseExact } from '../exact-json.js';
-import { fireDetail, legend, localText, outcomeBadge, reasonOf } from '../schedules/fires.js';
-import { retryText, targetText } from '../types/target.js';
-import { statusBadge } from './schedules.js';
+import { settings, statusBadge, totals } from '../schedules/details.js';
+import { fireDetail, legend, localText } from '../schedules/fires.js';
+import { runHistory } from '../schedules/run-history.js';
 import '../schedules/schedule-form.js';
 
 const IN_STRIP = 100;
 const PER_PAGE = 25;
 const LOOK_AGAIN = 10_000;
 const MORE_RUNS = 20;
-
-const OUTCOMES = [
-  ['', 'All runs'],
-  ['task', 'Created a task'],
-  ['skipped', 'Skipped'],
-];
-
-const WORDS = {
-  overlap: {
-    skip: 'skip the new run',
-    allow: 'allow concurrent runs',
-    queue: 'queue one run',
-    cancelPrevious: 'cancel the previous run',
-  },
-  catchUp: { none: 'run none', last: 'run the latest only', all: 'run all' },
-};
 
 class SchedulePage extends Page {
   static properties = {
@@ -120,44 +105,22 @@ class SchedulePage extends Page {
   }
 
   async #pause() {
-    const done = await asked({
-      title: `Pause ${this.#name}?`,
-      body: html`<p>Runs are recorded as skipped while paused. Tasks already created continue.</p>
-        <label>Reason <input name="reason" maxlength="500" autocomplete="off" placeholder="visible to everyone" /></label>`,
-      action: 'Pause',
-      submit: (form) => {
-        const reason = /** @type {string} */ (form.get('reason')).trim();
-        return api.post(`${this.#at}/pause`, reason ? { reason } : undefined);
-      },
-    });
-    if (done) await this.#done(`Paused ${this.#name}`);
+    if (await pause(this.#name)) await this.#done(`Paused ${this.#name}`);
   }
 
   async #resume() {
-    const body = 'Runs resume from now. Runs missed while paused are not created; use a backfill for those.';
-    const submit = () => api.post(`${this.#at}/resume`);
-    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit })) {
-      await this.#done(`Resumed ${this.#name}`);
-    }
+    if (await resume(this.#name)) await this.#done(`Resumed ${this.#name}`);
   }
 
   async #trigger() {
-    const done = await asked({
-      title: `Trigger ${this.#name} now?`,
-      body: html`<p>Creates one task now, ignoring the schedule, the overlap policy and any pause.</p>
-        <label
-          >Payload (JSON)
-          <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="from the schedule"></textarea>
-        </label>`,
-      action: 'Trigger',
-      submit: async (form) => {
-        const text = /** @type {string} */ (form.get('payload')).trim();
-        return (await api.post(`${this.#at}/trigger`, text ? { payload: parseExact(text) } : undefined)).data;
-      },
-    });
-    if (!done) return;
+    const task = await trigger(this.#name);
+    if (!task) return;
     await this.#done('Task created');
-    this.chosen = this.fires.find((fire) => fire.taskId === done.id) ?? null;
+    this.chosen = this.fires.find((fire) => fire.taskId === task.id) ?? null;
+  }
+
+  async #delete() {
+    if (await remove(this.#name, this.etag)) go('schedules');
   }
 
   async #backfill(fire) {
@@ -165,12 +128,6 @@ class SchedulePage extends Page {
     if (!started) return;
     toast('Backfill started');
     /** @type {any} */ (this.querySelector('c-backfills'))?.load();
-  }
-
-  async #delete() {
-    const body = 'Planned tasks are cancelled; due and running tasks continue. The run history is deleted.';
-    const submit = () => api.del(this.#at, { ifMatch: this.etag });
-    if (await deleted({ name: this.#name, body, submit })) go('schedules');
   }
 
   async #showMore() {
@@ -286,101 +243,6 @@ class SchedulePage extends Page {
     </section>`;
   }
 
-  #counters({ counters }) {
-    const skipped = Object.entries(counters.skipped).filter(([, n]) => n > 0);
-    const number = (name, n) =>
-      html`<dt>${name}</dt>
-        <dd>${count(n)}</dd>`;
-    return html`<section class="card" aria-labelledby="counters">
-      <h2 id="counters">Totals</h2>
-      <dl class="facts">
-        ${number('Runs', counters.runs)} ${number('Completed', counters.completed)} ${number('Failed', counters.failed)}
-        ${number('Cancelled', counters.cancelled)} ${skipped.map(([reason, n]) => number(`Skipped: ${reason}`, n))}
-      </dl>
-      <p><a href=${href('tasks', { schedule: this.#name })}>View tasks</a></p>
-    </section>`;
-  }
-
-  #definition(s) {
-    const fact = (name, value) =>
-      html`<dt>${name}</dt>
-        <dd>${value}</dd>`;
-    return html`<details class="card">
-      <summary><h2>Settings</h2></summary>
-      <dl class="facts">
-        ${fact('Target', targetText(s.target))} ${fact('Retries', retryText(s.retry))}
-        ${fact('Overlap policy', WORDS.overlap[s.overlap] ?? s.overlap)}
-        ${fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : `, last ${setDuration(s.catchUpWindow)}`}`)}
-        ${fact('DST', `gap ${s.dst.gap}, overlap ${s.dst.overlap}`)} ${fact('Jitter', setDuration(s.jitter))}
-        ${fact('Start at', time(s.startAt))} ${fact('End at', time(s.endAt))} ${fact('Max runs', count(s.maxRuns))}
-        ${fact('Pause after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}
-        ${fact('Key', visible(s.key ?? '–'))} ${fact('Priority', s.priority ?? 'from the type')}
-        ${fact('Created', time(s.createdAt))} ${fact('Updated', time(s.updatedAt))} ${fact('Version', count(s.version))}
-      </dl>
-      ${s.payload === undefined ? nothing : html`<c-json .value=${s.payload} label="Payload"></c-json>`}
-      <c-json .value=${curl('GET', this.#at)} label="As curl"></c-json>
-    </details>`;
-  }
-
-  #table() {
-    const { pages } = this;
-    const filter = this.#filter;
-    const set = (name, value) => setQuery({ ...filter, [name]: value });
-    const moment = (name, text) =>
-      html`<label
-        >${text}
-        <input
-          type="datetime-local"
-          class="small"
-          .value=${localTime(filter[name])}
-          @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
-      /></label>`;
-    return html`<section aria-labelledby="fires">
-      <h2 id="fires">Run history</h2>
-      <div class="row filters">
-        <label
-          >Show
-          <select class="small" @change=${(e) => set('outcome', e.target.value)}>
-            ${choices(OUTCOMES, filter.outcome ?? '')}
-          </select>
-        </label>
-        ${moment('from', 'From')} ${moment('to', 'To')}
-      </div>
-      ${problem(pages.error)}
-      ${
-        pages.items.length === 0
-          ? html`<p class="muted">${pages.ready ? 'No runs yet.' : 'Loading …'}</p>`
-          : html`<div class="table">
-              <table>
-                <thead>
-                  <tr>
-                    ${[`Scheduled time (${this.schedule.timezone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map((text) => html`<th scope="col">${text}</th>`)}
-                  </tr>
-                </thead>
-                <tbody>
-                  ${pages.items.map((fire) => this.#row(fire))}
-                </tbody>
-              </table>
-            </div>`
-      }
-      <c-pager .pages=${pages}></c-pager>
-    </section>`;
-  }
-
-  #row(fire) {
-    return html`<tr>
-      <th scope="row">
-        <div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div>
-      </th>
-      <td data-label="Your time">${time(fire.at)}</td>
-      <td data-label="Trigger">${fire.kind}</td>
-      <td data-label="Outcome">${outcomeBadge(fire)}</td>
-      <td data-label="Task / reason">
-        ${fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`}
-      </td>
-    </tr>`;
-  }
-
   #body(s) {
     if (this.query.has('edit') && api.may('SCHEDULES_CONFIGURE')) {
       const leave = () => setQuery({});
@@ -388,9 +250,9 @@ class SchedulePage extends Page {
     }
     return html`
       ${this.#calendar(s)}
-      <div class="pair">${this.#next(s)} ${this.#counters(s)}</div>
+      <div class="pair">${this.#next(s)} ${totals(s)}</div>
       <c-backfills name=${this.#name} @done=${() => this.reload()}></c-backfills>
-      ${this.#table()} ${this.#definition(s)}
+      ${runHistory(this.pages, this.#filter, s.timezone)} ${settings(s)}
     `;
   }
 

@@ -1,12 +1,14 @@
 // #/schedules: what fires when, and how it came out lately. ?new=1 makes one.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, badge, firstLine, setDuration, visible } from '../format.js';
+import { api } from '../api.js';
+import { curlIf, ownType } from '../curl.js';
+import { ago, firstLine, setDuration, visible } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
 import { isOver, localText, miniStrip, outcomeBadge } from '../schedules/fires.js';
+import { statusBadge } from '../schedules/details.js';
 import '../schedules/schedule-form.js';
 
 const FIRES = 14;
@@ -14,15 +16,6 @@ const PER_PAGE = 50;
 const LOOK_AGAIN = 30_000;
 
 const FIRST = { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin', type: 'hello', target: { discard: {} } };
-
-const STATUS = {
-  ACTIVE: ['ok', '✓', 'Active'],
-  PAUSED: ['warn', '‖', 'Paused'],
-  FINISHED: ['off', '■', 'Finished'],
-};
-
-/** The badge of a schedule's status. */
-export const statusBadge = ({ status }) => badge(...(STATUS[status] ?? ['off', '·', status]));
 
 const matches = (schedule, text) => {
   const wanted = text.trim().toLowerCase();

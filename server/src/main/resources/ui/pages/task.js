@@ -3,26 +3,20 @@
 import { html, nothing } from 'lit';
 import { api, isFinal, path } from '../api.js';
 import { getExact } from '../exact-json.js';
-import { ago, duration, stateOf, status, time, visible } from '../format.js';
+import { duration, stateOf, status, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/actions.js';
+import { taskContents, taskFacts } from '../tasks/details.js';
 import { Story } from '../tasks/history.js';
 import { advice, errorText, message, nextWords } from '../tasks/descriptions.js';
-import { delaysText, shownHeaders, targetText } from '../types/target.js';
 
 const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
 const MOVING = 10_000;
 const STILL = 30_000; // not every change of what waits or is dead is told
 const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
-
-const fact = (name, value) =>
-  value === null || value === undefined || value === '' || value === nothing
-    ? nothing
-    : html`<dt>${name}</dt>
-        <dd>${value}</dd>`;
 
 class TaskPage extends Page {
   static properties = {
@@ -194,7 +188,7 @@ class TaskPage extends Page {
             <c-story .task=${task} .story=${this.#story}></c-story>
           </section>
         </div>
-        <div>${this.#facts()} ${this.#contents()} ${this.#commands()}</div>
+        <div>${taskFacts(task, this.type)} ${taskContents(task)} ${this.#commands()}</div>
       </div>
     `;
   }
@@ -266,72 +260,6 @@ class TaskPage extends Page {
           : nothing
       }
     </section>`;
-  }
-
-  #facts() {
-    const { task } = this;
-    const target = task.target ?? this.type?.target;
-    const headers = shownHeaders(target);
-    const metadata = Object.entries(task.metadata ?? {});
-    return html`<section class="card" aria-label="Details">
-      <dl class="facts">
-        ${fact('ID', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy ID"></c-copy>`)}
-        ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
-        ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-        ${fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span>${task.target ? '' : html` <small>from the type</small>`}`)}
-        ${
-          headers.length > 0
-            ? fact(
-                'Headers',
-                headers.map((line) => html`<div><code class="wrap">${line}</code></div>`),
-              )
-            : nothing
-        }
-        ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
-        ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
-        ${fact('Created', time(task.createdAt))}
-        ${task.startedAt ? fact('Started', time(task.startedAt)) : nothing}
-        ${task.finishedAt ? fact('Finished', time(task.finishedAt)) : nothing}
-        ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>if not started by then</small>`) : nothing}
-        ${fact('Priority', task.priority)}
-        ${fact(
-          'Schedule',
-          task.scheduleName
-            ? html`<a href=${href('schedules', task.scheduleName)}>${visible(task.scheduleName)}</a> for
-                ${time(task.fireAt)}`
-            : '',
-        )}
-        ${fact('Concurrency key', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
-        ${fact('Node / worker', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
-        ${fact('Progress', task.progress ? visible(task.progress) : '')}
-        ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>node crashes while running</small>`) : nothing}
-        ${metadata.map(([name, value]) =>
-          fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`),
-        )}
-      </dl>
-    </section>`;
-  }
-
-  #policy() {
-    const policy = this.task.retry ?? this.type?.retry;
-    if (!policy?.backoff) return nothing;
-    return html` <small>${delaysText(policy)}</small>`;
-  }
-
-  #contents() {
-    const { task } = this;
-    return html`
-      ${
-        task.payload === null
-          ? html`<p class="muted">No payload.</p>`
-          : html`<c-json .value=${task.payload} label="Payload"></c-json>`
-      }
-      ${
-        task.output && task.status === 'COMPLETED'
-          ? html`<c-json json .value=${task.output} label="Response"></c-json>`
-          : nothing
-      }
-    `;
   }
 
   #commands() {

@@ -1,19 +1,18 @@
 // #/tasks: find tasks, see them change, act on many.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, compact, count, plural, stateOf, status as statusBadge, timeText, visible } from '../format.js';
+import { api } from '../api.js';
+import { compact, count, plural, timeText } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { Pages, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
 import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
 import { Filter, STATUSES, understood } from '../tasks/filter.js';
-import { errorLine } from '../tasks/descriptions.js';
+import { LiveRows } from '../tasks/live-rows.js';
+import { noTasks, taskTable } from '../tasks/task-table.js';
 import '../tasks/filter-form.js';
 
-const SETTLE = 500;
-const APART = 5_000;
 const SHOWN = 50;
 
 const NAMES = {
@@ -32,18 +31,15 @@ class TasksPage extends Page {
     all: { state: true },
     doing: { state: true },
     failed: { state: true },
-    news: { state: true },
     wide: { state: true },
   };
 
   #filter = new Filter(new URLSearchParams());
   #pages = new Pages(this, (cursor, signal) => this.#page(cursor, signal));
-  /** Ids of rows that changed since the last look began. */
-  #changed = new Set();
-  #timer = null;
-  #wanted = false;
-  #missed = false;
-  #lookedAt = 0;
+  #live = new LiveRows(this, this.#pages, {
+    mayBeOurs: (event) => this.#filter.mayHave(event),
+    isBusy: () => this.doing !== '' || this.all || this.picked.size > 0,
+  });
 
   constructor() {
     super();
@@ -52,7 +48,6 @@ class TasksPage extends Page {
     this.all = false;
     this.doing = '';
     this.failed = null;
-    this.news = 0;
     this.wide = false;
   }
 
@@ -63,18 +58,7 @@ class TasksPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('task', (event) => this.#seen(event));
     this.listen('stats', () => this.requestUpdate());
-    this.listen('gap', () => {
-      this.#missed = true;
-      this.#lookSoon();
-    });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.#timer);
-    this.#timer = null;
   }
 
   async load() {
@@ -86,7 +70,7 @@ class TasksPage extends Page {
     }
     this.#unpick();
     this.failed = null;
-    this.news = 0;
+    this.#live.news = 0;
     await this.#pages.first();
   }
 
@@ -99,63 +83,6 @@ class TasksPage extends Page {
   #unpick() {
     this.picked = new Set();
     this.all = false;
-  }
-
-  /** Rows that are shown change where they are; others are only counted, so that nothing jumps. */
-  #seen(event) {
-    const row = this.#pages.items.find((task) => task.id === event.id);
-    if (!row) {
-      if (this.#filter.mayHave(event)) this.news++;
-      return;
-    }
-    row.status = event.to;
-    row.attempt = event.attempt ?? row.attempt;
-    this.#changed.add(event.id);
-    this.#lookSoon();
-    this.requestUpdate();
-  }
-
-  /** One look at a time, for all that is wanted meanwhile, and none right after another. */
-  #lookSoon() {
-    this.#wanted = true;
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(
-      async () => {
-        this.#wanted = false;
-        await this.#look().catch(() => {}); // the next one may do better
-        this.#lookedAt = Date.now();
-        this.#timer = null;
-        if (this.#wanted && this.isConnected) this.#lookSoon();
-      },
-      Math.max(SETTLE, this.#lookedAt + APART - Date.now()),
-    );
-  }
-
-  /** What the stream does not say of the rows, such as the error, or did not say at all. */
-  async #look() {
-    const pages = this.#pages;
-    if (pages.busy || !pages.ready) {
-      this.#wanted ||= pages.busy; // what is on its way may have left before
-      return;
-    }
-    const shown = pages.items;
-    const missed = this.#missed;
-    this.#missed = false;
-    this.#changed.clear();
-    const now = new Map((await pages.peek()).map((task) => [task.id, task]));
-    if (pages.items !== shown || pages.busy) return; // another page by now
-    const gone = shown.some((row) => !now.has(row.id));
-    if (missed && gone && this.doing === '' && !this.all && this.picked.size === 0) {
-      this.news = 0;
-      await pages.reload();
-      return;
-    }
-    for (const row of shown) {
-      if (now.has(row.id) && !this.#changed.has(row.id)) Object.assign(row, now.get(row.id));
-      now.delete(row.id);
-    }
-    if (missed) this.news = Math.max(this.news, now.size);
-    this.requestUpdate();
   }
 
   #search(event) {
@@ -207,7 +134,7 @@ class TasksPage extends Page {
       ></c-filters>
       ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)} ${this.#bar()}
       ${!pages.ready && !pages.error ? loading() : nothing}
-      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? this.#nothing() : nothing}
+      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTasks(this.#filter.body !== null) : nothing}
       ${pages.items.length > 0 ? this.#table() : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
@@ -279,9 +206,9 @@ class TasksPage extends Page {
       }
       <span class="end" role="status"
         >${
-          this.news > 0
+          this.#live.news > 0
             ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>
-                ↻ ${plural(this.news, 'update')} · Refresh
+                ↻ ${plural(this.#live.news, 'update')} · Refresh
               </button>`
             : html`<button
                 type="button"
@@ -314,7 +241,7 @@ class TasksPage extends Page {
   }
 
   #refresh() {
-    this.news = 0;
+    this.#live.news = 0;
     this.#unpick();
     return this.#pages.hasBack ? this.#pages.reload() : this.#pages.first();
   }
@@ -352,87 +279,15 @@ class TasksPage extends Page {
 
   #table() {
     const { items } = this.#pages;
-    const every = items.every((task) => this.picked.has(task.id));
-    return html`<div class="table" tabindex="0" role="region" aria-label="Tasks">
-      <table class="tasks">
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label="Select all on this page"
-                .checked=${every}
-                @change=${(e) => {
-                  this.all = false;
-                  this.picked = new Set(e.target.checked ? items.map((task) => task.id) : []);
-                }}
-              />
-            </th>
-            <th scope="col">Status</th>
-            <th scope="col">Type</th>
-            <th scope="col">Key</th>
-            <th scope="col">ID</th>
-            <th scope="col">${this.#filter.status === 'PENDING' ? 'Next attempt' : 'Due'}</th>
-            <th scope="col" class="num">Attempt</th>
-            <th scope="col">Last error</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${items.map((task) => this.#row(task))}
-        </tbody>
-      </table>
-    </div>`;
-  }
-
-  #isPaused(type) {
-    return live.stats?.types?.find((each) => each.type === type)?.paused === true;
-  }
-
-  #row(task) {
-    return html`<tr class="linked">
-      <td>
-        <input
-          type="checkbox"
-          aria-label="Select ${task.type} ${visible(task.key ?? task.id)}"
-          .checked=${this.all || this.picked.has(task.id)}
-          @change=${(e) => this.#pick(task.id, e.target.checked)}
-        />
-      </td>
-      <td class="first">${statusBadge(stateOf(task, this.#isPaused(task.type)))}</td>
-      <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
-      <td data-label="Key">
-        ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted">–</span>`}
-      </td>
-      <td class="id" title=${task.id}>${task.id.slice(-12)}</td>
-      ${
-        task.status === 'PENDING'
-          ? html`<td data-label="Next attempt">${ago(task.nextAttemptAt)}</td>`
-          : html`<td data-label="Due">${ago(task.dueAt)}</td>`
-      }
-      <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
-      <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>
-    </tr>`;
-  }
-
-  #nothing() {
-    const filtered = this.#filter.body !== null;
-    if (filtered) {
-      return empty({
-        title: 'No tasks match',
-        text: html`Try removing a filter, or <a href=${href('tasks')}>show all tasks</a>.`,
-      });
-    }
-    const can = api.may('TASKS_CREATE');
-    const what = 'A task is work to run once: now or at any time up to two years ahead.';
-    return empty({
-      title: ownType('') ? "No tasks yet for this key's types" : 'No tasks yet',
-      text: can ? `${what} Create one; this example completes immediately.` : what,
-      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
-        type: ownType('hello'),
-        key: 'first',
-        payload: { to: 'world' },
-        target: { discard: {} },
-      }),
+    return taskTable(items, {
+      status: this.#filter.status,
+      isEvery: items.every((task) => this.picked.has(task.id)),
+      isPicked: (task) => this.all || this.picked.has(task.id),
+      pick: (id, on) => this.#pick(id, on),
+      pickEvery: (on) => {
+        this.all = false;
+        this.picked = new Set(on ? items.map((task) => task.id) : []);
+      },
     });
   }
 }

@@ -1,7 +1,8 @@
 // #/types: kinds of tasks, where they go and how they do. ?new=1 makes one.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
+import { api } from '../api.js';
+import { curlIf, ownType } from '../curl.js';
 import { badge, count, duration, firstLine, span } from '../format.js';
 import { Pages, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';

@@ -1,11 +1,13 @@
 // <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, mayPass, path, stale } from '../api.js';
+import { api, mayPass, path, stale } from '../api.js';
+import { curl } from '../curl.js';
 import { ago, visible } from '../format.js';
 import { problem, toast } from '../parts.js';
 import { field, putForm, readForm } from '../parts/fields.js';
 import { localText } from './fires.js';
+import { policyFields, whenFields } from './schedule-fields.js';
 import { retryFields } from '../types/target.js';
 
 const PAUSE = 350;
@@ -13,21 +15,6 @@ const NEVER = /^it would never fire: /; // said already
 
 const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 
-const choices = (...pairs) => pairs;
-
-const GAP = choices(['shift', 'run when the gap ends'], ['skip', 'skip']);
-const OVERLAP_OF_CLOCKS = choices(
-  ['first', 'run the first time'],
-  ['last', 'run the second time'],
-  ['both', 'run both times'],
-);
-const OVERLAP = choices(
-  ['skip', 'Skip the new run'],
-  ['allow', 'Allow concurrent runs'],
-  ['queue', 'Queue one run'],
-  ['cancelPrevious', 'Cancel the previous run'],
-);
-const CATCH_UP = choices(['last', 'Run the latest only'], ['all', 'Run all'], ['none', 'Run none']);
 const PRIORITIES = [['', 'from the type'], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
 
 /** Tells 'saved' with the schedule, or 'left'. */
@@ -183,38 +170,7 @@ class ScheduleForm extends LitElement {
       <div class="row" role="radiogroup" aria-label="Schedule type">
         ${which(false, 'Cron')} ${which(true, 'Interval')}
       </div>
-      <div class="fields">
-        ${
-          this.isEvery
-            ? field({
-                name: '/every',
-                label: 'Every',
-                value: s.every,
-                kind: 'duration',
-                errors,
-                required: true,
-                code: true,
-                placeholder: '90s',
-                hint: 'For example 90s, 15m, 2h, 7d. Not affected by DST.',
-              })
-            : field({
-                name: '/cron',
-                label: 'Cron expression',
-                value: s.cron,
-                errors,
-                required: true,
-                code: true,
-                maxlength: 256,
-                placeholder: '0 9 * * MON-FRI',
-                hint: 'Minute, hour, day of month, month, day of week. With six fields, the first is seconds. Use H to spread load (as in Jenkins).',
-              })
-        }
-        ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
-        ${field({ name: '/dst/gap', label: 'DST gap (local time does not exist)', value: s.dst?.gap ?? 'shift', choices: GAP, errors })}
-        ${field({ name: '/dst/overlap', label: 'DST overlap (local time occurs twice)', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })}
-        ${field({ name: '/startAt', label: 'Start at', value: s.startAt, kind: 'time', errors, hint: 'your time zone' })}
-        ${field({ name: '/endAt', label: 'End at', value: s.endAt, kind: 'time', errors, hint: 'your time zone' })}
-      </div>
+      <div class="fields">${whenFields(s, errors, this.isEvery)}</div>
       ${this.#previewed()}
     </fieldset>`;
   }
@@ -275,21 +231,6 @@ class ScheduleForm extends LitElement {
     </fieldset>`;
   }
 
-  #rules(s, errors) {
-    return html`<fieldset>
-      <legend>Policies</legend>
-      <div class="fields">
-        ${field({ name: '/overlap', label: 'Overlap policy', value: s.overlap ?? 'skip', choices: OVERLAP, errors })}
-        ${field({ name: '/catchUp', label: 'Catch-up policy', value: s.catchUp ?? 'last', choices: CATCH_UP, errors })}
-        ${field({ name: '/catchUpLimit', label: 'Max catch-up runs', value: s.catchUpLimit, kind: 'number', min: 1, max: 1000, errors, placeholder: '100' })}
-        ${field({ name: '/catchUpWindow', label: 'Catch-up window', value: s.catchUpWindow, kind: 'duration', errors, placeholder: '7d' })}
-        ${field({ name: '/jitter', label: 'Jitter', value: s.jitter === 'PT0S' ? undefined : s.jitter, kind: 'duration', errors, placeholder: 'none', hint: 'Random delay up to this value' })}
-        ${field({ name: '/maxRuns', label: 'Max runs', value: s.maxRuns, kind: 'number', min: 1, errors, placeholder: 'never' })}
-        ${field({ name: '/pauseAfterFailures', label: 'Pause after consecutive failures', value: s.pauseAfterFailures, kind: 'number', min: 1, max: 1000, errors, placeholder: 'never' })}
-      </div>
-    </fieldset>`;
-  }
-
   render() {
     const s = this.schedule ?? {};
     const errors = this.error?.errors;
@@ -314,7 +255,7 @@ class ScheduleForm extends LitElement {
               </div>
             </div>`
       }
-      ${this.#when(s, errors)} ${this.#what(s, errors)} ${this.#rules(s, errors)} ${problem(this.error)}
+      ${this.#when(s, errors)} ${this.#what(s, errors)} ${policyFields(s, errors)} ${problem(this.error)}
       ${this.schedule ? html`<p class="muted"><small>Changes apply to future runs.</small></p>` : nothing}
       <div class="row">
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>

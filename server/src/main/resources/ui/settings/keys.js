@@ -1,7 +1,8 @@
 // <c-keys>: the keys of a tenant. A key is shown once, when it is made.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
+import { api, path } from '../api.js';
+import { curl } from '../curl.js';
 import { ago, badge, time, visible } from '../format.js';
 import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
 

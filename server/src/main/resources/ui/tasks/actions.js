@@ -1,7 +1,8 @@
 // What a person does to one task: edit, run, cancel, redrive; and the same as commands.
 
 import { html, nothing } from 'lit';
-import { Problem, api, curl, path, stale } from '../api.js';
+import { Problem, api, path, stale } from '../api.js';
+import { curl } from '../curl.js';
 import { getExact, parseExact } from '../exact-json.js';
 import { instant, localTime, visible } from '../format.js';
 import { asked, confirmed, toast } from '../parts.js';

@@ -1,7 +1,8 @@
 // <c-type-form>: makes or changes a type.
 
 import { LitElement, html, nothing } from 'lit';
-import { curl, path, stale } from '../api.js';
+import { path, stale } from '../api.js';
+import { curl } from '../curl.js';
 import { problem, toast } from '../parts.js';
 import { field, putForm, readForm } from '../parts/fields.js';
 import { callbackFields, retryFields } from './target.js';
