@@ -8,6 +8,7 @@ export default [
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       eqeqeq: 'error',
+      'max-len': ['error', { code: 120, ignoreRegExpLiterals: true }],
       'no-implicit-globals': 'error',
       'no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       'no-var': 'error',

@@ -11,7 +11,10 @@ const labels = (text) =>
     ]),
   );
 
-/** @returns {{name: string, reachable: boolean, inFlight: number, published: number, depths: {of: string, depth: number}[]}[]} */
+/**
+ * @typedef {{name: string, reachable: boolean, inFlight: number, published: number}} Broker
+ * @returns {(Broker & {depths: {of: string, depth: number}[]})[]}
+ */
 export const brokers = (metrics) => {
   const all = new Map();
   for (const line of metrics.split('\n')) {

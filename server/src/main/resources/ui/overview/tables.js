@@ -31,7 +31,9 @@ const typeRow = (type, at) => {
     ${num('Ready', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
     ${num('Oldest', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
     ${num('In flight', quiet(type.running))} ${num('Pending', quiet(type.pending))}
-    ${num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))}
+    ${
+num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))
+}
     ${num('Completed (1h)', quiet(type.hour?.completed))} ${num('Retries (1h)', quiet(type.hour?.retried))}
     ${num('Dead (1h)', quiet(type.hour?.dead))} ${num('Start delay p95', duration(type.hour?.lateness?.p95))}
   </tr>`;
@@ -58,7 +60,9 @@ export const typeTable = (host, { types = [], moreTypes = 0, seenAt }) => {
         </tbody>
       </table>
     </div>
-    ${moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a></p>` : nothing}
+    ${
+moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a></p>` : nothing
+}
   </section>`;
 };
 
@@ -72,7 +76,9 @@ export const tenantTable = ({ at, items }) => {
         <thead>
           <tr>
             <th scope="col">Tenant</th>
-            ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Completed (1h)', 'Dead (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+            ${
+['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Completed (1h)', 'Dead (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)
+}
           </tr>
         </thead>
         <tbody>

@@ -27,12 +27,20 @@ export const tiles = (stats) => {
   const { last, status, due } = stats;
   const oldest = wait(stats.seenAt.due, due.oldest);
   return html`<dl class="tiles">
-    ${tile('Throughput (1m)', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed`)}
+    ${
+tile('Throughput (1m)', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed`)
+}
     ${tile('Completed (1h)', compact(last.hour.completed), `${compact(last.day.completed)} in 24h`)}
-    ${tile('Dead (1h)', compact(last.hour.dead), html`${compact(last.hour.retried)} retries, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)}
+    ${
+tile('Dead (1h)', compact(last.hour.dead), html`${compact(last.hour.retried)} retries, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)
+}
     ${latenessTile(last)}
     ${tile('Ready', atLeast(due.tasks, due.atLeast), oldest ? `oldest waiting ${oldest}` : 'queue empty')}
-    ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'running now', href('tasks', { status: 'RUNNING' }))}
-    ${tile('Pending', compact(status.PENDING), stats.pendingCountedAt ? html`updated ${ago(stats.pendingCountedAt)}` : 'counting…', href('tasks', { status: 'PENDING' }))}
+    ${
+tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'running now', href('tasks', { status: 'RUNNING' }))
+}
+    ${
+tile('Pending', compact(status.PENDING), stats.pendingCountedAt ? html`updated ${ago(stats.pendingCountedAt)}` : 'counting…', href('tasks', { status: 'PENDING' }))
+}
   </dl>`;
 };

@@ -91,11 +91,17 @@ class ClusterPage extends Page {
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
     const suspects = suspectsOf(cluster);
     return html`<dl class="tiles">
-      ${tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} recently left` : 'all alive')}
-      ${tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…')}
+      ${
+tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} recently left` : 'all alive')
+}
+      ${
+tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…')
+}
       ${tile('In flight', count(inFlight), `of ${plural(seats, 'slot')}`)}
       ${tile('Lag', duration(cluster.lag), 'longest-waiting task')}
-      ${suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`) : nothing}
+      ${
+suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`) : nothing
+}
       ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'blocks vacuum')}
       ${tile('Dead rows', compact(storage?.deadRows), 'awaiting vacuum')}
       ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}

@@ -89,7 +89,8 @@ class DeadLettersPage extends Page {
 
   async load(signal) {
     if (this.#own.length > 1 && !this.query.get('type')) {
-      setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true }); // such a key must say which
+      // Such a key must say which.
+      setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true });
       return;
     }
     this.picked = new Set();
@@ -147,7 +148,9 @@ class DeadLettersPage extends Page {
         label="Dead letters"
         .tabs=${this.#views}
         .selected=${this.view}
-        @change=${(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })}
+        @change=${
+(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })
+}
       ></c-tabs>
       ${this.#types()} ${problem(this.failed)} ${problem(this.error)}
       <div
@@ -262,7 +265,9 @@ class DeadLettersPage extends Page {
     const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
     const filtered = this.#isFiltered(FILTERS);
     return html`
-      ${this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
+      ${
+this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()
+}
       ${groupHead(this.group)} ${problem(pages.error)}
       <div class="row bulk">
         ${

@@ -62,7 +62,9 @@ class SchedulesPage extends Page {
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
           <div>${schedule.description ?? html`<span class="wrong">not supported by this version</span>`}</div>
           <small
-            ><code>${schedule.cron ?? setDuration(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
+            ><code>${
+schedule.cron ?? setDuration(schedule.every)
+}</code> ${schedule.cron ? schedule.timezone : ''}</small
           >
         </div>
       </th>
@@ -83,7 +85,9 @@ class SchedulesPage extends Page {
       <td data-label="Status">
         <div>
           ${statusBadge(schedule)}
-          ${schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
+          ${
+schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>` : nothing
+}
         </div>
       </td>
     </tr>`;
@@ -97,7 +101,9 @@ class SchedulesPage extends Page {
         <table>
           <thead>
             <tr>
-              ${['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}
+              ${
+['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map((text) => html`<th scope="col">${text}</th>`)
+}
             </tr>
           </thead>
           <tbody>
@@ -105,7 +111,9 @@ class SchedulesPage extends Page {
           </tbody>
         </table>
       </div>
-      ${shown.length === 0 ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>` : nothing}
+      ${
+shown.length === 0 ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>` : nothing
+}
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -143,7 +151,9 @@ class SchedulesPage extends Page {
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing}
+          ${
+api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing
+}
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -134,7 +134,9 @@ class TasksPage extends Page {
       ></c-filters>
       ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)} ${this.#bar()}
       ${!pages.ready && !pages.error ? loading() : nothing}
-      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTasks(this.#filter.body !== null) : nothing}
+      ${
+pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTasks(this.#filter.body !== null) : nothing
+}
       ${pages.items.length > 0 ? this.#table() : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;

@@ -118,7 +118,9 @@ class TypePage extends Page {
             : nothing
         }
       </div>
-      ${t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
+      ${
+t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing
+}
     `;
   }
 
@@ -133,10 +135,16 @@ class TypePage extends Page {
     return html`<dl class="tiles">
       ${tile('Ready', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
       ${tile('In flight', compact(s.running), 'running now', href('tasks', { type: this.#name, status: 'RUNNING' }))}
-      ${tile('Pending', compact(s.pending), 'ready or scheduled', href('tasks', { type: this.#name, status: 'PENDING' }))}
-      ${tile('Dead letters', compact(s.dead), html`${compact(hour.dead)} in the last hour`, href('dead-letters', { type: this.#name }))}
+      ${
+tile('Pending', compact(s.pending), 'ready or scheduled', href('tasks', { type: this.#name, status: 'PENDING' }))
+}
+      ${
+tile('Dead letters', compact(s.dead), html`${compact(hour.dead)} in the last hour`, href('dead-letters', { type: this.#name }))
+}
       ${tile('Completed (1h)', compact(hour.completed), day ? `${compact(day.completed)} in 24h` : '')}
-      ${tile('Start delay p50', late.p50 ? duration(late.p50) : '–', late.p50 ? `p95 ${duration(late.p95)} · p99 ${duration(late.p99)} (1h)` : 'no tasks started in the last hour')}
+      ${
+tile('Start delay p50', late.p50 ? duration(late.p50) : '–', late.p50 ? `p95 ${duration(late.p95)} · p99 ${duration(late.p99)} (1h)` : 'no tasks started in the last hour')
+}
     </dl>`;
   }
 
@@ -168,7 +176,9 @@ class TypePage extends Page {
           </dl>
         </section>
       </div>
-      ${t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Payload schema"></c-json>`}`;
+      ${
+t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Payload schema"></c-json>`
+}`;
   }
 
   #body(t) {

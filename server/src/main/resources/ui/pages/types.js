@@ -78,7 +78,9 @@ class TypesPage extends Page {
         <div>
           <a href=${href('types', type.name)}><strong>${type.name}</strong></a>
           ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
-          ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
+          ${
+type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing
+}
         </div>
       </th>
       <td data-label="Target" class="whole">
@@ -90,7 +92,9 @@ class TypesPage extends Page {
       ${num('Ready', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
       <td class="num" data-label="Oldest">${oldest ?? none}</td>
       ${num('In flight', stats?.running)} ${num('Pending', stats?.pending)}
-      ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
+      ${
+num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)
+}
       ${num('Throughput (1h)', perSecond, perSecond < 0.1 ? '< 0.1/s' : `${count(Math.round(perSecond * 10) / 10)}/s`)}
       <td class="num" data-label="Start delay p95 (1h)">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
@@ -120,7 +124,9 @@ class TypesPage extends Page {
             <tr>
               <th scope="col">Type</th>
               <th scope="col">Target / retries</th>
-              ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+              ${
+['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)
+}
             </tr>
           </thead>
           <tbody>
@@ -149,7 +155,9 @@ class TypesPage extends Page {
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing}
+          ${
+api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing
+}
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -13,7 +13,8 @@ import { problem } from './notices.js';
  * @param {string} [question.keep] what the button says that leaves everything as it is
  * @param {boolean} [question.danger] then the focus is on the other button, unless there is a field
  * @param {string} [question.typed] what must be typed first
- * @param {(form: FormData, signal: AbortSignal, say: (text: string) => void) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it, and how far it is, if it says so
+ * @param {(form: FormData, signal: AbortSignal, say: (text: string) => void) => unknown} [question.submit]
+ *     done before the dialog closes; a Problem that it throws is shown in it, and how far it is, if it says so
  * @param {boolean} [question.stoppable] whether submit heeds its signal: then there is a button to stop it half-way
  * @param {boolean} [question.cancel] whether there is anything to say no to
  * @param {string} [question.held] what is said to who would leave by Escape where only the button should do

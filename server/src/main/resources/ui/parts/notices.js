@@ -22,7 +22,9 @@ export const problem = (e) => {
       ${
         e.errors?.length > 0
           ? html`<ul>
-              ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
+              ${
+e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)
+}
             </ul>`
           : nothing
       }

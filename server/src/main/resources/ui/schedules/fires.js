@@ -164,7 +164,9 @@ class FireStrip extends LitElement {
     const text = `${localText(fire.local)}: ${word}${kind}${fire.note ? `. ${fire.note}` : ''}`;
     return html`<button
       type="button"
-      class="mark mark-${tone} ${fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''} ${fire.note ? 'mark-noted' : ''}"
+      class="mark mark-${tone} ${
+fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''
+} ${fire.note ? 'mark-noted' : ''}"
       tabindex=${isStop ? '0' : '-1'}
       aria-pressed=${this.chosen?.at === fire.at && this.chosen?.local === fire.local}
       aria-label=${text}
@@ -194,7 +196,9 @@ class FireStrip extends LitElement {
           html`<div class="strip-day">
             <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
             <div class="strip-marks">
-              ${day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)}
+              ${
+day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)
+}
             </div>
           </div>`,
       )}

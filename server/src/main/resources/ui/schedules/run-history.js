@@ -21,7 +21,9 @@ const row = (fire) => {
     <td data-label="Trigger">${fire.kind}</td>
     <td data-label="Outcome">${outcomeBadge(fire)}</td>
     <td data-label="Task / reason">
-      ${fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`}
+      ${
+fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`
+}
     </td>
   </tr>`;
 };
@@ -61,7 +63,9 @@ export const runHistory = (pages, filter, zone) => {
             <table>
               <thead>
                 <tr>
-                  ${[`Scheduled time (${zone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map((text) => html`<th scope="col">${text}</th>`)}
+                  ${
+[`Scheduled time (${zone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map((text) => html`<th scope="col">${text}</th>`)
+}
                 </tr>
               </thead>
               <tbody>

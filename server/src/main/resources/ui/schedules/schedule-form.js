@@ -208,8 +208,12 @@ class ScheduleForm extends LitElement {
       <div class="fields">
         ${field({ name: '/type', label: 'Type', value: s.type, errors, list: 'types', required: true, maxlength: 100 })}
         ${field({ name: '/key', label: 'Key', value: s.key, kind: 'raw', errors, maxlength: 200 })}
-        ${field({ name: '/priority', label: 'Priority', value: s.priority === null || s.priority === undefined ? '' : String(s.priority), choices: PRIORITIES, errors })}
-        ${field({ name: '/payload', label: 'Payload (JSON)', value: s.payload, kind: 'json', rows: 4, errors, placeholder: '{"room": "blue"}' })}
+        ${
+field({ name: '/priority', label: 'Priority', value: s.priority === null || s.priority === undefined ? '' : String(s.priority), choices: PRIORITIES, errors })
+}
+        ${
+field({ name: '/payload', label: 'Payload (JSON)', value: s.payload, kind: 'json', rows: 4, errors, placeholder: '{"room": "blue"}' })
+}
       </div>
       <details open>
         <summary>Target</summary>

@@ -151,7 +151,9 @@ class Tenants extends LitElement {
       <label
         >Broker destinations
         <select name="publishes">
-          ${option('default', 'Default (all for tenant “default”, none for others)', tenant.publish ? 'these' : 'default')}
+          ${
+option('default', 'Default (all for tenant “default”, none for others)', tenant.publish ? 'these' : 'default')
+}
           ${option('these', 'Only these', tenant.publish ? 'these' : 'default')}
         </select>
       </label>
@@ -249,7 +251,9 @@ class Tenants extends LitElement {
         }
       </td>
       <td data-label="Broker destinations">
-        ${tenant.publish ? (tenant.publish.length === 0 ? 'none' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'all' : 'none'}
+        ${
+tenant.publish ? (tenant.publish.length === 0 ? 'none' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'all' : 'none'
+}
       </td>
       <td>
         <div class="row">

@@ -122,12 +122,16 @@ const running = (task) =>
   task.waitingFor
     ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing}
       and not started yet.${suspectText(task)}
-      ${task.cancelRequested ? html`<strong>Cancellation requested. The task will end without an attempt.</strong>` : nothing}`
+      ${
+task.cancelRequested ? html`<strong>Cancellation requested. The task will end without an attempt.</strong>` : nothing
+}`
     : html`Running: ${attempts(task)}, started
       ${ago(task.startedAt)}${
         task.leasedBy ? html` on <code>${visible(task.leasedBy)}</code>` : nothing
       }${task.leaseUntil ? html`, lease expires ${ago(task.leaseUntil)}` : nothing}.
-      ${task.cancelRequested ? html`<strong>Cancellation requested. No further attempt will start.</strong>` : nothing}`;
+      ${
+task.cancelRequested ? html`<strong>Cancellation requested. No further attempt will start.</strong>` : nothing
+}`;
 
 const cancelled = (task, last) => {
   const who = last?.change?.by ?? last?.ended?.by;

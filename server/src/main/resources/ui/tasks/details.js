@@ -30,7 +30,9 @@ export const taskFacts = (task, type) => {
       ${fact('ID', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy ID"></c-copy>`)}
       ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
       ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-      ${fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span>${task.target ? '' : html` <small>from the type</small>`}`)}
+      ${
+fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span>${task.target ? '' : html` <small>from the type</small>`}`)
+}
       ${
         headers.length > 0
           ? fact(

@@ -206,7 +206,9 @@ class StoryList extends LitElement {
     return html`<li>
       <div class="row">
         ${status(change.to)} <strong>${words(change)}</strong><span>${by(change)}</span>
-        ${change.reason && change.reason !== 'created' ? html`<small>${visible(change.reason).toLowerCase()}</small>` : nothing}
+        ${
+change.reason && change.reason !== 'created' ? html`<small>${visible(change.reason).toLowerCase()}</small>` : nothing
+}
         <span class="end">${time(change.at)}</span>
       </div>
     </li>`;
@@ -235,7 +237,9 @@ class StoryList extends LitElement {
             attempt.endedAt
               ? html`<dt>Finished</dt>
                   <dd>
-                    ${time(ended?.at ?? attempt.endedAt)}${ended ? html` → ${words(ended).toLowerCase()}` : nothing}${by(ended)}
+                    ${time(ended?.at ?? attempt.endedAt)}${
+ended ? html` → ${words(ended).toLowerCase()}` : nothing
+}${by(ended)}
                   </dd>`
               : nothing
           }
