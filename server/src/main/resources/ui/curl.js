@@ -5,7 +5,7 @@ import { api } from './api.js';
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * The same call for a shell, with the key from the environment: it is never shown.
+ * A call as a curl command. The key comes from the environment and is never shown.
  *
  * @param {string} method
  * @param {string} path
@@ -23,12 +23,12 @@ export const curl = (method, path, body) => {
 };
 
 /**
- * The same if the key may do it: nobody is taught a command that is refused.
+ * A curl command, or null if the key may not run it.
  *
  * @param {string} permission
  * @param {Parameters<typeof curl>} call
  */
 export const curlIf = (permission, ...call) => (api.may(permission) ? curl(...call) : null);
 
-/** A type for an example: one of those that the key is limited to, if it is. */
+/** A type for an example: one of the key's types if it is limited to some. */
 export const ownType = (name) => (api.caller?.types?.length > 0 ? api.caller.types[0] : name);

@@ -1,4 +1,4 @@
-// JSON of tenants is theirs: a number that JavaScript would round is kept as it was written.
+// Payloads keep their numbers as written: JavaScript would round large ones.
 
 import { api } from './api.js';
 
@@ -7,17 +7,17 @@ const keep = (_key, value, context) =>
     ? JSON.rawJSON(context.source)
     : value;
 
-/** Parses without rounding, where the browser can. JSON.stringify gives back what it got. */
+/** Parses without rounding, in browsers that can. JSON.stringify then returns the numbers as they were. */
 export const parseExact = (text) => JSON.parse(text, JSON.rawJSON ? keep : undefined);
 
 /**
- * GET with its numbers as they were written: for what is edited and sent back.
+ * GET without rounding numbers, for values that are edited and sent back.
  *
  * @param {string} path
  * @param {{signal?: AbortSignal}} [options]
  */
 export const getExact = async (path, { signal } = {}) => {
   const limit = AbortSignal.timeout(30_000);
-  const answer = await api.open(path, { signal: signal ? AbortSignal.any([signal, limit]) : limit });
-  return { data: parseExact(await answer.text()), etag: answer.headers.get('ETag') };
+  const response = await api.open(path, { signal: signal ? AbortSignal.any([signal, limit]) : limit });
+  return { data: parseExact(await response.text()), etag: response.headers.get('ETag') };
 };

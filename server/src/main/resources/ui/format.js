@@ -1,4 +1,4 @@
-// How things are written: times in the viewer's zone with UTC on hover, numbers, states.
+// Formats times (in the browser's zone, with UTC on hover), durations, numbers and states.
 
 import { LitElement, html } from 'lit';
 
@@ -33,19 +33,19 @@ const element = (iso, text) => {
   return at ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${text(at)}</time>` : NONE;
 };
 
-/** The same as an element, with UTC on hover. */
+/** A time as an element, with UTC on hover. */
 export const time = (iso) => element(iso, () => timeText(iso));
 
-/** With the day even if that is today: for the ends of a range, which may be of different days. */
+/** A time with its day even if that is today: for the ends of a range. */
 export const datedTime = (iso) => element(iso, (at) => `${day(at)} ${clock(at)}`);
 
-/** An instant as a field of type datetime-local wants it, in the viewer's zone. */
+/** An instant as the value of a datetime-local input, in the browser's zone. */
 export const localTime = (iso) => {
   const at = parse(iso);
   return at ? `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${clock(at)}` : '';
 };
 
-/** And back; empty if it is none. */
+/** The instant of a datetime-local input; empty if it has none. */
 export const instant = (local) => parse(local)?.toISOString() ?? '';
 
 /** @type {[number, string][]} seconds */
@@ -117,7 +117,7 @@ export const agoText = (iso) => {
   return length > 0 ? `${text} ago` : `in ${text}`;
 };
 
-/** Keeps what it says true: one timer for all of them. */
+/** Shows a relative time and keeps it current; all of them share one timer. */
 class Ago extends LitElement {
   static properties = { at: { attribute: false } };
   static #shown = new Set();
@@ -158,7 +158,7 @@ class Ago extends LitElement {
 }
 customElements.define('c-ago', Ago);
 
-/** '3 m ago' or 'in 3 m', kept true, with both times on hover. */
+/** '3 m ago' or 'in 3 m', kept current, with both times on hover. */
 export const ago = (iso) => html`<c-ago .at=${iso}></c-ago>`;
 
 const WHOLE = new Intl.NumberFormat('en-US');
@@ -187,7 +187,7 @@ export const bytes = (n) => {
 /** (1, 'task') -> '1 task', (2, 'task') -> '2 tasks'. */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
-// Shape and word say the same as the colour.
+// Shape and word carry the same meaning as the colour.
 const STATES = {
   PENDING: ['pending', '○', 'Pending'],
   SCHEDULED: ['pending', '○', 'Scheduled'],
@@ -225,12 +225,12 @@ export const stateOf = (task, isPaused = false) => {
   return waited > OVERDUE_AFTER && !isPaused ? 'OVERDUE' : 'READY';
 };
 
-// Characters that are not seen, or that turn others around, are shown by their code.
+// Invisible characters, and those that change the direction of text, are shown by their code.
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Tenants' text with nothing hidden in it: an escape shows as '␛', a right-to-left override as '⟨202E⟩'. */
+/** Text of tenants with its hidden characters visible: '␛' for an escape, '⟨202E⟩' for a right-to-left override. */
 export const visible = (text) =>
   String(text ?? '').replace(HIDDEN, (c) => {
     const code = c.charCodeAt(0);

@@ -1,14 +1,14 @@
-// The keyboard: '?' shows what there is.
+// Keyboard shortcuts; '?' lists them.
 
 import { html } from 'lit';
 import { go } from './router.js';
-import { asked } from './parts.js';
+import { ask } from './parts.js';
 
 const typing = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || target.matches('input, select, textarea'));
 
 const help = (places) =>
-  asked({
+  ask({
     title: 'Keyboard shortcuts',
     action: 'Close',
     cancel: false,
@@ -33,7 +33,7 @@ const help = (places) =>
     </table>`,
   });
 
-/** Starts to listen; `places` says where 'g' and a letter may go. */
+/** Starts to listen; `places` returns the pages that 'g' and a letter may open. */
 export const shortcuts = ({ places }) => {
   let gone = 0;
   addEventListener('keydown', (event) => {

@@ -1,10 +1,9 @@
-// <c-sign-in>: a key is all that is asked for.
+// <c-sign-in>: the form for the API key.
 
 import { LitElement, html, nothing } from 'lit';
 import { api } from './api.js';
 import { problem } from './parts.js';
 
-/** Asks for a key. */
 class SignIn extends LitElement {
   static properties = { error: { state: true }, busy: { state: true } };
 
@@ -40,7 +39,7 @@ class SignIn extends LitElement {
     return html`<article class="sign-in">
       <h1><img src="/ui/icon.svg" alt="" width="32" height="32" /> Carillon</h1>
       <p class="muted">Task scheduler on PostgreSQL</p>
-      ${api.farewell && !this.error ? html`<p role="status">${api.farewell}</p>` : nothing}
+      ${api.signOutReason && !this.error ? html`<p role="status">${api.signOutReason}</p>` : nothing}
       <form @submit=${this.#submit}>
         <label
           >API key
@@ -55,8 +54,8 @@ class SignIn extends LitElement {
           />
         </label>
         <small id="key-hint"
-          >First sign-in? The admin key is in <code>admin-key</code> in the server's data directory. Kept in this browser
-          tab until you close it.</small
+          >First sign-in? The admin key is in <code>admin-key</code> in the server's data directory. Kept in this
+          browser tab until you close it.</small
         >
         ${
           this.error?.status === 401

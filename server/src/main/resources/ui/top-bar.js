@@ -90,12 +90,7 @@ export const topBar = ({ place, places, isOpen, setOpen, tenants, theme, setThem
     <div class="tools">
       <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
       ${tenantChoice(tenants)} ${themeChoice(theme, setTheme)}
-      <button
-        type="button"
-        class="quiet small"
-        title=${`Signed in as ${api.caller?.name ?? ''}`}
-        @click=${signOut}
-      >
+      <button type="button" class="quiet small" title=${`Signed in as ${api.caller?.name ?? ''}`} @click=${signOut}>
         Sign out
       </button>
     </div>

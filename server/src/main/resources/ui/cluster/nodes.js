@@ -98,12 +98,12 @@ export const shardMap = ({ nodes, shards }) => {
     <div class="card">
       <p>
         ${plural(shards.total, 'shard')}${
-shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} unassigned</strong>` : nothing
-}.
+          shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} unassigned</strong>` : nothing
+        }.
         ${shards.lastMovedAt ? html`Last rebalanced ${ago(shards.lastMovedAt)}.` : nothing}
-        ${
-members.map((node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`)
-}
+        ${members.map(
+          (node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`,
+        )}
       </p>
       <div class="shards" role="img" aria-label="Each shard with the number of its node">${cells}</div>
     </div>

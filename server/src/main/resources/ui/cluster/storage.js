@@ -59,9 +59,8 @@ export const partitionTable = (storage) => {
                 <th scope="row">${partition.day} ${partition.day === today ? html`<small>today</small>` : nothing}</th>
                 <td data-label="Size">
                   <div class="load">
-                    ${bytes(partition.bytes)} ${
-bar(partition.bytes, most, `${bytes(partition.bytes)} on ${partition.day}`)
-}
+                    ${bytes(partition.bytes)}
+                    ${bar(partition.bytes, most, `${bytes(partition.bytes)} on ${partition.day}`)}
                   </div>
                 </td>
                 <td class="num" data-label="Rows">${compact(partition.rows)}</td>

@@ -38,7 +38,7 @@ const row = (letter, view) =>
       <input
         type="checkbox"
         aria-label="Select ${letter.type} ${visible(letter.key ?? letter.id)}"
-        .checked=${view.picked.has(letter.id)}
+        .checked=${view.selected.has(letter.id)}
         @change=${(e) => view.pick([letter.id], e.target.checked)}
       />
     </td>
@@ -55,7 +55,7 @@ const row = (letter, view) =>
 /**
  * @param {any[]} items
  * @param {object} view
- * @param {Set<string>} view.picked
+ * @param {Set<string>} view.selected
  * @param {(ids: string[], on: boolean) => void} view.pick
  * @param {string} view.doing what is being done, or ''
  * @param {(name: string, action: () => unknown) => void} view.act
@@ -69,7 +69,7 @@ export const letterTable = (items, view) =>
             <input
               type="checkbox"
               aria-label="Select all on this page"
-              .checked=${items.every((each) => view.picked.has(each.id))}
+              .checked=${items.every((each) => view.selected.has(each.id))}
               @change=${(e) =>
                 view.pick(
                   items.map((each) => each.id),

@@ -3,7 +3,7 @@
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { ago, badge, count, firstLine, plural, time, visible } from '../format.js';
-import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
+import { PagedList, ask, confirm, empty, loading, problem, toast } from '../parts.js';
 
 const STATES = {
   RUNNING: ['running', '▶', 'Running'],
@@ -27,10 +27,13 @@ export const redriveDialog = async (body) => {
     toast('No matching dead letters left');
     return null;
   }
-  const started = await asked({
+  const started = await ask({
     title: `Redrive ${letters(dry.matched, dry.atLeast)}?`,
     body: html`
-      <p>Resets the attempts of each task and queues it again. The history is kept. Tasks that fail after the redrive starts are not included.</p>
+      <p>
+        Resets the attempts of each task and queues it again. The history is kept. Tasks that fail after the redrive
+        starts are not included.
+      </p>
       <label
         >Rate limit (tasks/s)
         <input type="number" name="rate" min="1" max="10000" placeholder="unlimited" inputmode="numeric" />
@@ -58,9 +61,9 @@ export const purgeDialog = async (body) => {
   }
   let purged = 0; // over all tries
   let more = true;
-  const done = await asked({
+  const done = await ask({
     title: `Permanently delete ${letters(dry.matched, dry.atLeast)}?`,
-    body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
+    body: 'The tasks, their payloads and their history are confirmDelete. This cannot be undone.',
     action: `Delete ${letters(dry.matched, dry.atLeast)}`,
     danger: true,
     typed: 'purge',
@@ -70,12 +73,12 @@ export const purgeDialog = async (body) => {
         const { data } = await api.post('/v1/dead-letters/purge', body);
         purged += data.purged;
         more = data.more === true && data.purged > 0;
-        say(`${count(purged)} deleted so far`);
+        say(`${count(purged)} confirmDelete so far`);
       }
     },
   });
   if (done === null && purged === 0) return false;
-  toast(`${plural(purged, 'dead letter')} deleted${more ? '; stopped early' : ''}`);
+  toast(`${plural(purged, 'dead letter')} confirmDelete${more ? '; stopped early' : ''}`);
   return true;
 };
 
@@ -99,7 +102,7 @@ const filterWords = ({ filter, groupError }) => {
 class Redrives extends LitElement {
   static properties = { busy: { state: true }, error: { state: true } };
 
-  #pages = new Pages(this, async (cursor, signal) => {
+  #pages = new PagedList(this, async (cursor, signal) => {
     const { data } = await api.get('/v1/redrives', { query: { cursor: cursor ?? '', limit: 20 }, signal });
     return data;
   });
@@ -144,7 +147,7 @@ class Redrives extends LitElement {
   }
 
   async #undo(redrive) {
-    const sure = await confirmed({
+    const sure = await confirm({
       title: 'Undo this redrive?',
       body: 'Tasks that have not started yet return to the dead letters unchanged. Tasks that have started continue.',
       action: 'Undo redrive',

@@ -1,7 +1,7 @@
 // <c-activity>: what was done over the last hour or day, and how late it started.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, isFinal, mayPass } from '../api.js';
+import { api, isFinal, isTransient } from '../api.js';
 import { seconds } from '../format.js';
 import { live } from '../live.js';
 import { problem } from '../parts.js';
@@ -63,7 +63,7 @@ class Activity extends LitElement {
     const timer = setInterval(() => this.#again(), 10_000);
     this.#ends.push(() => clearInterval(timer));
     this.#ends.push(live.on('stats', (stats) => this.#grow(stats)));
-    this.#ends.push(live.onReturn(() => mayPass(this.error) && this.#load()));
+    this.#ends.push(live.onReturn(() => isTransient(this.error) && this.#load()));
   }
 
   disconnectedCallback() {
@@ -147,13 +147,7 @@ class Activity extends LitElement {
         </section>
         <section class="card" aria-label="Start delay">
           <h3>Start delay</h3>
-          <c-chart
-            .series=${lateness}
-            .labels=${labels}
-            kind="line"
-            unit="seconds"
-            label="Start delay"
-          ></c-chart>
+          <c-chart .series=${lateness} .labels=${labels} kind="line" unit="seconds" label="Start delay"></c-chart>
         </section>
       </div>
     `;

@@ -10,9 +10,9 @@ const HOUR = 3_600;
 const OLD_DUE = 60;
 /** Seconds that a transaction may be open before it is worth a word. */
 export const OLD_SNAPSHOT = 300;
-const MOST_SCHEDULES = 500;
-const MOST_OF_A_KIND = 5;
-const MOST_TYPES = 20;
+const MAX_SCHEDULES = 500;
+const MAX_PER_KIND = 5;
+const MAX_TYPES = 20;
 /** How full a tenant may be of what is limited before it is worth a word. */
 const NEARLY_FULL = 0.9;
 
@@ -186,10 +186,10 @@ const seen = async (path, query, signal) => {
   }
 };
 
-/** What tasks died of. A key for some types must say which, so it is asked for each. */
+/** What tasks died of. A key for some types must say which, so it is ask for each. */
 const groups = async (signal) => {
   const own = api.caller?.types ?? [];
-  const types = own.length > 1 ? own.slice(0, MOST_TYPES) : [''];
+  const types = own.length > 1 ? own.slice(0, MAX_TYPES) : [''];
   const pages = await Promise.all(types.map((type) => seen('/v1/dead-letters/groups', { type, limit: 20 }, signal)));
   return pages.flatMap((page) => page?.items ?? []);
 };
@@ -211,20 +211,20 @@ const schedules = async (signal) => {
     if (!page) break;
     all.push(...page.items);
     cursor = page.nextCursor;
-  } while (cursor && all.length < MOST_SCHEDULES);
+  } while (cursor && all.length < MAX_SCHEDULES);
   return { items: all.map(fromSchedule).filter(Boolean), looked: all.length, isAll: !cursor };
 };
 
 /** Keeps a list readable: the first few of a kind, and where the others are. */
 const few = (items, more, place) => {
-  const rest = items.length - MOST_OF_A_KIND;
+  const rest = items.length - MAX_PER_KIND;
   if (rest <= 0) return items;
   const last = { tone: 'info', what: more(rest), text: () => '', href: href(place), mend: 'Show all' };
-  return [...items.slice(0, MOST_OF_A_KIND), last];
+  return [...items.slice(0, MAX_PER_KIND), last];
 };
 
 /** What died of late: one cheap call, for when the stream says that more did. @returns {Promise<Item[]>} */
-export const lookAtDeaths = async (signal) => {
+export const findDeadLetters = async (signal) => {
   if (!api.may('TASKS_READ')) return [];
   const items = fromGroups(await groups(signal), new Date().toISOString());
   return few(items, (n) => `${plural(n, 'more error group')} in the last hour`, 'dead-letters');
@@ -239,7 +239,7 @@ export const look = async (signal) => {
   const isAdmin = api.may('CLUSTER');
   const at = new Date().toISOString();
   const [deaths, planned, cluster, storage, tenants, measured] = await Promise.all([
-    lookAtDeaths(signal),
+    findDeadLetters(signal),
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
     isAdmin ? seen('/v1/cluster', {}, signal) : null,
     isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
@@ -254,9 +254,9 @@ export const look = async (signal) => {
     ...few(fromTenants(tenants?.items ?? []), (n) => plural(n, 'more paused tenant'), 'settings'),
   ];
   const notes = [
-    (api.caller?.types ?? []).length <= MOST_TYPES
+    (api.caller?.types ?? []).length <= MAX_TYPES
       ? ''
-      : `Shows dead letters of the first ${plural(MOST_TYPES, 'type')} of this key.`,
+      : `Shows dead letters of the first ${plural(MAX_TYPES, 'type')} of this key.`,
     planned && !planned.isAll ? `Checks the first ${plural(planned.looked, 'schedule')} by name.` : '',
   ];
   return { at, deaths, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };

@@ -7,7 +7,7 @@ import { sortHead, sorted } from '../parts/sorting.js';
 import { href } from '../router.js';
 import { wait } from './tiles.js';
 
-const MOST_TENANTS = 50;
+const MAX_TENANTS = 50;
 
 const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
 
@@ -31,9 +31,12 @@ const typeRow = (type, at) => {
     ${num('Ready', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
     ${num('Oldest', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
     ${num('In flight', quiet(type.running))} ${num('Pending', quiet(type.pending))}
-    ${
-num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))
-}
+    ${num(
+      'Dead',
+      type.dead
+        ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>`
+        : quiet(0),
+    )}
     ${num('Completed (1h)', quiet(type.hour?.completed))} ${num('Retries (1h)', quiet(type.hour?.retried))}
     ${num('Dead (1h)', quiet(type.hour?.dead))} ${num('Start delay p95', duration(type.hour?.lateness?.p95))}
   </tr>`;
@@ -61,8 +64,10 @@ export const typeTable = (host, { types = [], moreTypes = 0, seenAt }) => {
       </table>
     </div>
     ${
-moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a></p>` : nothing
-}
+      moreTypes > 0
+        ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a></p>`
+        : nothing
+    }
   </section>`;
 };
 
@@ -76,13 +81,13 @@ export const tenantTable = ({ at, items }) => {
         <thead>
           <tr>
             <th scope="col">Tenant</th>
-            ${
-['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Completed (1h)', 'Dead (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)
-}
+            ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Completed (1h)', 'Dead (1h)'].map(
+              (text) => html`<th scope="col" class="num">${text}</th>`,
+            )}
           </tr>
         </thead>
         <tbody>
-          ${items.slice(0, MOST_TENANTS).map(
+          ${items.slice(0, MAX_TENANTS).map(
             (tenant) =>
               html`<tr>
                 <th scope="row">
@@ -109,9 +114,9 @@ export const tenantTable = ({ at, items }) => {
       </table>
     </div>
     ${
-      items.length > MOST_TENANTS
+      items.length > MAX_TENANTS
         ? html`<p class="muted">
-            <small>Top ${MOST_TENANTS} of ${count(items.length)} tenants by activity.</small>
+            <small>Top ${MAX_TENANTS} of ${count(items.length)} tenants by activity.</small>
           </p>`
         : nothing
     }

@@ -16,9 +16,7 @@ const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
 const latenessTile = (last) => {
   const [some, when] = last.minute.lateness?.p50 ? [last.minute, '1m'] : [last.hour, '1h'];
   const { p50, p95, p99 } = some.lateness ?? {};
-  const note = p50
-    ? html`p95 ${duration(p95)} · p99 ${duration(p99)} (${when})`
-    : 'no tasks started in the last hour';
+  const note = p50 ? html`p95 ${duration(p95)} · p99 ${duration(p99)} (${when})` : 'no tasks started in the last hour';
   return tile('Start delay p50', p50 ? duration(p50) : '–', note);
 };
 
@@ -27,20 +25,31 @@ export const tiles = (stats) => {
   const { last, status, due } = stats;
   const oldest = wait(stats.seenAt.due, due.oldest);
   return html`<dl class="tiles">
-    ${
-tile('Throughput (1m)', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed`)
-}
+    ${tile(
+      'Throughput (1m)',
+      html`${rate(last.minute.perSecond)}<small> /s</small>`,
+      `${plural(last.minute.completed, 'task')} completed`,
+    )}
     ${tile('Completed (1h)', compact(last.hour.completed), `${compact(last.day.completed)} in 24h`)}
-    ${
-tile('Dead (1h)', compact(last.hour.dead), html`${compact(last.hour.retried)} retries, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)
-}
+    ${tile(
+      'Dead (1h)',
+      compact(last.hour.dead),
+      html`${compact(last.hour.retried)} retries,
+        <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`,
+    )}
     ${latenessTile(last)}
     ${tile('Ready', atLeast(due.tasks, due.atLeast), oldest ? `oldest waiting ${oldest}` : 'queue empty')}
-    ${
-tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'running now', href('tasks', { status: 'RUNNING' }))
-}
-    ${
-tile('Pending', compact(status.PENDING), stats.pendingCountedAt ? html`updated ${ago(stats.pendingCountedAt)}` : 'counting…', href('tasks', { status: 'PENDING' }))
-}
+    ${tile(
+      'In flight',
+      atLeast(status.RUNNING, stats.runningIsAtLeast),
+      'running now',
+      href('tasks', { status: 'RUNNING' }),
+    )}
+    ${tile(
+      'Pending',
+      compact(status.PENDING),
+      stats.pendingCountedAt ? html`updated ${ago(stats.pendingCountedAt)}` : 'counting…',
+      href('tasks', { status: 'PENDING' }),
+    )}
   </dl>`;
 };

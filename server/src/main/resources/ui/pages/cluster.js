@@ -91,17 +91,27 @@ class ClusterPage extends Page {
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
     const suspects = suspectsOf(cluster);
     return html`<dl class="tiles">
-      ${
-tile('Nodes', count(members.length), members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} recently left` : 'all alive')
-}
-      ${
-tile('Leader', leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'), cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…')
-}
+      ${tile(
+        'Nodes',
+        count(members.length),
+        members.length < cluster.nodes.length ? `${cluster.nodes.length - members.length} recently left` : 'all alive',
+      )}
+      ${tile(
+        'Leader',
+        leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'),
+        cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…',
+      )}
       ${tile('In flight', count(inFlight), `of ${plural(seats, 'slot')}`)}
       ${tile('Lag', duration(cluster.lag), 'longest-waiting task')}
       ${
-suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`) : nothing
-}
+        suspects > 0
+          ? tile(
+              'Suspects',
+              count(suspects),
+              `${count(cluster.suspects.waiting)} waiting, ${count(cluster.suspects.running)} running`,
+            )
+          : nothing
+      }
       ${tile('Oldest snapshot', duration(storage?.oldestSnapshot), 'blocks vacuum')}
       ${tile('Dead rows', compact(storage?.deadRows), 'awaiting vacuum')}
       ${tile('Size', bytes(storage?.bytes), 'tables and indexes')}
@@ -112,32 +122,32 @@ suspects > 0 ? tile('Suspects', count(suspects), `${count(cluster.suspects.waiti
     const { cluster, storage } = this;
     const all = [];
     if (!cluster.leader) {
-      all.push(
-        'No leader. Schedules and crash recovery are on hold; this should last only seconds.',
-      );
+      all.push('No leader. Schedules and crash recovery are on hold; this should last only seconds.');
     }
     for (const node of cluster.nodes.filter((each) => each.status === 'SILENT')) {
       all.push(`Node ${visible(node.name)} is not responding. Other nodes will take over its tasks.`);
     }
     if (suspectsOf(cluster) > 0) {
       all.push(
-        `${plural(suspectsOf(cluster), 'task')} ran on a node that crashed. They start again in small groups, to find a task that crashes nodes without harm to the others.`,
+        `${plural(suspectsOf(cluster), 'task')} ran on a node that crashed. They start again in small groups, ` +
+          'to find a task that crashes nodes without harm to the others.',
       );
     }
     for (const node of cluster.nodes.filter(
       (each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK,
     )) {
       all.push(
-        `Clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. Tasks are unaffected: the database clock is used.`,
+        `Clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. ` +
+          'Tasks are unaffected: the database clock is used.',
       );
     }
     if ((seconds(storage?.oldestSnapshot) ?? 0) > OLD_SNAPSHOT) {
       all.push(
-        `A transaction has been open for ${duration(storage.oldestSnapshot)}. It blocks vacuum and slows everything down. Find it in pg_stat_activity.`,
+        `A transaction has been open for ${duration(storage.oldestSnapshot)}. ` +
+          'It blocks vacuum and slows everything down. Find it in pg_stat_activity.',
       );
     }
     return all.map((text) => html`<div class="alert warn" role="alert">${text}</div>`);
   }
-
 }
 customElements.define('page-cluster', ClusterPage);

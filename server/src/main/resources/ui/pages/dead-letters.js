@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { count } from '../format.js';
 import { Page } from '../page.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
 import { groupHead, groupTable } from '../dead-letters/groups.js';
 import { letterTable, noLetters } from '../dead-letters/letters.js';
@@ -21,20 +21,22 @@ const GROUP_FILTERS = ['type', 'failure', 'status'];
 
 class DeadLettersPage extends Page {
   static properties = {
-    picked: { state: true },
+    selected: { state: true },
     group: { state: true },
     doing: { state: true },
     failed: { state: true },
   };
 
-  #groups = new Pages(this, (cursor, signal) =>
-    this.#list('/v1/dead-letters/groups', this.#asked(GROUP_FILTERS), cursor, signal),
+  #groups = new PagedList(this, (cursor, signal) =>
+    this.#list('/v1/dead-letters/groups', this.#queryOf(GROUP_FILTERS), cursor, signal),
   );
-  #letters = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters', this.#asked(FILTERS), cursor, signal));
+  #letters = new PagedList(this, (cursor, signal) =>
+    this.#list('/v1/dead-letters', this.#queryOf(FILTERS), cursor, signal),
+  );
 
   constructor() {
     super();
-    this.picked = new Set();
+    this.selected = new Set();
     this.group = null;
     this.doing = '';
     this.failed = null;
@@ -64,7 +66,7 @@ class DeadLettersPage extends Page {
     return names.some((name) => this.query.get(name) && !(name === 'type' && this.#own.length > 1));
   }
 
-  #asked(names) {
+  #queryOf(names) {
     return Object.fromEntries(names.map((name) => [name, this.query.get(name) ?? '']));
   }
 
@@ -93,7 +95,7 @@ class DeadLettersPage extends Page {
       setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true });
       return;
     }
-    this.picked = new Set();
+    this.selected = new Set();
     this.failed = null;
     if (this.view === 'groups') await this.#groups.first();
     if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#head(signal)]);
@@ -148,9 +150,11 @@ class DeadLettersPage extends Page {
         label="Dead letters"
         .tabs=${this.#views}
         .selected=${this.view}
-        @change=${
-(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })
-}
+        @change=${(e) =>
+          setQuery({
+            view: e.detail === 'groups' ? '' : e.detail,
+            type: this.#own.length > 1 ? this.query.get('type') : '',
+          })}
       ></c-tabs>
       ${this.#types()} ${problem(this.failed)} ${problem(this.error)}
       <div
@@ -184,11 +188,11 @@ class DeadLettersPage extends Page {
 
   get #view() {
     return {
-      picked: this.picked,
+      selected: this.selected,
       pick: (ids, on) => {
-        const all = new Set(this.picked);
+        const all = new Set(this.selected);
         for (const id of ids) all[on ? 'add' : 'delete'](id);
-        this.picked = all;
+        this.selected = all;
       },
       doing: this.doing,
       act: (name, action) => this.#do(name, action),
@@ -262,18 +266,22 @@ class DeadLettersPage extends Page {
 
   #letterList() {
     const pages = this.#letters;
-    const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
+    const selected = pages.items.filter((each) => this.selected.has(each.id)).map((each) => each.id);
     const filtered = this.#isFiltered(FILTERS);
     return html`
       ${
-this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()
-}
+        this.query.get('group')
+          ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>`
+          : this.#find()
+      }
       ${groupHead(this.group)} ${problem(pages.error)}
       <div class="row bulk">
         ${
-          picked.length > 0
-            ? html`<strong>${count(picked.length)} selected</strong> ${this.#actions({ ids: picked }, 'picked')}
-                <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Clear selection</button>`
+          selected.length > 0
+            ? html`<strong>${count(selected.length)} selected</strong> ${this.#actions({ ids: selected }, 'selected')}
+                <button type="button" class="quiet small" @click=${() => (this.selected = new Set())}>
+                  Clear selection
+                </button>`
             : pages.items.length > 0
               ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all matching' : 'Redrive all')
               : nothing
@@ -294,6 +302,5 @@ this.query.get('group') ? html`<nav class="trail" aria-label="Breadcrumb"><a hre
       <c-pager .pages=${pages}></c-pager>
     `;
   }
-
 }
 customElements.define('page-dead-letters', DeadLettersPage);

@@ -6,12 +6,12 @@ import { curlIf, ownType } from '../curl.js';
 import { ago, badge } from '../format.js';
 import { empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
-import { fromStats, look, lookAtDeaths, ranked } from '../overview/attention.js';
+import { fromStats, look, findDeadLetters, ranked } from '../overview/attention.js';
 import { tenantTable, typeTable } from '../overview/tables.js';
 import { tiles } from '../overview/tiles.js';
 import '../overview/activity.js';
 
-const LOOK_AGAIN = 30_000;
+const REFRESH_INTERVAL = 30_000;
 const LOOK_AT_DEATHS_AGAIN = 5_000;
 const PAUSE_PER_LOOK = 20; // so looks take a twentieth of the time at most, however slow they are
 
@@ -75,7 +75,7 @@ class OverviewPage extends Page {
       if (!signal.aborted) this.found = found;
     } finally {
       const end = Date.now();
-      this.#nextLook = end + Math.max(LOOK_AGAIN, (end - start) * PAUSE_PER_LOOK);
+      this.#nextLook = end + Math.max(REFRESH_INTERVAL, (end - start) * PAUSE_PER_LOOK);
     }
   }
 
@@ -83,13 +83,13 @@ class OverviewPage extends Page {
   #lookAgain() {
     if (this.busy) return;
     if (Date.now() >= this.#nextLook) this.reload();
-    else if (this.#hasDied && this.found && Date.now() >= this.#nextDeaths) this.#lookAtDeaths();
+    else if (this.#hasDied && this.found && Date.now() >= this.#nextDeaths) this.#findDeadLetters();
   }
 
-  async #lookAtDeaths() {
+  async #findDeadLetters() {
     this.#hasDied = false;
     this.#nextDeaths = Date.now() + LOOK_AT_DEATHS_AGAIN;
-    const deaths = await lookAtDeaths().catch(() => null); // the next whole look says why
+    const deaths = await findDeadLetters().catch(() => null); // the next whole look says why
     if (deaths) this.found = { ...this.found, deaths };
   }
 

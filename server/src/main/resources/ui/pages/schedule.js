@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { getExact } from '../exact-json.js';
 import { ago, setDuration, visible } from '../format.js';
-import { Pages, loading, problem, toast } from '../parts.js';
+import { PagedList, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { pause, remove, resume, trigger } from '../schedules/actions.js';
@@ -16,7 +16,7 @@ import '../schedules/schedule-form.js';
 
 const IN_STRIP = 100;
 const PER_PAGE = 25;
-const LOOK_AGAIN = 10_000;
+const REFRESH_INTERVAL = 10_000;
 const MORE_RUNS = 20;
 
 class SchedulePage extends Page {
@@ -34,7 +34,7 @@ class SchedulePage extends Page {
     this.fires = [];
     this.chosen = null;
     this.moreRuns = null;
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const query = { limit: PER_PAGE, ...this.#filter, cursor };
       return (await api.get(`${this.#at}/fires`, { query, signal })).data;
     });
@@ -58,7 +58,7 @@ class SchedulePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.query.has('edit') || this.#lookAgain());
+    this.every(REFRESH_INTERVAL, () => this.query.has('edit') || this.#lookAgain());
     this.listen('task', (event) => this.#hear(event));
   }
 
@@ -211,7 +211,7 @@ class SchedulePage extends Page {
     </section>`;
   }
 
-  /** What is left of those that were asked for; the schedule itself knows which have passed. */
+  /** What is left of those that were ask for; the schedule itself knows which have passed. */
   #runs(s) {
     const next = Date.parse(s.nextRuns[0]?.at ?? '');
     const left = (this.moreRuns ?? []).filter((run) => Date.parse(run.at) >= next);

@@ -1,10 +1,10 @@
-// #/schedules: what fires when, and how it came out lately. ?new=1 makes one.
+// #/schedules: every schedule with its next and its recent runs. ?new=1 is the form for a new one.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { curlIf, ownType } from '../curl.js';
 import { ago, firstLine, setDuration, visible } from '../format.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
 import { isOver, localText, miniStrip, outcomeBadge } from '../schedules/fires.js';
@@ -13,7 +13,7 @@ import '../schedules/schedule-form.js';
 
 const FIRES = 14;
 const PER_PAGE = 50;
-const LOOK_AGAIN = 30_000;
+const REFRESH_INTERVAL = 30_000;
 
 const FIRST = { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin', type: 'hello', target: { discard: {} } };
 
@@ -30,7 +30,7 @@ class SchedulesPage extends Page {
   constructor() {
     super();
     this.filter = '';
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const query = { limit: PER_PAGE, fires: FIRES, cursor };
       return (await api.get('/v1/schedules', { query, signal })).data;
     });
@@ -46,7 +46,7 @@ class SchedulesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#isNew || this.pages.isRefused || this.pages.reload());
+    this.every(REFRESH_INTERVAL, () => this.#isNew || this.pages.isRefused || this.pages.reload());
   }
 
   async load() {
@@ -62,9 +62,8 @@ class SchedulesPage extends Page {
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
           <div>${schedule.description ?? html`<span class="wrong">not supported by this version</span>`}</div>
           <small
-            ><code>${
-schedule.cron ?? setDuration(schedule.every)
-}</code> ${schedule.cron ? schedule.timezone : ''}</small
+            ><code>${schedule.cron ?? setDuration(schedule.every)}</code>
+            ${schedule.cron ? schedule.timezone : ''}</small
           >
         </div>
       </th>
@@ -86,8 +85,10 @@ schedule.cron ?? setDuration(schedule.every)
         <div>
           ${statusBadge(schedule)}
           ${
-schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>` : nothing
-}
+            schedule.pausedReason
+              ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>`
+              : nothing
+          }
         </div>
       </td>
     </tr>`;
@@ -101,9 +102,9 @@ schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.paus
         <table>
           <thead>
             <tr>
-              ${
-['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map((text) => html`<th scope="col">${text}</th>`)
-}
+              ${['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map(
+                (text) => html`<th scope="col">${text}</th>`,
+              )}
             </tr>
           </thead>
           <tbody>
@@ -112,8 +113,10 @@ schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.paus
         </table>
       </div>
       ${
-shown.length === 0 ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>` : nothing
-}
+        shown.length === 0
+          ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>`
+          : nothing
+      }
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -124,7 +127,9 @@ shown.length === 0 ? html`<p class="muted">No schedule on this page matches “$
     if (pages.items.length === 0 && !pages.hasBack && !pages.hasNext) {
       return empty({
         title: ownType('') ? "No schedules for this key's types" : 'No schedules yet',
-        text: 'A schedule creates tasks repeatedly: at 09:00 on weekdays, every 90 seconds, on the last Friday of the month.',
+        text:
+          'A schedule creates tasks repeatedly: at 09:00 on weekdays, every 90 seconds, ' +
+          'on the last Friday of the month.',
         curl: curlIf('SCHEDULES_CONFIGURE', 'PUT', '/v1/schedules/standup', FIRST),
       });
     }
@@ -152,8 +157,10 @@ shown.length === 0 ? html`<p class="muted">No schedule on this page matches “$
             @input=${(e) => (this.filter = e.target.value)}
           />
           ${
-api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing
-}
+            api.may('SCHEDULES_CONFIGURE')
+              ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>`
+              : nothing
+          }
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -9,8 +9,8 @@ import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
 import { cancel, commands, edit, redrive, runNow } from '../tasks/actions.js';
 import { taskContents, taskFacts } from '../tasks/details.js';
-import { Story } from '../tasks/history.js';
-import { advice, errorText, message, nextWords } from '../tasks/descriptions.js';
+import { History } from '../tasks/history.js';
+import { advice, errorText, message, statusText } from '../tasks/descriptions.js';
 
 const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
 const SETTLE = 300; // several changes that come together are one look
@@ -29,7 +29,7 @@ class TaskPage extends Page {
   };
 
   #etag = null;
-  #story = new Story();
+  #story = new History();
   #soon = null;
   #audited = '';
 
@@ -85,7 +85,7 @@ class TaskPage extends Page {
     const { data, etag } = await getExact(path`/v1/tasks/${this.id}`, { signal });
     if (signal.aborted) return;
     if (this.task?.id !== data.id) {
-      this.#story = new Story();
+      this.#story = new History();
       this.type = null;
     }
     // One that died again may have died of something else.
@@ -178,14 +178,14 @@ class TaskPage extends Page {
         ${status(stateOf(task, this.type?.paused))}
         <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}
       </h1>
-      <p class="lede">${nextWords(task, { type: this.type, slots: this.slots, last: this.#story.entries()[0] })}</p>
+      <p class="lede">${statusText(task, { type: this.type, slots: this.slots, last: this.#story.entries()[0] })}</p>
       ${problem(this.error)} ${problem(this.failed)} ${task.status === 'DEAD' && task.error ? nothing : this.#actions()}
       ${this.#why()}
       <div class="task-columns">
         <div>
           <section aria-labelledby="story">
             <h2 id="story">History</h2>
-            <c-story .task=${task} .story=${this.#story}></c-story>
+            <c-history .task=${task} .story=${this.#story}></c-history>
           </section>
         </div>
         <div>${taskFacts(task, this.type)} ${taskContents(task)} ${this.#commands()}</div>

@@ -5,10 +5,10 @@ import { api } from '../api.js';
 import { compact, count, plural, timeText } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
-import { Pages, loading, problem } from '../parts.js';
+import { PagedList, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
 import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
-import { Filter, STATUSES, understood } from '../tasks/filter.js';
+import { Filter, STATUSES, parseSearch } from '../tasks/filter.js';
 import { LiveRows } from '../tasks/live-rows.js';
 import { noTasks, taskTable } from '../tasks/task-table.js';
 import '../tasks/filter-form.js';
@@ -27,7 +27,7 @@ const NAMES = {
 
 class TasksPage extends Page {
   static properties = {
-    picked: { state: true },
+    selected: { state: true },
     all: { state: true },
     doing: { state: true },
     failed: { state: true },
@@ -35,16 +35,16 @@ class TasksPage extends Page {
   };
 
   #filter = new Filter(new URLSearchParams());
-  #pages = new Pages(this, (cursor, signal) => this.#page(cursor, signal));
+  #pages = new PagedList(this, (cursor, signal) => this.#page(cursor, signal));
   #live = new LiveRows(this, this.#pages, {
     mayBeOurs: (event) => this.#filter.mayHave(event),
-    isBusy: () => this.doing !== '' || this.all || this.picked.size > 0,
+    isBusy: () => this.doing !== '' || this.all || this.selected.size > 0,
   });
 
   constructor() {
     super();
-    /** @type {Set<string>} ids of rows that were picked */
-    this.picked = new Set();
+    /** @type {Set<string>} ids of rows that were selected */
+    this.selected = new Set();
     this.all = false;
     this.doing = '';
     this.failed = null;
@@ -68,7 +68,7 @@ class TasksPage extends Page {
       setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must say which
       return;
     }
-    this.#unpick();
+    this.#clearSelection();
     this.failed = null;
     this.#live.news = 0;
     await this.#pages.first();
@@ -80,8 +80,8 @@ class TasksPage extends Page {
     return data;
   }
 
-  #unpick() {
-    this.picked = new Set();
+  #clearSelection() {
+    this.selected = new Set();
     this.all = false;
   }
 
@@ -89,7 +89,7 @@ class TasksPage extends Page {
     event.preventDefault();
     const text = /** @type {string} */ (new FormData(event.target).get('search'));
     if (!text.trim()) return;
-    const { id, query } = understood(text);
+    const { id, query } = parseSearch(text);
     event.target.reset();
     if (id) go('tasks', id);
     else setQuery(this.#filter.query(query));
@@ -135,8 +135,10 @@ class TasksPage extends Page {
       ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)} ${this.#bar()}
       ${!pages.ready && !pages.error ? loading() : nothing}
       ${
-pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTasks(this.#filter.body !== null) : nothing
-}
+        pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
+          ? noTasks(this.#filter.body !== null)
+          : nothing
+      }
       ${pages.items.length > 0 ? this.#table() : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
@@ -158,7 +160,7 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
     </ul>`;
   }
 
-  /** Counts are of the whole tenant, so they are shown only where nothing else is asked for. */
+  /** Counts are of the whole tenant, so they are shown only where nothing else is ask for. */
   #tabs() {
     const counts = live.stats?.status ?? {};
     const plain = this.#filter.chips(timeText).length === 0;
@@ -176,18 +178,18 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
     </nav>`;
   }
 
-  /** What can be done with what is picked, and what is new. */
+  /** What can be done with what is selected, and what is new. */
   #bar() {
     const rows = this.#pages.items;
-    const picked = rows.filter((task) => this.picked.has(task.id));
-    const chosen = this.all || picked.length > 0;
+    const selected = rows.filter((task) => this.selected.has(task.id));
+    const chosen = this.all || selected.length > 0;
     const statuses = this.all
       ? new Set(this.#filter.status ? [this.#filter.status] : ['PENDING', 'RUNNING'])
-      : new Set(picked.map((task) => task.status));
+      : new Set(selected.map((task) => task.status));
     return html`<div class="row bulk">
       ${
         chosen
-          ? html`<strong>${this.all ? 'All matching' : `${count(picked.length)} selected`}</strong>
+          ? html`<strong>${this.all ? 'All matching' : `${count(selected.length)} selected`}</strong>
               ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
               ${
                 !this.all && this.#canMeanAll
@@ -196,7 +198,7 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
                     </button>`
                   : nothing
               }
-              <button type="button" class="quiet small" @click=${() => this.#unpick()}>Clear selection</button>`
+              <button type="button" class="quiet small" @click=${() => this.#clearSelection()}>Clear selection</button>`
           : html`<small>${rows.length > 0 ? 'Select tasks to cancel, run or redrive them.' : ''}</small> ${
                 this.#canMeanAll && rows.length > 0
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
@@ -244,7 +246,7 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
 
   #refresh() {
     this.#live.news = 0;
-    this.#unpick();
+    this.#clearSelection();
     return this.#pages.hasBack ? this.#pages.reload() : this.#pages.first();
   }
 
@@ -266,16 +268,16 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
     if (this.all) return kind === 'redrive' ? redriveMatching(filter.letters) : bulk(kind, filter.body);
     const fits = { redrive: ['DEAD'], run: ['PENDING'], cancel: ['PENDING', 'RUNNING'] }[kind];
     const ids = this.#pages.items
-      .filter((task) => this.picked.has(task.id) && fits.includes(task.status))
+      .filter((task) => this.selected.has(task.id) && fits.includes(task.status))
       .map((task) => task.id);
     return kind === 'redrive' ? redriveMatching({ ids }) : each(kind, ids);
   }
 
   #pick(id, on) {
-    const picked = new Set(this.picked);
-    if (on) picked.add(id);
-    else picked.delete(id);
-    this.picked = picked;
+    const selected = new Set(this.selected);
+    if (on) selected.add(id);
+    else selected.delete(id);
+    this.selected = selected;
     this.all = false;
   }
 
@@ -283,12 +285,12 @@ pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? noTas
     const { items } = this.#pages;
     return taskTable(items, {
       status: this.#filter.status,
-      isEvery: items.every((task) => this.picked.has(task.id)),
-      isPicked: (task) => this.all || this.picked.has(task.id),
+      isEvery: items.every((task) => this.selected.has(task.id)),
+      isSelected: (task) => this.all || this.selected.has(task.id),
       pick: (id, on) => this.#pick(id, on),
-      pickEvery: (on) => {
+      selectAll: (on) => {
         this.all = false;
-        this.picked = new Set(on ? items.map((task) => task.id) : []);
+        this.selected = new Set(on ? items.map((task) => task.id) : []);
       },
     });
   }

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { bytes, compact, count, badge, duration, plural, setDuration, span, visible } from '../format.js';
-import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
+import { ask, confirmDelete, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { getExact } from '../exact-json.js';
@@ -11,7 +11,7 @@ import { retryText, targetText, typeTargetText } from '../types/target.js';
 import '../overview/activity.js';
 import '../types/type-form.js';
 
-const LOOK_AGAIN = 10_000;
+const REFRESH_INTERVAL = 10_000;
 
 class TypePage extends Page {
   static properties = { type: { state: true }, stats: { state: true }, limits: { state: true } };
@@ -38,7 +38,7 @@ class TypePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#lookAgain());
+    this.every(REFRESH_INTERVAL, () => this.#lookAgain());
   }
 
   async load(signal) {
@@ -74,8 +74,7 @@ class TypePage extends Page {
   async #pause() {
     const submit = () => api.post(`${this.#at}/pause`);
     const body = 'No task of this type will start. Running tasks continue, and new tasks are accepted.';
-    if (await asked({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit }))
-      this.#done(`Paused ${this.#name}`);
+    if (await ask({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit })) this.#done(`Paused ${this.#name}`);
   }
 
   async #resume() {
@@ -84,15 +83,15 @@ class TypePage extends Page {
       ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' or more' : ''} are ready to start.`
       : '';
     const body = `Tasks of this type will start again.${due}`;
-    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit }))
+    if (await ask({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit }))
       this.#done(`Resumed ${this.#name}`);
   }
 
   async #delete() {
     const body =
-      'Deletes its settings. A type with pending or running tasks, or used by a schedule, cannot be deleted.';
+      'Deletes its settings. A type with pending or running tasks, or used by a schedule, cannot be confirmDelete.';
     const submit = () => api.del(this.#at, { ifMatch: this.etag });
-    if (await deleted({ name: this.#name, body, submit })) go('types');
+    if (await confirmDelete({ name: this.#name, body, submit })) go('types');
   }
 
   async #done(text) {
@@ -119,8 +118,10 @@ class TypePage extends Page {
         }
       </div>
       ${
-t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing
-}
+        t?.pausedReason
+          ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>`
+          : nothing
+      }
     `;
   }
 
@@ -135,16 +136,24 @@ t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</stron
     return html`<dl class="tiles">
       ${tile('Ready', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
       ${tile('In flight', compact(s.running), 'running now', href('tasks', { type: this.#name, status: 'RUNNING' }))}
-      ${
-tile('Pending', compact(s.pending), 'ready or scheduled', href('tasks', { type: this.#name, status: 'PENDING' }))
-}
-      ${
-tile('Dead letters', compact(s.dead), html`${compact(hour.dead)} in the last hour`, href('dead-letters', { type: this.#name }))
-}
+      ${tile(
+        'Pending',
+        compact(s.pending),
+        'ready or scheduled',
+        href('tasks', { type: this.#name, status: 'PENDING' }),
+      )}
+      ${tile(
+        'Dead letters',
+        compact(s.dead),
+        html`${compact(hour.dead)} in the last hour`,
+        href('dead-letters', { type: this.#name }),
+      )}
       ${tile('Completed (1h)', compact(hour.completed), day ? `${compact(day.completed)} in 24h` : '')}
-      ${
-tile('Start delay p50', late.p50 ? duration(late.p50) : '–', late.p50 ? `p95 ${duration(late.p95)} · p99 ${duration(late.p99)} (1h)` : 'no tasks started in the last hour')
-}
+      ${tile(
+        'Start delay p50',
+        late.p50 ? duration(late.p50) : '–',
+        late.p50 ? `p95 ${duration(late.p95)} · p99 ${duration(late.p99)} (1h)` : 'no tasks started in the last hour',
+      )}
     </dl>`;
   }
 
@@ -177,8 +186,10 @@ tile('Start delay p50', late.p50 ? duration(late.p50) : '–', late.p50 ? `p95 $
         </section>
       </div>
       ${
-t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Payload schema"></c-json>`
-}`;
+        t.schema === null || t.schema === undefined
+          ? nothing
+          : html`<c-json .value=${t.schema} label="Payload schema"></c-json>`
+      }`;
   }
 
   #body(t) {

@@ -4,14 +4,14 @@ import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { curlIf, ownType } from '../curl.js';
 import { badge, count, duration, firstLine, span } from '../format.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
 import { retryText, typeTargetText } from '../types/target.js';
 import '../types/type-form.js';
 
 const PER_PAGE = 100;
-const LOOK_AGAIN = 30_000;
+const REFRESH_INTERVAL = 30_000;
 const SOON = 5_000;
 
 const FIRST = { target: { http: { url: 'https://example.com/hook' } }, retry: { maxAttempts: 5 } };
@@ -27,7 +27,7 @@ class TypesPage extends Page {
     super();
     this.stats = null;
     this.filter = '';
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       return (await api.get('/v1/types', { query: { limit: PER_PAGE, cursor }, signal })).data;
     });
   }
@@ -43,7 +43,7 @@ class TypesPage extends Page {
   connectedCallback() {
     super.connectedCallback();
     this.listen('stats', (stats) => this.#hear(stats));
-    this.every(LOOK_AGAIN, () => this.#lookAgain());
+    this.every(REFRESH_INTERVAL, () => this.#lookAgain());
   }
 
   /** The numbers say who is paused, too: the list may be from before that. */
@@ -79,8 +79,8 @@ class TypesPage extends Page {
           <a href=${href('types', type.name)}><strong>${type.name}</strong></a>
           ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
           ${
-type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing
-}
+            type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing
+          }
         </div>
       </th>
       <td data-label="Target" class="whole">
@@ -92,9 +92,11 @@ type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReas
       ${num('Ready', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
       <td class="num" data-label="Oldest">${oldest ?? none}</td>
       ${num('In flight', stats?.running)} ${num('Pending', stats?.pending)}
-      ${
-num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)
-}
+      ${num(
+        'Dead',
+        stats?.dead,
+        html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`,
+      )}
       ${num('Throughput (1h)', perSecond, perSecond < 0.1 ? '< 0.1/s' : `${count(Math.round(perSecond * 10) / 10)}/s`)}
       <td class="num" data-label="Start delay p95 (1h)">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
@@ -124,9 +126,9 @@ num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type:
             <tr>
               <th scope="col">Type</th>
               <th scope="col">Target / retries</th>
-              ${
-['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map((text) => html`<th scope="col" class="num">${text}</th>`)
-}
+              ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map(
+                (text) => html`<th scope="col" class="num">${text}</th>`,
+              )}
             </tr>
           </thead>
           <tbody>
@@ -156,8 +158,10 @@ num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type:
             @input=${(e) => (this.filter = e.target.value)}
           />
           ${
-api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing
-}
+            api.may('TYPES_CONFIGURE')
+              ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>`
+              : nothing
+          }
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

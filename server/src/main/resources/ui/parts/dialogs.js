@@ -20,7 +20,7 @@ import { problem } from './notices.js';
  * @param {string} [question.held] what is said to who would leave by Escape where only the button should do
  * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
  */
-export const asked = ({
+export const ask = ({
   title,
   body,
   action = 'OK',
@@ -155,11 +155,11 @@ export const asked = ({
   });
 
 /** Whether it is really wanted. @returns {Promise<boolean>} */
-export const confirmed = async (question) => (await asked(question)) !== null;
+export const confirm = async (question) => (await ask(question)) !== null;
 
 /** Deletes something once its name is typed. @returns {Promise<boolean>} whether it is gone */
-export const deleted = async ({ name, body, submit }) => {
-  const isGone = await confirmed({
+export const confirmDelete = async ({ name, body, submit }) => {
+  const isGone = await confirm({
     title: `Delete ${name}?`,
     body,
     action: 'Delete',

@@ -210,7 +210,7 @@ const exists = async (at) => {
 };
 
 /**
- * Makes or changes what a form stands for. A new one must not replace somebody's: asked for first, as the API has no
+ * Makes or changes what a form stands for. A new one must not replace somebody's: ask for first, as the API has no
  * "only if new".
  *
  * @param {object} form

@@ -80,7 +80,7 @@ customElements.define('c-copy', Copy);
 /**
  * Any JSON value, or a text, as it is. Strings are shown as text; set `json` to read them as JSON.
  *
- * Long ones are folded, very long ones cut until asked for.
+ * Long ones are folded, very long ones cut until ask for.
  */
 class Json extends LitElement {
   static properties = {

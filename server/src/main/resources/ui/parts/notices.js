@@ -1,4 +1,4 @@
-// What is shown in place of what was asked for, and numbers.
+// What is shown in place of what was ask for, and numbers.
 
 import { html, nothing } from 'lit';
 import { visible } from '../format.js';
@@ -22,9 +22,9 @@ export const problem = (e) => {
       ${
         e.errors?.length > 0
           ? html`<ul>
-              ${
-e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)
-}
+              ${e.errors.map(
+                (each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`,
+              )}
             </ul>`
           : nothing
       }

@@ -1,21 +1,21 @@
 // Lists page by page, by cursor: forward as the server says, back from memory.
 
 import { LitElement, html, nothing } from 'lit';
-import { isFinal, mayPass } from '../api.js';
+import { isFinal, isTransient } from '../api.js';
 import { count } from '../format.js';
 import { live } from '../live.js';
 
-const MOST_EMPTY = 10;
+const MAX_EMPTY_PAGES = 10;
 
 /**
  * A list that is looked at page by page; belongs to an element that it redraws.
  *
- * What failed because the server was away is asked for again when it is back.
+ * What failed because the server was away is ask for again when it is back.
  *
  * `load(cursor, signal)` answers `{items, nextCursor}`. A page that holds nothing but goes on is
  * passed over, ten times by itself: a narrow filter over much looks through it in steps.
  */
-export class Pages {
+export class PagedList {
   items = [];
   busy = false;
   error = null;
@@ -37,7 +37,7 @@ export class Pages {
   }
 
   hostConnected() {
-    this.#end = live.onReturn(() => mayPass(this.error) && !this.busy && this.reload());
+    this.#end = live.onReturn(() => isTransient(this.error) && !this.busy && this.reload());
   }
 
   hostDisconnected() {
@@ -93,7 +93,7 @@ export class Pages {
   }
 
   /** Goes on from where ten empty pages ended. */
-  goOn() {
+  searchFurther() {
     return this.#show([...this.#starts.slice(0, -1), this.#next], this.skipped);
   }
 
@@ -109,7 +109,7 @@ export class Pages {
     try {
       let from = starts.at(-1);
       let page = await this.#load(from, abort.signal);
-      for (let i = 0; i < MOST_EMPTY && page.items.length === 0 && page.nextCursor && !abort.signal.aborted; i++) {
+      for (let i = 0; i < MAX_EMPTY_PAGES && page.items.length === 0 && page.nextCursor && !abort.signal.aborted; i++) {
         this.skipped++;
         this.#host.requestUpdate();
         from = page.nextCursor;
@@ -136,7 +136,7 @@ class Pager extends LitElement {
 
   constructor() {
     super();
-    /** @type {Pages | undefined} */
+    /** @type {PagedList | undefined} */
     this.pages = undefined;
   }
 
@@ -153,13 +153,15 @@ class Pager extends LitElement {
         <span>No matches in the first ${count(pages.skipped)} pages.</span>
         ${
           stopped
-            ? html`<button type="button" class="outline small" @click=${() => pages.goOn()}>Search further</button>`
+            ? html`<button type="button" class="outline small" @click=${() => pages.searchFurther()}>
+                Search further
+              </button>`
             : nothing
         }
       </div>`;
     }
     if (!pages.hasNext && !pages.hasBack) return nothing;
-    return html`<nav class="pager" aria-label="Pages">
+    return html`<nav class="pager" aria-label="PagedList">
       <button
         type="button"
         class="outline small"

@@ -3,16 +3,18 @@
 import { html } from 'lit';
 import { api, path } from '../api.js';
 import { parseExact } from '../exact-json.js';
-import { asked, deleted } from '../parts.js';
+import { ask, confirmDelete } from '../parts.js';
 
 const at = (name) => path`/v1/schedules/${name}`;
 
 /** @returns {Promise<boolean>} whether it was done */
 export const pause = async (name) =>
-  (await asked({
+  (await ask({
     title: `Pause ${name}?`,
     body: html`<p>Runs are recorded as skipped while paused. Tasks already created continue.</p>
-      <label>Reason <input name="reason" maxlength="500" autocomplete="off" placeholder="visible to everyone" /></label>`,
+      <label
+        >Reason <input name="reason" maxlength="500" autocomplete="off" placeholder="visible to everyone"
+      /></label>`,
     action: 'Pause',
     submit: (form) => {
       const reason = /** @type {string} */ (form.get('reason')).trim();
@@ -22,7 +24,7 @@ export const pause = async (name) =>
 
 /** @returns {Promise<boolean>} whether it was done */
 export const resume = async (name) =>
-  (await asked({
+  (await ask({
     title: `Resume ${name}?`,
     body: 'Runs resume from now. Runs missed while paused are not created; use a backfill for those.',
     action: 'Resume',
@@ -31,7 +33,7 @@ export const resume = async (name) =>
 
 /** @returns {Promise<any>} the task, or null */
 export const trigger = (name) =>
-  asked({
+  ask({
     title: `Trigger ${name} now?`,
     body: html`<p>Creates one task now, ignoring the schedule, the overlap policy and any pause.</p>
       <label
@@ -47,8 +49,8 @@ export const trigger = (name) =>
 
 /** @returns {Promise<boolean>} whether it is gone */
 export const remove = (name, etag) =>
-  deleted({
+  confirmDelete({
     name,
-    body: 'Planned tasks are cancelled; due and running tasks continue. The run history is deleted.',
+    body: 'Planned tasks are cancelled; due and running tasks continue. The run history is confirmDelete.',
     submit: () => api.del(at(name), { ifMatch: etag }),
   });

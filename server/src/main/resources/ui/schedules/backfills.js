@@ -1,12 +1,12 @@
 // <c-backfills>: past times of a schedule on their way to become tasks after all.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, mayPass, path } from '../api.js';
+import { api, isTransient, path } from '../api.js';
 import { badge, count, datedTime, localTime, plural, time, visible } from '../format.js';
 import { live } from '../live.js';
-import { asked, confirmed, problem, toast } from '../parts.js';
+import { ask, confirm, problem, toast } from '../parts.js';
 
-const LOOK_AGAIN = 2_000;
+const REFRESH_INTERVAL = 2_000;
 const DAY = 86_400_000;
 
 const STATUS = { RUNNING: ['running', '▶', 'Running'], DONE: ['ok', '✓', 'Done'], STOPPED: ['off', '■', 'Stopped'] };
@@ -34,12 +34,13 @@ export const startBackfill = async (name, { from, to } = {}) => {
   const at = path`/v1/schedules/${name}/backfill`;
   const last = to ?? new Date(Date.now() - 1000).toISOString();
   const first = from ?? new Date(Date.now() - DAY).toISOString();
-  const counted = await asked({
+  const counted = await ask({
     title: `Backfill ${name}`,
     action: 'Preview',
     body: html`
       <p>
-        Creates tasks for past run times, for example while the schedule was paused. Times that already have a task are skipped.
+        Creates tasks for past run times, for example while the schedule was paused. Times that already have a task are
+        skipped.
       </p>
       <div class="fields">
         <label>From <input type="datetime-local" name="from" step="1" required .value=${localTime(first)} /></label>
@@ -52,10 +53,7 @@ export const startBackfill = async (name, { from, to } = {}) => {
           </select>
         </label>
       </div>
-      <label
-        ><input type="checkbox" name="again" /> Include times older than the run history (may run
-        twice)</label
-      >
+      <label><input type="checkbox" name="again" /> Include times older than the run history (may run twice)</label>
       <p class="muted">
         <small>Your time zone, both ends included. You confirm the number of tasks first.</small>
       </p>
@@ -76,7 +74,7 @@ export const startBackfill = async (name, { from, to } = {}) => {
     toast(times === 0 ? 'No run times in this range' : `All ${count(times)} run times already have a task`);
     return null;
   }
-  return asked({
+  return ask({
     title: `Create ${plural(made, 'task')}?`,
     body: `${plural(times, 'run time')} in range, ${count(existing)} already have a task.`,
     action: `Create ${plural(made, 'task')}`,
@@ -103,7 +101,7 @@ class Backfills extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#end = live.onReturn(() => mayPass(this.error) && this.load());
+    this.#end = live.onReturn(() => isTransient(this.error) && this.load());
   }
 
   disconnectedCallback() {
@@ -125,7 +123,7 @@ class Backfills extends LitElement {
       this.error = null;
       const isRunning = this.items.some((each) => each.status === 'RUNNING');
       if (hadRunning && !isRunning) this.dispatchEvent(new CustomEvent('done'));
-      if (isRunning && this.isConnected) this.#timer = setTimeout(() => this.load(), LOOK_AGAIN);
+      if (isRunning && this.isConnected) this.#timer = setTimeout(() => this.load(), REFRESH_INTERVAL);
     } catch (e) {
       this.error = e;
     }
@@ -138,7 +136,7 @@ class Backfills extends LitElement {
       action: 'Stop',
       danger: true,
     };
-    if (!(await confirmed(question))) return;
+    if (!(await confirm(question))) return;
     try {
       await api.post(path`/v1/schedules/${this.name}/backfills/${backfill.id}/stop`);
     } catch (e) {

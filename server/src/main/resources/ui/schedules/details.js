@@ -43,6 +43,7 @@ export const totals = ({ name, counters }) => {
 };
 
 export const settings = (s) => {
+  const catchUpWindow = s.catchUp === 'none' ? '' : `, last ${setDuration(s.catchUpWindow)}`;
   const fact = (name, value) =>
     html`<dt>${name}</dt>
       <dd>${value}</dd>`;
@@ -51,9 +52,7 @@ export const settings = (s) => {
     <dl class="facts">
       ${fact('Target', targetText(s.target))} ${fact('Retries', retryText(s.retry))}
       ${fact('Overlap policy', WORDS.overlap[s.overlap] ?? s.overlap)}
-      ${
-fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : `, last ${setDuration(s.catchUpWindow)}`}`)
-}
+      ${fact('Catch-up policy', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${catchUpWindow}`)}
       ${fact('DST', `gap ${s.dst.gap}, overlap ${s.dst.overlap}`)} ${fact('Jitter', setDuration(s.jitter))}
       ${fact('Start at', time(s.startAt))} ${fact('End at', time(s.endAt))} ${fact('Max runs', count(s.maxRuns))}
       ${fact('Pause after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}

@@ -23,10 +23,7 @@ const OUTCOMES = {
 
 /** Why there is no task, and what to do about it. */
 const REASONS = {
-  overlap: [
-    'The previous run had not finished.',
-    'Shorten it, or change the overlap policy.',
-  ],
+  overlap: ['The previous run had not finished.', 'Shorten it, or change the overlap policy.'],
   paused: ['The schedule was paused.', 'Resume it and backfill the gap.'],
   window: [
     'No node was planning at that time, and the catch-up policy does not cover it.',
@@ -113,6 +110,8 @@ const days = (fires) => {
   return found;
 };
 
+const NOW = html`<span class="strip-now" title="now" aria-hidden="true"></span>`;
+
 /**
  * Past and next fires as marks on days of the schedule's zone. One of them is a tab stop, arrow
  * keys go on from there. Tells 'chosen' with the fire.
@@ -165,8 +164,8 @@ class FireStrip extends LitElement {
     return html`<button
       type="button"
       class="mark mark-${tone} ${
-fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''
-} ${fire.note ? 'mark-noted' : ''}"
+        fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''
+      } ${fire.note ? 'mark-noted' : ''}"
       tabindex=${isStop ? '0' : '-1'}
       aria-pressed=${this.chosen?.at === fire.at && this.chosen?.local === fire.local}
       aria-label=${text}
@@ -196,9 +195,10 @@ fire.kind === 'trigger' || fire.kind === 'backfill' ? 'mark-extra' : ''
           html`<div class="strip-day">
             <div class="strip-date" aria-hidden="true">${dayText(day.date)}</div>
             <div class="strip-marks">
-              ${
-day.fires.map((fire) => html`${this.#mark(fire, fire.at === stop.at && fire.local === stop.local)}${fire === lastPast ? html`<span class="strip-now" title="now" aria-hidden="true"></span>` : nothing}`)
-}
+              ${day.fires.map((fire) => {
+                const isStop = fire.at === stop.at && fire.local === stop.local;
+                return html`${this.#mark(fire, isStop)}${fire === lastPast ? NOW : nothing}`;
+              })}
             </div>
           </div>`,
       )}

@@ -22,14 +22,16 @@ const row = (fire) => {
     <td data-label="Outcome">${outcomeBadge(fire)}</td>
     <td data-label="Task / reason">
       ${
-fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`
-}
+        fire.taskId
+          ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>`
+          : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`
+      }
     </td>
   </tr>`;
 };
 
 /**
- * @param {import('../parts/paging.js').Pages} pages
+ * @param {import('../parts/paging.js').PagedList} pages
  * @param {Record<string, string>} filter outcome, from and to
  * @param {string} zone of the schedule
  */
@@ -63,9 +65,9 @@ export const runHistory = (pages, filter, zone) => {
             <table>
               <thead>
                 <tr>
-                  ${
-[`Scheduled time (${zone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map((text) => html`<th scope="col">${text}</th>`)
-}
+                  ${[`Scheduled time (${zone})`, 'Your time', 'Trigger', 'Outcome', 'Task / reason'].map(
+                    (text) => html`<th scope="col">${text}</th>`,
+                  )}
                 </tr>
               </thead>
               <tbody>

@@ -55,12 +55,20 @@ export const whenFields = (s, errors, isEvery) => html`
         })
   }
   ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
-  ${
-field({ name: '/dst/gap', label: 'DST gap (local time does not exist)', value: s.dst?.gap ?? 'shift', choices: GAP, errors })
-}
-  ${
-field({ name: '/dst/overlap', label: 'DST overlap (local time occurs twice)', value: s.dst?.overlap ?? 'first', choices: OVERLAP_OF_CLOCKS, errors })
-}
+  ${field({
+    name: '/dst/gap',
+    label: 'DST gap (local time does not exist)',
+    value: s.dst?.gap ?? 'shift',
+    choices: GAP,
+    errors,
+  })}
+  ${field({
+    name: '/dst/overlap',
+    label: 'DST overlap (local time occurs twice)',
+    value: s.dst?.overlap ?? 'first',
+    choices: OVERLAP_OF_CLOCKS,
+    errors,
+  })}
   ${field({ name: '/startAt', label: 'Start at', value: s.startAt, kind: 'time', errors, hint: 'your time zone' })}
   ${field({ name: '/endAt', label: 'End at', value: s.endAt, kind: 'time', errors, hint: 'your time zone' })}
 `;
@@ -72,20 +80,51 @@ export const policyFields = (s, errors) =>
     <div class="fields">
       ${field({ name: '/overlap', label: 'Overlap policy', value: s.overlap ?? 'skip', choices: OVERLAP, errors })}
       ${field({ name: '/catchUp', label: 'Catch-up policy', value: s.catchUp ?? 'last', choices: CATCH_UP, errors })}
-      ${
-field({ name: '/catchUpLimit', label: 'Max catch-up runs', value: s.catchUpLimit, kind: 'number', min: 1, max: 1000, errors, placeholder: '100' })
-}
-      ${
-field({ name: '/catchUpWindow', label: 'Catch-up window', value: s.catchUpWindow, kind: 'duration', errors, placeholder: '7d' })
-}
-      ${
-field({ name: '/jitter', label: 'Jitter', value: s.jitter === 'PT0S' ? undefined : s.jitter, kind: 'duration', errors, placeholder: 'none', hint: 'Random delay up to this value' })
-}
-      ${
-field({ name: '/maxRuns', label: 'Max runs', value: s.maxRuns, kind: 'number', min: 1, errors, placeholder: 'never' })
-}
-      ${
-field({ name: '/pauseAfterFailures', label: 'Pause after consecutive failures', value: s.pauseAfterFailures, kind: 'number', min: 1, max: 1000, errors, placeholder: 'never' })
-}
+      ${field({
+        name: '/catchUpLimit',
+        label: 'Max catch-up runs',
+        value: s.catchUpLimit,
+        kind: 'number',
+        min: 1,
+        max: 1000,
+        errors,
+        placeholder: '100',
+      })}
+      ${field({
+        name: '/catchUpWindow',
+        label: 'Catch-up window',
+        value: s.catchUpWindow,
+        kind: 'duration',
+        errors,
+        placeholder: '7d',
+      })}
+      ${field({
+        name: '/jitter',
+        label: 'Jitter',
+        value: s.jitter === 'PT0S' ? undefined : s.jitter,
+        kind: 'duration',
+        errors,
+        placeholder: 'none',
+        hint: 'Random delay up to this value',
+      })}
+      ${field({
+        name: '/maxRuns',
+        label: 'Max runs',
+        value: s.maxRuns,
+        kind: 'number',
+        min: 1,
+        errors,
+        placeholder: 'never',
+      })}
+      ${field({
+        name: '/pauseAfterFailures',
+        label: 'Pause after consecutive failures',
+        value: s.pauseAfterFailures,
+        kind: 'number',
+        min: 1,
+        max: 1000,
+        errors,
+        placeholder: 'never',
+      })}
     </div>
   </fieldset>`;

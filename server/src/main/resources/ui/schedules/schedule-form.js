@@ -1,7 +1,7 @@
 // <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, mayPass, path, stale } from '../api.js';
+import { api, isTransient, path, stale } from '../api.js';
 import { curl } from '../curl.js';
 import { ago, visible } from '../format.js';
 import { problem, toast } from '../parts.js';
@@ -177,7 +177,7 @@ class ScheduleForm extends LitElement {
 
   #previewed() {
     const { preview, previewError } = this;
-    if (mayPass(previewError)) return html`<div class="preview" role="status">${problem(previewError)}</div>`;
+    if (isTransient(previewError)) return html`<div class="preview" role="status">${problem(previewError)}</div>`;
     if (previewError) {
       const texts = previewError.errors?.map((each) => each.message ?? each.detail) ?? [];
       return html`<div class="preview preview-bad" role="status">
@@ -185,7 +185,8 @@ class ScheduleForm extends LitElement {
         ${visible(texts.join('; ') || previewError.detail || previewError.message).replace(NEVER, '')}
       </div>`;
     }
-    if (!preview) return html`<div class="preview muted" role="status">Enter a schedule to preview its next runs.</div>`;
+    if (!preview)
+      return html`<div class="preview muted" role="status">Enter a schedule to preview its next runs.</div>`;
     return html`<div class="preview" role="status">
       <strong>${preview.description}</strong> <span class="muted">${this.isEvery ? '' : preview.timezone}</span>
       <ol>
@@ -208,12 +209,22 @@ class ScheduleForm extends LitElement {
       <div class="fields">
         ${field({ name: '/type', label: 'Type', value: s.type, errors, list: 'types', required: true, maxlength: 100 })}
         ${field({ name: '/key', label: 'Key', value: s.key, kind: 'raw', errors, maxlength: 200 })}
-        ${
-field({ name: '/priority', label: 'Priority', value: s.priority === null || s.priority === undefined ? '' : String(s.priority), choices: PRIORITIES, errors })
-}
-        ${
-field({ name: '/payload', label: 'Payload (JSON)', value: s.payload, kind: 'json', rows: 4, errors, placeholder: '{"room": "blue"}' })
-}
+        ${field({
+          name: '/priority',
+          label: 'Priority',
+          value: s.priority === null || s.priority === undefined ? '' : String(s.priority),
+          choices: PRIORITIES,
+          errors,
+        })}
+        ${field({
+          name: '/payload',
+          label: 'Payload (JSON)',
+          value: s.payload,
+          kind: 'json',
+          rows: 4,
+          errors,
+          placeholder: '{"room": "blue"}',
+        })}
       </div>
       <details open>
         <summary>Target</summary>

@@ -4,7 +4,7 @@ import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
 import { curl } from '../curl.js';
 import { ago, badge, time, visible } from '../format.js';
-import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
+import { PagedList, ask, confirm, empty, loading, problem, toast } from '../parts.js';
 
 const ROLES = [
   ['viewer', 'read tasks, types and schedules'],
@@ -34,7 +34,7 @@ const state = (key) => {
 class Keys extends LitElement {
   constructor() {
     super();
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const { data } = await api.get('/v1/keys', { query: { limit: 50, cursor }, signal });
       return data;
     });
@@ -51,7 +51,7 @@ class Keys extends LitElement {
 
   async #make() {
     const roles = ROLES.filter(([role]) => role !== 'admin' || api.caller.role === 'admin');
-    const made = await asked({
+    const made = await ask({
       title: 'New key',
       action: 'Create key',
       body: html`
@@ -80,7 +80,7 @@ class Keys extends LitElement {
     });
     if (!made) return;
     this.pages.first();
-    await asked({
+    await ask({
       title: `API key “${visible(made.name)}” created`,
       action: 'I have saved it',
       cancel: false,
@@ -103,7 +103,7 @@ class Keys extends LitElement {
   }
 
   async #revoke(key) {
-    const sure = await confirmed({
+    const sure = await confirm({
       title: `Revoke the key “${visible(key.name)}”?`,
       body:
         key.id === api.caller.key

@@ -1,10 +1,10 @@
 // <c-tenants>: every tenant of the installation, for admins.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, mayPass, path } from '../api.js';
+import { api, isTransient, path } from '../api.js';
 import { badge, count, setDuration, visible } from '../format.js';
 import { live } from '../live.js';
-import { asked, loading, problem, toast } from '../parts.js';
+import { ask, loading, problem, toast } from '../parts.js';
 
 const alertKind = (tenant) => {
   if (tenant.alert === undefined) return 'installation';
@@ -69,7 +69,7 @@ class Tenants extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#end = live.onReturn(() => mayPass(this.error) && this.#load());
+    this.#end = live.onReturn(() => isTransient(this.error) && this.#load());
     this.#load();
   }
 
@@ -102,7 +102,7 @@ class Tenants extends LitElement {
   }
 
   async #ask(tenant) {
-    const saved = await asked({
+    const saved = await ask({
       title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
       action: tenant ? 'Save' : 'Create tenant',
       body: this.#form(tenant ?? {}, tenant === null),
@@ -151,9 +151,11 @@ class Tenants extends LitElement {
       <label
         >Broker destinations
         <select name="publishes">
-          ${
-option('default', 'Default (all for tenant “default”, none for others)', tenant.publish ? 'these' : 'default')
-}
+          ${option(
+            'default',
+            'Default (all for tenant “default”, none for others)',
+            tenant.publish ? 'these' : 'default',
+          )}
           ${option('these', 'Only these', tenant.publish ? 'these' : 'default')}
         </select>
       </label>
@@ -252,8 +254,14 @@ option('default', 'Default (all for tenant “default”, none for others)', ten
       </td>
       <td data-label="Broker destinations">
         ${
-tenant.publish ? (tenant.publish.length === 0 ? 'none' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'all' : 'none'
-}
+          tenant.publish
+            ? tenant.publish.length === 0
+              ? 'none'
+              : visible(tenant.publish.join(', '))
+            : tenant.name === 'default'
+              ? 'all'
+              : 'none'
+        }
       </td>
       <td>
         <div class="row">

@@ -5,7 +5,7 @@ import { Problem, api, path, stale } from '../api.js';
 import { curl } from '../curl.js';
 import { getExact, parseExact } from '../exact-json.js';
 import { instant, localTime, visible } from '../format.js';
-import { asked, confirmed, toast } from '../parts.js';
+import { ask, confirm, toast } from '../parts.js';
 
 const pretty = (value) => (value === null || value === undefined ? '' : JSON.stringify(value, null, 2));
 
@@ -91,7 +91,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
   let version = etag;
   const saved = new Set();
   let isStale = false;
-  const done = await asked({
+  const done = await ask({
     title: redrive ? 'Edit and redrive' : 'Edit task',
     body: fields(task),
     action: redrive ? 'Save and redrive' : 'Save',
@@ -111,8 +111,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
   });
   if (done === null && saved.size === 0) return isStale;
   if (redrive && done !== null) toast('Redriven. Attempts reset.');
-  else
-    toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'No changes');
+  else toast(saved.size > 0 ? `Saved: ${[...saved].join(', ')}${redrive ? '; not redriven' : ''}` : 'No changes');
   return true;
 };
 
@@ -140,7 +139,7 @@ export const cancel = async (task) => {
     task.status === 'RUNNING'
       ? 'The task is running. It will not be retried, but the current attempt may still succeed.'
       : 'The task will not run. This cannot be undone.';
-  const sure = await confirmed({
+  const sure = await confirm({
     title: `Cancel this ${visible(task.type)}?`,
     body,
     action: 'Cancel task',

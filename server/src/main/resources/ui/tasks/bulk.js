@@ -1,13 +1,13 @@
-// Many tasks at once: those that were picked, or all that match; counted first, then asked.
+// Bulk actions on the selected tasks or on all that match: the dialog shows the count before anything changes.
 
 import { html } from 'lit';
 import { api, path } from '../api.js';
 import { count, plural } from '../format.js';
-import { asked, toast } from '../parts.js';
+import { ask, toast } from '../parts.js';
 import { redriveDialog } from '../dead-letters/redrives.js';
 
 const AT_ONCE = 4;
-const MOST_ROUNDS = 200; // of 50,000 changed or 200,000 looked at each
+const MAX_ROUNDS = 200; // each changes up to 50,000 tasks, or checks up to 200,000
 
 const KINDS = {
   cancel: {
@@ -16,7 +16,9 @@ const KINDS = {
     keep: 'Back',
     past: 'cancelled',
     danger: true,
-    text: 'Pending tasks are cancelled. Running tasks finish their current attempt and are not retried. This cannot be undone.',
+    text:
+      'Pending tasks are cancelled. Running tasks finish their current attempt and are not retried. ' +
+      'This cannot be undone.',
   },
   run: {
     path: '/v1/tasks/run',
@@ -33,7 +35,7 @@ const STOPPED = '; stopped early';
 const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural(n, 'task'));
 
 /**
- * How far it is; a call of the server's takes 2 s at most.
+ * Progress; one call takes at most 2 s.
  *
  * @param {number} done
  * @param {{matched: number, atLeast?: boolean}} all
@@ -42,8 +44,8 @@ const soFar = (done, { matched, atLeast }) =>
   atLeast ? `${count(done)} so far` : `${count(done)} of ${count(Math.max(done, matched))}`;
 
 /**
- * Cancels or runs all that match: the server counts, the person decides, and the server is asked
- * until it has no more.
+ * Cancels or runs all tasks that match. The server counts them, the user confirms, and the call is
+ * repeated until no task is left.
  *
  * @returns {Promise<boolean>} whether anything was done
  */
@@ -54,25 +56,26 @@ export const bulk = async (kind, body) => {
     toast(kind === 'run' ? 'No matching task is scheduled for later' : 'No matching task can be cancelled');
     return false;
   }
-  let all = 0; // over all tries
+  let all = 0; // over all calls
   let requested = 0;
   let more = true;
   let next = {};
-  const done = await asked({
+  const done = await ask({
     title: data.matched === 0 ? `${verb} all matching tasks?` : `${verb} ${some(data.matched, data.atLeast)}?`,
     body: text,
-    action: data.matched === 0 || data.atLeast ? `${verb} all matching tasks` : `${verb} ${plural(data.matched, 'task')}`,
+    action:
+      data.matched === 0 || data.atLeast ? `${verb} all matching tasks` : `${verb} ${plural(data.matched, 'task')}`,
     keep,
     danger,
     stoppable: true,
     submit: async (_form, signal, say) => {
       say(soFar(all, data));
-      for (let round = 0; round < MOST_ROUNDS && more && !signal.aborted; round++) {
-        const { data: answer } = await api.post(at, { ...body, ...next });
-        all += answer[past];
-        requested += answer.requested ?? 0;
-        more = answer.more === true;
-        next = answer.nextCursor ? { cursor: answer.nextCursor } : {};
+      for (let round = 0; round < MAX_ROUNDS && more && !signal.aborted; round++) {
+        const { data: result } = await api.post(at, { ...body, ...next });
+        all += result[past];
+        requested += result.requested ?? 0;
+        more = result.more === true;
+        next = result.nextCursor ? { cursor: result.nextCursor } : {};
         say(soFar(all, data));
       }
     },
@@ -83,7 +86,6 @@ export const bulk = async (kind, body) => {
   return true;
 };
 
-/** Redrives all dead letters that match. */
 export const redriveMatching = (body) => redriveDialog(body);
 
 const CALLS = {
@@ -91,13 +93,13 @@ const CALLS = {
   run: (id) => api.post(path`/v1/tasks/${id}/run`),
 };
 
-/** Cancels or runs those that were picked, a few at a time. @returns {Promise<boolean>} */
+/** Cancels or runs the selected tasks, a few at a time. @returns {Promise<boolean>} whether anything was done */
 export const each = async (kind, ids) => {
   const { verb, keep, danger, text } = KINDS[kind];
   const left = [...ids];
   let made = 0;
   let refused = 0;
-  const done = await asked({
+  const done = await ask({
     title: `${verb} ${plural(ids.length, 'task')}?`,
     body: text,
     action: `${verb} ${plural(ids.length, 'task')}`,
@@ -117,7 +119,7 @@ export const each = async (kind, ids) => {
             if (e.status && e.status < 500) {
               refused++;
             } else {
-              left.push(id); // for another try
+              left.push(id); // retried when the dialog is submitted again
               failed = e;
             }
           }
@@ -133,13 +135,13 @@ export const each = async (kind, ids) => {
   return true;
 };
 
-/** The buttons of what can be done, each with its permission. */
+/** The buttons of the actions that the key may use on tasks in these statuses. */
 export const bulkButtons = ({ statuses, act, busy }) => {
   const has = (...names) => statuses.size === 0 || names.some((name) => statuses.has(name));
-  const button = (kind, label, look) =>
+  const button = (kind, label, className) =>
     html`<button
       type="button"
-      class="small ${look}"
+      class="small ${className}"
       aria-busy=${busy === kind}
       ?disabled=${busy !== ''}
       @click=${() => act(kind)}

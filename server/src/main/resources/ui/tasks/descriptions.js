@@ -105,33 +105,28 @@ const pending = (task, type, slots) => {
     return html`<strong>Blocked: type ${task.type} is paused.</strong>
       <a href=${href('types', task.type)}>View type</a>${suspectText(task)}`;
   }
+  const state = stateOf(task);
   const attempt = task.attempt > 0 ? `attempt ${task.attempt + 1} of ${task.maxAttempts} ` : '';
   const at = task.nextAttemptAt;
-  switch (stateOf(task)) {
-    case 'SCHEDULED':
-    case 'RETRYING':
-      return html`${attempt ? 'Retrying' : 'Scheduled'}: ${attempt}starts ${ago(at)} (${time(at)}).${suspectText(task)}`;
-    case 'OVERDUE':
-      return html`Overdue since ${time(at)}: ${attempt}${reasonToWait(task, type, slots)}.${suspectText(task)}`;
-    default:
-      return html`Ready since ${time(at)}: ${attempt}${reasonToWait(task, type, slots)}.${suspectText(task)}`;
-  }
+  const suspect = suspectText(task);
+  if (state === 'SCHEDULED') return html`Scheduled: starts ${ago(at)} (${time(at)}).${suspect}`;
+  if (state === 'RETRYING') return html`Retrying: ${attempt}starts ${ago(at)} (${time(at)}).${suspect}`;
+  const since = state === 'OVERDUE' ? 'Overdue since' : 'Ready since';
+  return html`${since} ${time(at)}: ${attempt}${reasonToWait(task, type, slots)}.${suspect}`;
 };
 
-const running = (task) =>
-  task.waitingFor
-    ? html`Claimed ${ago(task.startedAt)}${task.leasedBy ? html` by <code>${visible(task.leasedBy)}</code>` : nothing}
-      and not started yet.${suspectText(task)}
-      ${
-task.cancelRequested ? html`<strong>Cancellation requested. The task will end without an attempt.</strong>` : nothing
-}`
-    : html`Running: ${attempts(task)}, started
-      ${ago(task.startedAt)}${
-        task.leasedBy ? html` on <code>${visible(task.leasedBy)}</code>` : nothing
-      }${task.leaseUntil ? html`, lease expires ${ago(task.leaseUntil)}` : nothing}.
-      ${
-task.cancelRequested ? html`<strong>Cancellation requested. No further attempt will start.</strong>` : nothing
-}`;
+const running = (task) => {
+  const holder = task.leasedBy ? html`<code>${visible(task.leasedBy)}</code>` : nothing;
+  if (task.waitingFor) {
+    const cancelling = task.cancelRequested ? 'Cancellation requested. The task will end without an attempt.' : '';
+    return html`Claimed ${ago(task.startedAt)} ${task.leasedBy ? html`by ${holder}` : nothing} and not started
+      yet.${suspectText(task)} <strong>${cancelling}</strong>`;
+  }
+  const cancelling = task.cancelRequested ? 'Cancellation requested. No further attempt will start.' : '';
+  const lease = task.leaseUntil ? html`, lease expires ${ago(task.leaseUntil)}` : nothing;
+  return html`Running: ${attempts(task)}, started
+    ${ago(task.startedAt)}${task.leasedBy ? html` on ${holder}` : nothing}${lease}. <strong>${cancelling}</strong>`;
+};
 
 const cancelled = (task, last) => {
   const who = last?.change?.by ?? last?.ended?.by;
@@ -148,7 +143,7 @@ const cancelled = (task, last) => {
  * @param {{used: number, total: number} | null} known.slots of all nodes, for keys that may see them
  * @param {any} known.last the newest entry of its history
  */
-export const nextWords = (task, { type, slots, last }) => {
+export const statusText = (task, { type, slots, last }) => {
   switch (task.status) {
     case 'PENDING':
       return pending(task, type, slots);
@@ -158,7 +153,8 @@ export const nextWords = (task, { type, slots, last }) => {
       return html`Completed ${ago(task.finishedAt)} on
       ${attempts(task)}${last?.attempt?.duration ? html` in ${duration(last.attempt.duration)}` : nothing}.`;
     case 'DEAD':
-      return html`Dead since ${time(task.finishedAt)} (${ago(task.finishedAt)}), ${attempts(task)}. Redrive it to try again.`;
+      return html`Dead since ${time(task.finishedAt)} (${ago(task.finishedAt)}), ${attempts(task)}. Redrive it to try
+      again.`;
     case 'EXPIRED':
       return html`Expired: not started by ${time(task.expiresAt)}.`;
     default:

@@ -30,9 +30,11 @@ export const taskFacts = (task, type) => {
       ${fact('ID', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy ID"></c-copy>`)}
       ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
       ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-      ${
-fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span>${task.target ? '' : html` <small>from the type</small>`}`)
-}
+      ${fact(
+        'Target',
+        html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span
+          >${task.target ? '' : html` <small>from the type</small>`}`,
+      )}
       ${
         headers.length > 0
           ? fact(
@@ -43,8 +45,7 @@ fact('Target', html`<span class="wrap">${target ? targetText(target) : 'Pull wor
       }
       ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${delays(task, type)}`)}
       ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
-      ${fact('Created', time(task.createdAt))}
-      ${task.startedAt ? fact('Started', time(task.startedAt)) : nothing}
+      ${fact('Created', time(task.createdAt))} ${task.startedAt ? fact('Started', time(task.startedAt)) : nothing}
       ${task.finishedAt ? fact('Finished', time(task.finishedAt)) : nothing}
       ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>if not started by then</small>`) : nothing}
       ${fact('Priority', task.priority)}

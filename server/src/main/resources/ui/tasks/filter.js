@@ -18,7 +18,7 @@ const LABELS = {
 
 /**
  * A filter, made of what stands in the address. Names that are not known are left out; a value
- * that is wrong is the API's to refuse, as anything else would show what was not asked for.
+ * that is wrong is the API's to refuse, as anything else would show what was not ask for.
  */
 export class Filter {
   /** @param {URLSearchParams} query */
@@ -97,7 +97,7 @@ export class Filter {
 }
 
 /** What somebody typed into the search: an id, NAME=VALUE of the metadata, or a key. */
-export const understood = (text) => {
+export const parseSearch = (text) => {
   const typed = text.trim();
   if (ID.test(typed)) return { id: typed.toLowerCase() };
   const [, name, value] = /^([^=\s]+)=(.+)$/s.exec(typed) ?? [];

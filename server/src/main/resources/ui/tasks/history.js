@@ -1,4 +1,4 @@
-// <c-story>: everything that happened to a task, newest first: attempts with their changes of state, and the others.
+// <c-history>: everything that happened to a task, newest first: attempts with their changes of state, and the others.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -37,7 +37,7 @@ const words = (change) => WORDS[`${change.from ?? ''} ${change.to}`] ?? `${chang
 const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
 
 /** Attempts and transitions of a task, in one order, however many of each are known so far. */
-export class Story {
+export class History {
   attempts = new Map();
   transitions = new Map();
   /** What people did that changed no state: records of the audit. */
@@ -132,7 +132,7 @@ const requestLine = (request) =>
 
 const by = (change) => (change?.by ? html` by <code class="wrap">${visible(change.by)}</code>` : nothing);
 
-class StoryList extends LitElement {
+class HistoryList extends LitElement {
   static properties = {
     task: { attribute: false },
     story: { attribute: false, hasChanged: () => true },
@@ -207,8 +207,10 @@ class StoryList extends LitElement {
       <div class="row">
         ${status(change.to)} <strong>${words(change)}</strong><span>${by(change)}</span>
         ${
-change.reason && change.reason !== 'created' ? html`<small>${visible(change.reason).toLowerCase()}</small>` : nothing
-}
+          change.reason && change.reason !== 'created'
+            ? html`<small>${visible(change.reason).toLowerCase()}</small>`
+            : nothing
+        }
         <span class="end">${time(change.at)}</span>
       </div>
     </li>`;
@@ -238,8 +240,8 @@ change.reason && change.reason !== 'created' ? html`<small>${visible(change.reas
               ? html`<dt>Finished</dt>
                   <dd>
                     ${time(ended?.at ?? attempt.endedAt)}${
-ended ? html` → ${words(ended).toLowerCase()}` : nothing
-}${by(ended)}
+                      ended ? html` → ${words(ended).toLowerCase()}` : nothing
+                    }${by(ended)}
                   </dd>`
               : nothing
           }
@@ -263,4 +265,4 @@ ended ? html` → ${words(ended).toLowerCase()}` : nothing
     </li>`;
   }
 }
-customElements.define('c-story', StoryList);
+customElements.define('c-history', HistoryList);

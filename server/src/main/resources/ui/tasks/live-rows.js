@@ -23,7 +23,7 @@ export class LiveRows {
 
   /**
    * @param {import('../page.js').Page} host
-   * @param {import('../parts/paging.js').Pages} pages
+   * @param {import('../parts/paging.js').PagedList} pages
    * @param {object} list
    * @param {(event: any) => boolean} list.mayBeOurs whether a task of the stream may belong to the list
    * @param {() => boolean} list.isBusy whether somebody acts on the rows, so that they must stay

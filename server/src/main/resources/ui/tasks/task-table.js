@@ -11,13 +11,13 @@ import { errorLine } from './descriptions.js';
 
 const isPaused = (type) => live.stats?.types?.find((each) => each.type === type)?.paused === true;
 
-const row = (task, { isPicked, pick }) =>
+const row = (task, { isSelected, pick }) =>
   html`<tr class="linked">
     <td>
       <input
         type="checkbox"
         aria-label="Select ${task.type} ${visible(task.key ?? task.id)}"
-        .checked=${isPicked(task)}
+        .checked=${isSelected(task)}
         @change=${(e) => pick(task.id, e.target.checked)}
       />
     </td>
@@ -40,10 +40,10 @@ const row = (task, { isPicked, pick }) =>
  * @param {any[]} items
  * @param {object} view
  * @param {string} view.status the status that is filtered by, or ''
- * @param {boolean} view.isEvery whether all of them are picked
- * @param {(task: any) => boolean} view.isPicked
+ * @param {boolean} view.isEvery whether all of them are selected
+ * @param {(task: any) => boolean} view.isSelected
  * @param {(id: string, on: boolean) => void} view.pick
- * @param {(on: boolean) => void} view.pickEvery
+ * @param {(on: boolean) => void} view.selectAll
  */
 export const taskTable = (items, view) =>
   html`<div class="table" tabindex="0" role="region" aria-label="Tasks">
@@ -55,7 +55,7 @@ export const taskTable = (items, view) =>
               type="checkbox"
               aria-label="Select all on this page"
               .checked=${view.isEvery}
-              @change=${(e) => view.pickEvery(e.target.checked)}
+              @change=${(e) => view.selectAll(e.target.checked)}
             />
           </th>
           <th scope="col">Status</th>

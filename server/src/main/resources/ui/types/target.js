@@ -76,34 +76,70 @@ export const retryText = (retry) => {
   const { maxAttempts, maxAge } = retry;
   if (maxAttempts === 1) return '1 attempt';
   return `${plural(maxAttempts, 'attempt')}, ${delaysText(retry)}${
-maxAge ? `, up to ${setDuration(maxAge)} after due` : ''
-}`;
+    maxAge ? `, up to ${setDuration(maxAge)} after due` : ''
+  }`;
 };
 
 /** Fields of an HTTP target. */
 const httpFields = (at, http, errors, required) => html`
-  ${
-field({ name: `${at}/url`, label: 'URL', value: http.url, errors, wide: true, required, placeholder: 'https://example.com/hook' })
-}
+  ${field({
+    name: `${at}/url`,
+    label: 'URL',
+    value: http.url,
+    errors,
+    wide: true,
+    required,
+    placeholder: 'https://example.com/hook',
+  })}
   ${field({ name: `${at}/method`, label: 'Method', value: http.method ?? 'POST', choices: METHODS, errors })}
-  ${
-field({ name: `${at}/timeout`, label: 'Timeout', value: http.timeout, kind: 'duration', errors, placeholder: 'from the type' })
-}
-  ${
-field({ name: `${at}/headers`, label: 'Headers', value: http.headers, kind: 'headers', rows: 2, errors, placeholder: 'Name: value', hint: '(hidden) keeps the stored value' })
-}
-  ${
-field({ name: `${at}/secretHeaders`, label: 'Secret headers', value: http.secretHeaders, kind: 'names', errors, placeholder: 'X-Name', hint: 'Headers whose values are hidden, besides those that look secret' })
-}
-  ${
-field({ name: `${at}/body`, label: 'Body', value: http.body, kind: 'raw', rows: 2, errors, placeholder: 'defaults to the payload' })
-}
+  ${field({
+    name: `${at}/timeout`,
+    label: 'Timeout',
+    value: http.timeout,
+    kind: 'duration',
+    errors,
+    placeholder: 'from the type',
+  })}
+  ${field({
+    name: `${at}/headers`,
+    label: 'Headers',
+    value: http.headers,
+    kind: 'headers',
+    rows: 2,
+    errors,
+    placeholder: 'Name: value',
+    hint: '(hidden) keeps the stored value',
+  })}
+  ${field({
+    name: `${at}/secretHeaders`,
+    label: 'Secret headers',
+    value: http.secretHeaders,
+    kind: 'names',
+    errors,
+    placeholder: 'X-Name',
+    hint: 'Headers whose values are hidden, besides those that look secret',
+  })}
+  ${field({
+    name: `${at}/body`,
+    label: 'Body',
+    value: http.body,
+    kind: 'raw',
+    rows: 2,
+    errors,
+    placeholder: 'defaults to the payload',
+  })}
 `;
 
 const depthFields = (at, value, errors, ofName, ofLabel) => html`
-  ${
-field({ name: `${at}/maxDepth`, label: 'Max queue depth', value: value.maxDepth, kind: 'number', min: 1, errors, placeholder: 'no limit' })
-}
+  ${field({
+    name: `${at}/maxDepth`,
+    label: 'Max queue depth',
+    value: value.maxDepth,
+    kind: 'number',
+    min: 1,
+    errors,
+    placeholder: 'no limit',
+  })}
   ${field({ name: `${at}/${ofName}`, label: ofLabel, value: value[ofName], errors })}
 `;
 
@@ -111,20 +147,32 @@ const BROKER_FIELDS = {
   kafka: (at, value, errors, isType) => html`
     ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'default cluster' })}
     ${field({ name: `${at}/topic`, label: 'Topic', value: value.topic, errors, required: true })}
-    ${
-field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })
-}
+    ${field({
+      name: `${at}/complete`,
+      label: 'Completes',
+      value: value.complete ?? 'onReport',
+      choices: COMPLETE,
+      errors,
+    })}
     ${isType ? depthFields(at, value, errors, 'group', 'Consumer group') : nothing}
   `,
   rabbitmq: (at, value, errors, isType) => html`
     ${field({ name: `${at}/cluster`, label: 'Cluster', value: value.cluster, errors, placeholder: 'default cluster' })}
-    ${
-field({ name: `${at}/exchange`, label: 'Exchange', value: value.exchange, errors, placeholder: 'default exchange' })
-}
+    ${field({
+      name: `${at}/exchange`,
+      label: 'Exchange',
+      value: value.exchange,
+      errors,
+      placeholder: 'default exchange',
+    })}
     ${field({ name: `${at}/routingKey`, label: 'Routing key', value: value.routingKey, errors, required: true })}
-    ${
-field({ name: `${at}/complete`, label: 'Completes', value: value.complete ?? 'onReport', choices: COMPLETE, errors })
-}
+    ${field({
+      name: `${at}/complete`,
+      label: 'Completes',
+      value: value.complete ?? 'onReport',
+      choices: COMPLETE,
+      errors,
+    })}
     ${isType ? depthFields(at, value, errors, 'queue', 'Queue') : nothing}
   `,
 };
@@ -160,7 +208,7 @@ class TargetFields extends LitElement {
   }
 
   render() {
-    const choices = this.isType ? KINDS : [['', "From the type"], ...KINDS];
+    const choices = this.isType ? KINDS : [['', 'From the type'], ...KINDS];
     const at = `${this.at}/${this.kind}`;
     const value = this.value?.[this.kind] ?? {};
     return html`
@@ -201,16 +249,28 @@ const JITTER = [
 export const retryFields = (retry, errors) => {
   const r = retry ?? {};
   return html`
-    ${
-field({ name: '/retry/maxAttempts', label: 'Max attempts', value: r.maxAttempts ?? 5, kind: 'number', min: 1, max: 100, errors })
-}
+    ${field({
+      name: '/retry/maxAttempts',
+      label: 'Max attempts',
+      value: r.maxAttempts ?? 5,
+      kind: 'number',
+      min: 1,
+      max: 100,
+      errors,
+    })}
     ${field({ name: '/retry/backoff', label: 'Backoff', value: r.backoff ?? 'exponential', choices: BACKOFF, errors })}
     ${field({ name: '/retry/base', label: 'Base delay', value: r.base ?? 'PT1S', kind: 'duration', errors })}
     ${field({ name: '/retry/max', label: 'Max delay', value: r.max ?? 'PT1H', kind: 'duration', errors })}
     ${field({ name: '/retry/jitter', label: 'Jitter', value: r.jitter ?? 'full', choices: JITTER, errors })}
-    ${
-field({ name: '/retry/maxAge', label: 'Max age', value: r.maxAge, kind: 'duration', errors, placeholder: 'no limit', hint: 'after the due time' })
-}
+    ${field({
+      name: '/retry/maxAge',
+      label: 'Max age',
+      value: r.maxAge,
+      kind: 'duration',
+      errors,
+      placeholder: 'no limit',
+      hint: 'after the due time',
+    })}
   `;
 };
 

@@ -94,18 +94,46 @@ class TypeForm extends LitElement {
     return html`<fieldset>
       <legend>Limits</legend>
       <div class="fields">
-        ${
-field({ name: '/timeout', label: 'Attempt timeout', value: t.timeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 30m' })
-}
-        ${
-field({ name: '/leaseTimeout', label: "Worker lease", value: t.leaseTimeout, kind: 'duration', errors, placeholder: '30s', hint: '1s to 24h; workers can renew' })
-}
-        ${
-field({ name: '/priority', label: 'Priority', value: t.priority, kind: 'number', min: 0, max: 9, errors, placeholder: '5', hint: '0 to 9; higher is more urgent' })
-}
-        ${
-field({ name: '/slices', label: 'Parallel lanes', value: t.slices, kind: 'number', min: 1, max: 64, errors, placeholder: '1', hint: 'More lanes let more nodes run this type at once' })
-}
+        ${field({
+          name: '/timeout',
+          label: 'Attempt timeout',
+          value: t.timeout,
+          kind: 'duration',
+          errors,
+          placeholder: '30s',
+          hint: '1s to 30m',
+        })}
+        ${field({
+          name: '/leaseTimeout',
+          label: 'Worker lease',
+          value: t.leaseTimeout,
+          kind: 'duration',
+          errors,
+          placeholder: '30s',
+          hint: '1s to 24h; workers can renew',
+        })}
+        ${field({
+          name: '/priority',
+          label: 'Priority',
+          value: t.priority,
+          kind: 'number',
+          min: 0,
+          max: 9,
+          errors,
+          placeholder: '5',
+          hint: '0 to 9; higher is more urgent',
+        })}
+        ${field({
+          name: '/slices',
+          label: 'Parallel lanes',
+          value: t.slices,
+          kind: 'number',
+          min: 1,
+          max: 64,
+          errors,
+          placeholder: '1',
+          hint: 'More lanes let more nodes run this type at once',
+        })}
       </div>
     </fieldset>`;
   }
@@ -114,15 +142,30 @@ field({ name: '/slices', label: 'Parallel lanes', value: t.slices, kind: 'number
     return html`<details ?open=${Boolean(t.successCodes?.length || t.retryCodes?.length || t.deadCodes?.length)}>
       <summary>Response handling</summary>
       <div class="fields">
-        ${
-field({ name: '/successCodes', label: 'Success codes', value: t.successCodes, kind: 'codes', errors, placeholder: '2xx' })
-}
-        ${
-field({ name: '/retryCodes', label: 'Retry codes', value: t.retryCodes, kind: 'codes', errors, placeholder: '408, 425, 429, 5xx' })
-}
-        ${
-field({ name: '/deadCodes', label: 'Dead-letter codes', value: t.deadCodes, kind: 'codes', errors, placeholder: 'all others' })
-}
+        ${field({
+          name: '/successCodes',
+          label: 'Success codes',
+          value: t.successCodes,
+          kind: 'codes',
+          errors,
+          placeholder: '2xx',
+        })}
+        ${field({
+          name: '/retryCodes',
+          label: 'Retry codes',
+          value: t.retryCodes,
+          kind: 'codes',
+          errors,
+          placeholder: '408, 425, 429, 5xx',
+        })}
+        ${field({
+          name: '/deadCodes',
+          label: 'Dead-letter codes',
+          value: t.deadCodes,
+          kind: 'codes',
+          errors,
+          placeholder: 'all others',
+        })}
       </div>
     </details>`;
   }
@@ -133,13 +176,23 @@ field({ name: '/deadCodes', label: 'Dead-letter codes', value: t.deadCodes, kind
       <p class="muted">
         Deliveries are signed as in Standard Webhooks.
         ${
-t.signed ? 'Leave empty to keep the current secret. After a change, both secrets sign for 24 hours.' : 'Leave empty for unsigned deliveries.'
-} The secret is not shown again.
+          t.signed
+            ? 'Leave empty to keep the current secret. After a change, both secrets sign for 24 hours.'
+            : 'Leave empty for unsigned deliveries.'
+        }
+        The secret is not shown again.
       </p>
       <div class="fields">
-        ${
-field({ name: '/signingSecret', label: 'Signing secret', value: this.secret, kind: this.secret ? 'text' : 'secret', errors, placeholder: 'whsec_…', wide: true, code: true })
-}
+        ${field({
+          name: '/signingSecret',
+          label: 'Signing secret',
+          value: this.secret,
+          kind: this.secret ? 'text' : 'secret',
+          errors,
+          placeholder: 'whsec_…',
+          wide: true,
+          code: true,
+        })}
       </div>
       <button type="button" class="small outline" @click=${() => (this.secret = newSecret())}>Generate</button>
       ${this.secret ? html`<c-copy .text=${this.secret} label="Copy secret"></c-copy>` : nothing}
@@ -195,9 +248,15 @@ field({ name: '/signingSecret', label: 'Signing secret', value: this.secret, kin
       <details ?open=${schema !== undefined}>
         <summary>Payload schema</summary>
         <div class="fields">
-          ${
-field({ name: '/schema', label: 'JSON Schema 2020-12', value: schema, kind: 'json', rows: 8, errors, hint: 'Tasks with an invalid payload are rejected on create and edit.' })
-}
+          ${field({
+            name: '/schema',
+            label: 'JSON Schema 2020-12',
+            value: schema,
+            kind: 'json',
+            rows: 8,
+            errors,
+            hint: 'Tasks with an invalid payload are rejected on create and edit.',
+          })}
         </div>
       </details>
       ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${problem(this.error)}
