@@ -1,4 +1,4 @@
-// Shows /openapi.json. All text goes in as text, never as markup.
+// Shows /openapi.json. All text is inserted as text, never as markup.
 
 const make = (tag, text, ...children) => {
   const element = document.createElement(tag);
@@ -45,8 +45,8 @@ const operation = (api, path, method, spec) => {
   if (body) {
     section.append(table(['Field', 'Type', 'Description'], fieldsOf(api, body)));
   }
-  const answers = Object.entries(spec.responses).map(([status, each]) => [status, resolve(api, each).description]);
-  section.append(table(['Status', 'Description'], answers));
+  const responses = Object.entries(spec.responses).map(([status, each]) => [status, resolve(api, each).description]);
+  section.append(table(['Status', 'Description'], responses));
   return section;
 };
 
@@ -68,5 +68,5 @@ const show = (api) => {
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 };
 
-const answer = await fetch('/openapi.json');
-show(await answer.json());
+const response = await fetch('/openapi.json');
+show(await response.json());

@@ -28,7 +28,7 @@ export const keepTheme = (theme) => {
 
 const tenantChoice = (tenants) => {
   if (tenants.length < 2) return html`<span class="tenant" title="Tenant">${api.tenant}</span>`;
-  // One that is not (or no longer) listed is acted on all the same, so it is named.
+  // The current tenant is named even if it is not (or no longer) in the list.
   const names = tenants.includes(api.tenant) ? tenants : [api.tenant, ...tenants];
   return html`<select
     class="small"

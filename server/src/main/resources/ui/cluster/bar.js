@@ -1,5 +1,5 @@
 import { html } from 'lit';
 
-/** A share of the whole as a bar, with words for those who do not see it. */
-export const bar = (value, most, label) =>
-  html`<progress class="bar" value=${value} max=${Math.max(1, most)} aria-label=${label}></progress>`;
+/** A bar for a share of a whole; the label is for screen readers. */
+export const bar = (value, max, label) =>
+  html`<progress class="bar" value=${value} max=${Math.max(1, max)} aria-label=${label}></progress>`;

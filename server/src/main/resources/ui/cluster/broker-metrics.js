@@ -1,4 +1,4 @@
-// What a node's own /metrics say of brokers: no call of the API does.
+// The brokers as in the metrics of a node: the API has no call for them.
 
 const LINE = /^carillon_broker_(\w+)\{(.*)\} (\S+)$/;
 const LABEL = /(\w+)="((?:\\.|[^"\\])*)"/g;

@@ -13,7 +13,7 @@ const STATUS = {
 
 export const isMember = (node) => node.status === 'ALIVE' || node.status === 'DRAINING';
 
-/** Tasks that a dead node ran and that have not ended since; also of a cluster. */
+/** The suspects of a node or of the cluster: unfinished tasks that a crashed node was running. */
 export const suspectsOf = (node) => (node.suspects?.waiting ?? 0) + (node.suspects?.running ?? 0);
 
 const nodeRow = (node, leader, rate) => {

@@ -1,4 +1,4 @@
-// Dead letters by what they failed with: the table of groups, and the head of one of them.
+// Dead letters by error: the table of groups, and the head of one group.
 
 import { html, nothing } from 'lit';
 import { ago, count, firstLine, plural, time, visible } from '../format.js';

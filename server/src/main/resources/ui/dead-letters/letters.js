@@ -1,4 +1,4 @@
-// Dead letters one by one, and what stands in their place when there are none.
+// The table of dead letters, and what is shown when there are none.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -39,7 +39,7 @@ const row = (letter, view) =>
         type="checkbox"
         aria-label="Select ${letter.type} ${visible(letter.key ?? letter.id)}"
         .checked=${view.selected.has(letter.id)}
-        @change=${(e) => view.pick([letter.id], e.target.checked)}
+        @change=${(e) => view.select([letter.id], e.target.checked)}
       />
     </td>
     <td class="first">${ago(letter.diedAt)}</td>
@@ -56,7 +56,7 @@ const row = (letter, view) =>
  * @param {any[]} items
  * @param {object} view
  * @param {Set<string>} view.selected
- * @param {(ids: string[], on: boolean) => void} view.pick
+ * @param {(ids: string[], on: boolean) => void} view.select
  * @param {string} view.doing what is being done, or ''
  * @param {(name: string, action: () => unknown) => void} view.act
  */
@@ -71,7 +71,7 @@ export const letterTable = (items, view) =>
               aria-label="Select all on this page"
               .checked=${items.every((each) => view.selected.has(each.id))}
               @change=${(e) =>
-                view.pick(
+                view.select(
                   items.map((each) => each.id),
                   e.target.checked,
                 )}

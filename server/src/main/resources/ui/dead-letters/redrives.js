@@ -1,4 +1,4 @@
-// Redrives: started in a dialog with a rate, watched, stopped, undone. Purges, too.
+// Redrives and purges: their dialogs, and the list of redrives with stop and undo.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -20,7 +20,7 @@ const undo = async (id) => {
   toast(`${plural(data.undone, 'task')} returned to dead letters; tasks already started continue`);
 };
 
-/** Says how many, asks how fast, starts it. @returns {Promise<object|null>} what was started */
+/** Shows the count, asks for a rate and starts it. @returns {Promise<object|null>} the redrive */
 export const redriveDialog = async (body) => {
   const { data: dry } = await api.post('/v1/dead-letters/redrive', { ...body, dryRun: true });
   if (dry.matched === 0) {
@@ -52,38 +52,38 @@ export const redriveDialog = async (body) => {
   return started;
 };
 
-/** Removes dead letters for good, after the word was typed. @returns {Promise<boolean>} */
+/** Deletes dead letters after the user typed a word. @returns {Promise<boolean>} whether anything was deleted */
 export const purgeDialog = async (body) => {
   const { data: dry } = await api.post('/v1/dead-letters/purge', { ...body, dryRun: true });
   if (dry.matched === 0) {
     toast('No matching dead letters left');
     return false;
   }
-  let purged = 0; // over all tries
+  let purged = 0; // over all calls
   let more = true;
   const done = await ask({
     title: `Permanently delete ${letters(dry.matched, dry.atLeast)}?`,
-    body: 'The tasks, their payloads and their history are confirmDelete. This cannot be undone.',
+    body: 'The tasks, their payloads and their history are deleted. This cannot be undone.',
     action: `Delete ${letters(dry.matched, dry.atLeast)}`,
     danger: true,
     typed: 'purge',
     stoppable: true,
-    submit: async (_form, signal, say) => {
+    submit: async (_form, signal, report) => {
       while (more && !signal.aborted) {
         const { data } = await api.post('/v1/dead-letters/purge', body);
         purged += data.purged;
         more = data.more === true && data.purged > 0;
-        say(`${count(purged)} confirmDelete so far`);
+        report(`${count(purged)} deleted so far`);
       }
     },
   });
   if (done === null && purged === 0) return false;
-  toast(`${plural(purged, 'dead letter')} confirmDelete${more ? '; stopped early' : ''}`);
+  toast(`${plural(purged, 'dead letter')} deleted${more ? '; stopped early' : ''}`);
   return true;
 };
 
-/** A filter of dead letters in words; a group by what its letters died of. */
-const filterWords = ({ filter, groupError }) => {
+/** A filter of dead letters as text; a group is named by its error. */
+const filterText = ({ filter, groupError }) => {
   const parts = Object.entries(filter ?? {}).map(([name, value]) => {
     if (name === 'ids') return `${count(value.length ?? value)} selected by ID`;
     if (name === 'all') return 'all';
@@ -98,7 +98,7 @@ const filterWords = ({ filter, groupError }) => {
   return parts.length > 0 ? parts.join(', ') : 'all';
 };
 
-/** <c-redrives>: the list of redrives, kept true while one is under way. */
+/** <c-redrives>: the list of redrives, refreshed every second while one is running. */
 class Redrives extends LitElement {
   static properties = { busy: { state: true }, error: { state: true } };
 
@@ -134,7 +134,7 @@ class Redrives extends LitElement {
     clearInterval(this.#timer);
   }
 
-  async #do(id, action) {
+  async #act(id, action) {
     this.busy = id;
     this.error = null;
     try {
@@ -153,7 +153,7 @@ class Redrives extends LitElement {
       action: 'Undo redrive',
       danger: true,
     });
-    if (sure) await this.#do(redrive.id, () => undo(redrive.id));
+    if (sure) await this.#act(redrive.id, () => undo(redrive.id));
   }
 
   render() {
@@ -194,7 +194,7 @@ class Redrives extends LitElement {
     const over = redrive.status === 'UNDONE' || redrive.status === 'UNDOING';
     return html`<tr>
       <td>${badge(...(STATES[redrive.status] ?? ['off', '·', redrive.status]))}</td>
-      <td data-label="Filter">${filterWords(redrive)}</td>
+      <td data-label="Filter">${filterText(redrive)}</td>
       <td data-label="Progress" class="how-far">
         <small
           >${count(redriven)} of
@@ -218,7 +218,7 @@ class Redrives extends LitElement {
                   type="button"
                   class="small outline"
                   ?disabled=${this.busy !== ''}
-                  @click=${() => this.#do(id, () => api.post(path`/v1/redrives/${id}/stop`))}
+                  @click=${() => this.#act(id, () => api.post(path`/v1/redrives/${id}/stop`))}
                 >
                   Stop
                 </button>`

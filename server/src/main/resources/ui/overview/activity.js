@@ -1,4 +1,4 @@
-// <c-activity>: what was done over the last hour or day, and how late it started.
+// <c-activity>: charts of outcomes and start delay over the last hour or day.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, isFinal, isTransient } from '../api.js';
@@ -7,7 +7,7 @@ import { live } from '../live.js';
 import { problem } from '../parts.js';
 import '../parts/chart.js';
 
-const AGAIN = { hour: 60_000, day: 300_000 };
+const REFRESH_INTERVAL = { hour: 60_000, day: 300_000 };
 
 const OUTCOMES = [
   ['completed', 'completed', 'ok'],
@@ -23,7 +23,7 @@ const PERCENTILES = [
   ['p99', 'p99', 'b'],
 ];
 
-/** The series with the stream's newest point in its place: only whole minutes can be replaced. */
+/** The series with the newest point of the stream; only a series of minutes can take it. */
 const withNow = (series, now) => {
   if (!series || !now || series.step !== 'PT1M') return series;
   const points = series.points.filter((point) => point.at < now.at);
@@ -33,7 +33,7 @@ const withNow = (series, now) => {
 
 class Activity extends LitElement {
   static properties = {
-    /** A type's name; empty for all. */
+    /** The name of a type; empty for all types. */
     type: { type: String },
     span: { state: true },
     series: { state: true },
@@ -60,7 +60,7 @@ class Activity extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    const timer = setInterval(() => this.#again(), 10_000);
+    const timer = setInterval(() => this.#refreshIfDue(), 10_000);
     this.#ends.push(() => clearInterval(timer));
     this.#ends.push(live.on('stats', (stats) => this.#grow(stats)));
     this.#ends.push(live.onReturn(() => isTransient(this.error) && this.#load()));
@@ -76,11 +76,11 @@ class Activity extends LitElement {
     if (changed.has('type') || changed.has('span')) this.#load();
   }
 
-  #again() {
-    if (!document.hidden && !this.missing && Date.now() - this.#loadedAt > AGAIN[this.span]) this.#load();
+  #refreshIfDue() {
+    if (!document.hidden && !this.missing && Date.now() - this.#loadedAt > REFRESH_INTERVAL[this.span]) this.#load();
   }
 
-  // The stream's current minute is of all types.
+  // The stream has the current minute of all types only.
   #grow(stats) {
     if (!this.type) this.series = withNow(this.series, stats.now);
   }
@@ -120,7 +120,7 @@ class Activity extends LitElement {
     const labels = points.map((point) => point.at);
     const used = OUTCOMES.filter(([key], i) => i === 0 || key === 'dead' || points.some((point) => point[key] > 0));
     const outcomes = used.map(([key, name, tone]) => ({ name, tone, values: points.map((point) => point[key]) }));
-    const lateness = PERCENTILES.map(([key, name, tone]) => ({
+    const startDelay = PERCENTILES.map(([key, name, tone]) => ({
       name,
       tone,
       values: points.map((point) => seconds(point.lateness?.[key])),
@@ -147,7 +147,7 @@ class Activity extends LitElement {
         </section>
         <section class="card" aria-label="Start delay">
           <h3>Start delay</h3>
-          <c-chart .series=${lateness} .labels=${labels} kind="line" unit="seconds" label="Start delay"></c-chart>
+          <c-chart .series=${startDelay} .labels=${labels} kind="line" unit="seconds" label="Start delay"></c-chart>
         </section>
       </div>
     `;

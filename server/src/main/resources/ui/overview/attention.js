@@ -1,4 +1,4 @@
-// What somebody should look at: found in what the API says, worst first.
+// What needs attention, worst first, from the responses of the API.
 
 import { api, isFinal } from '../api.js';
 import { agoText, count, duration, firstLine, plural, seconds, span } from '../format.js';
@@ -8,24 +8,24 @@ import { outcomeOf } from '../schedules/fires.js';
 
 const HOUR = 3_600;
 const OLD_DUE = 60;
-/** Seconds that a transaction may be open before it is worth a word. */
+/** Seconds after which an open transaction is reported. */
 export const OLD_SNAPSHOT = 300;
 const MAX_SCHEDULES = 500;
 const MAX_PER_KIND = 5;
 const MAX_TYPES = 20;
-/** How full a tenant may be of what is limited before it is worth a word. */
+/** The used share of a tenant's limit from which it is reported. */
 const NEARLY_FULL = 0.9;
 
-/** Seconds from then to the server's now. */
+/** Seconds from `iso` to the server's `now`. */
 const age = (now, iso) => (iso ? (Date.parse(now) - Date.parse(iso)) / 1000 : -Infinity);
 
 /**
- * The text is made anew each time it is shown: "3 m ago" does not stay true.
+ * `text` is a function because it is evaluated on each render: "3 m ago" changes.
  *
- * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: () => string, href: string, mend: string}} Item
+ * @typedef {{tone: 'bad'|'warn'|'info', what: string, text: () => string, href: string, action: string}} Item
  */
 
-/** From GET /v1/stats, so that it is true every 2 s. @returns {Item[]} */
+/** From GET /v1/stats, which the stream sends every 2 s. @returns {Item[]} */
 export const fromStats = (stats) => {
   const items = [];
   for (const type of stats.types ?? []) {
@@ -34,11 +34,11 @@ export const fromStats = (stats) => {
     if (type.paused) {
       const due =
         type.due > 0 ? `${plural(type.due, 'task')}${type.dueAtLeast ? ' or more' : ''} ready` : 'no tasks ready';
-      items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, mend: 'Resume' });
+      items.push({ tone: 'info', what: `Type ${type.type} is paused`, text: () => due, href: link, action: 'Resume' });
     } else if (late > OLD_DUE) {
       const text = () =>
         `${plural(type.due, 'task')} ready, oldest waiting ${span(late)}; ${count(type.running)} in flight`;
-      items.push({ tone: 'bad', what: `${type.type}: backlog growing`, text, href: link, mend: 'View type' });
+      items.push({ tone: 'bad', what: `${type.type}: backlog growing`, text, href: link, action: 'View type' });
     }
   }
   for (const [what, { used, max }] of Object.entries(stats.limits ?? {})) {
@@ -48,7 +48,7 @@ export const fromStats = (stats) => {
       what: used >= max ? `No more ${what} can be created` : `Nearly all ${what} are used`,
       text: () => `${used} of ${max}; an admin can raise the tenant's limit`,
       href: href('settings'),
-      mend: 'Settings',
+      action: 'Settings',
     });
   }
   return items;
@@ -62,7 +62,7 @@ const fromGroups = (groups, now) =>
       what: `${group.type} is failing: ${firstLine(group.error ?? group.failure ?? 'no error message', 90)}`,
       text: () => `${plural(group.letters, 'dead letter')}, last ${agoText(group.lastSeenAt)}`,
       href: href('dead-letters', { view: 'letters', type: group.type, group: group.group }),
-      mend: 'View dead letters',
+      action: 'View dead letters',
     }));
 
 const fromSchedule = (schedule) => {
@@ -77,19 +77,19 @@ const fromSchedule = (schedule) => {
       what,
       text: () => `by ${firstLine(schedule.pausedBy ?? 'unknown', 60)}${why}`,
       href: link,
-      mend: 'Resume',
+      action: 'Resume',
     };
   }
   const ends = (schedule.fires ?? []).filter((fire) => !['PENDING', 'RUNNING'].includes(fire.status));
   const last = ends[0];
   if (last?.status === 'DEAD' || last?.status === 'EXPIRED') {
     const text = () => `last run ${outcomeOf(last)[2]} ${agoText(last.at)}`;
-    return { tone: 'bad', what: `${name} is failing`, text, href: link, mend: 'View runs' };
+    return { tone: 'bad', what: `${name} is failing`, text, href: link, action: 'View runs' };
   }
   const missed = ends.filter((fire) => fire.reason === 'window' && Date.now() - Date.parse(fire.at) < 24 * HOUR * 1000);
   if (missed.length > 0) {
     const text = () => `${plural(missed.length, 'missed run')} in 24h, last ${agoText(missed[0].at)}`;
-    return { tone: 'warn', what: `${name} missed runs`, text, href: link, mend: 'Backfill' };
+    return { tone: 'warn', what: `${name} missed runs`, text, href: link, action: 'Backfill' };
   }
   return null;
 };
@@ -102,7 +102,7 @@ const fromTenants = (tenants) =>
       what: `Tenant ${tenant} is paused`,
       text: () => `${plural(due, 'task')} ready`,
       href: href('settings'),
-      mend: 'Resume',
+      action: 'Resume',
     }));
 
 const fromCluster = (cluster) => {
@@ -114,17 +114,17 @@ const fromCluster = (cluster) => {
       what: `Node ${firstLine(node.name, 60)} is not responding`,
       text: () => `last heartbeat ${agoText(node.renewedAt ?? node.leaseUntil)}`,
       href: link,
-      mend: 'View cluster',
+      action: 'View cluster',
     }));
   const { bind, tls, beyondLoopback } = cluster.listener ?? {};
-  // Loaded by https, the page has shown that a proxy which ends TLS stands in front.
+  // A page loaded by https proves that a proxy terminates TLS.
   if (beyondLoopback && !tls && location.protocol !== 'https:') {
     items.push({
       tone: 'warn',
       what: 'Plain HTTP is open to other machines',
       text: () => `bound to ${firstLine(bind, 60)}: keys and payloads travel in the clear`,
       href: link,
-      mend: 'Put TLS in front of it',
+      action: 'Put TLS in front of it',
     });
   }
   const waiting = cluster.suspects?.waiting ?? 0;
@@ -136,7 +136,7 @@ const fromCluster = (cluster) => {
       text: () =>
         `${count(waiting)} waiting, ${count(running)} running in small groups, to find the task that crashes nodes`,
       href: link,
-      mend: 'View cluster',
+      action: 'View cluster',
     });
   }
   if (!cluster.leader) {
@@ -145,7 +145,7 @@ const fromCluster = (cluster) => {
       what: 'No leader',
       text: () => 'schedules and recovery are on hold',
       href: link,
-      mend: 'View cluster',
+      action: 'View cluster',
     });
   }
   return items;
@@ -159,7 +159,7 @@ const fromBrokers = (all) =>
       what: `Broker ${broker.name} is unreachable`,
       text: () => 'its tasks wait; no attempts are charged',
       href: href('cluster'),
-      mend: 'View cluster',
+      action: 'View cluster',
     }));
 
 const fromStorage = (storage) => {
@@ -171,13 +171,13 @@ const fromStorage = (storage) => {
       what: `Transaction open for ${duration(storage.oldestSnapshot)}`,
       text: () => 'blocks vacuum',
       href: href('cluster'),
-      mend: 'View database',
+      action: 'View database',
     },
   ];
 };
 
-/** What a key may not see, or an older server does not have, needs nobody's attention. */
-const seen = async (path, query, signal) => {
+/** A response, or null where the key has no access or an older server has no such call. */
+const getIfAllowed = async (path, query, signal) => {
   try {
     return (await api.get(path, { query, signal })).data;
   } catch (e) {
@@ -186,11 +186,13 @@ const seen = async (path, query, signal) => {
   }
 };
 
-/** What tasks died of. A key for some types must say which, so it is ask for each. */
+/** The groups of dead letters. A key limited to several types must name one per call. */
 const groups = async (signal) => {
   const own = api.caller?.types ?? [];
   const types = own.length > 1 ? own.slice(0, MAX_TYPES) : [''];
-  const pages = await Promise.all(types.map((type) => seen('/v1/dead-letters/groups', { type, limit: 20 }, signal)));
+  const pages = await Promise.all(
+    types.map((type) => getIfAllowed('/v1/dead-letters/groups', { type, limit: 20 }, signal)),
+  );
   return pages.flatMap((page) => page?.items ?? []);
 };
 
@@ -207,23 +209,23 @@ const schedules = async (signal) => {
   const all = [];
   let cursor = null;
   do {
-    const page = await seen('/v1/schedules', { limit: 100, fires: 5, cursor }, signal);
+    const page = await getIfAllowed('/v1/schedules', { limit: 100, fires: 5, cursor }, signal);
     if (!page) break;
     all.push(...page.items);
     cursor = page.nextCursor;
   } while (cursor && all.length < MAX_SCHEDULES);
-  return { items: all.map(fromSchedule).filter(Boolean), looked: all.length, isAll: !cursor };
+  return { items: all.map(fromSchedule).filter(Boolean), checked: all.length, isAll: !cursor };
 };
 
-/** Keeps a list readable: the first few of a kind, and where the others are. */
+/** The first few items, and a link to the rest. */
 const few = (items, more, place) => {
   const rest = items.length - MAX_PER_KIND;
   if (rest <= 0) return items;
-  const last = { tone: 'info', what: more(rest), text: () => '', href: href(place), mend: 'Show all' };
+  const last = { tone: 'info', what: more(rest), text: () => '', href: href(place), action: 'Show all' };
   return [...items.slice(0, MAX_PER_KIND), last];
 };
 
-/** What died of late: one cheap call, for when the stream says that more did. @returns {Promise<Item[]>} */
+/** The recent error groups: one cheap call, for when the stream reports new dead letters. @returns {Promise<Item[]>} */
 export const findDeadLetters = async (signal) => {
   if (!api.may('TASKS_READ')) return [];
   const items = fromGroups(await groups(signal), new Date().toISOString());
@@ -231,19 +233,20 @@ export const findDeadLetters = async (signal) => {
 };
 
 /**
- * All that the stream does not bring. `at` is when, by this machine's clock.
+ * Everything that is not in the stream. `at` is the time by the browser's clock.
  *
- * @returns {Promise<{at: string, deaths: Item[], others: Item[], note: string, tenants: {at: string, items: any[]}}>}
+ * @typedef {{at: string, items: any[]}} TenantStats
+ * @returns {Promise<{at: string, deadLetters: Item[], others: Item[], note: string, tenants: TenantStats}>}
  */
-export const look = async (signal) => {
+export const findProblems = async (signal) => {
   const isAdmin = api.may('CLUSTER');
   const at = new Date().toISOString();
-  const [deaths, planned, cluster, storage, tenants, measured] = await Promise.all([
+  const [deadLetters, planned, cluster, storage, tenants, measured] = await Promise.all([
     findDeadLetters(signal),
     api.may('SCHEDULES_READ') ? schedules(signal) : null,
-    isAdmin ? seen('/v1/cluster', {}, signal) : null,
-    isAdmin ? seen('/v1/cluster/storage', {}, signal) : null,
-    isAdmin ? seen('/v1/stats/tenants', {}, signal) : null,
+    isAdmin ? getIfAllowed('/v1/cluster', {}, signal) : null,
+    isAdmin ? getIfAllowed('/v1/cluster/storage', {}, signal) : null,
+    isAdmin ? getIfAllowed('/v1/stats/tenants', {}, signal) : null,
     isAdmin ? metrics(signal) : '',
   ]);
   const others = [
@@ -257,12 +260,11 @@ export const look = async (signal) => {
     (api.caller?.types ?? []).length <= MAX_TYPES
       ? ''
       : `Shows dead letters of the first ${plural(MAX_TYPES, 'type')} of this key.`,
-    planned && !planned.isAll ? `Checks the first ${plural(planned.looked, 'schedule')} by name.` : '',
+    planned && !planned.isAll ? `Checks the first ${plural(planned.checked, 'schedule')} by name.` : '',
   ];
-  return { at, deaths, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };
+  return { at, deadLetters, others, note: notes.join(' ').trim(), tenants: tenants ?? { at, items: [] } };
 };
 
 const RANK = { bad: 0, warn: 1, info: 2 };
 
-/** Worst first. */
 export const ranked = (items) => [...items].sort((a, b) => RANK[a.tone] - RANK[b.tone]);

@@ -42,7 +42,7 @@ const typeRow = (type, at) => {
   </tr>`;
 };
 
-/** Every type with its figures; `host.sort` says by which column. */
+/** Every type with its figures; `host.sort` is the column and the direction. */
 export const typeTable = (host, { types = [], moreTypes = 0, seenAt }) => {
   if (types.length === 0) return nothing;
   const head = (key, text) => sortHead(host, key, text, 'num');

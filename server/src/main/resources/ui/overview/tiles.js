@@ -13,7 +13,7 @@ const rate = (n) => (n === null || n === undefined ? '–' : compact(n < 10 ? Ma
 
 const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
 
-const latenessTile = (last) => {
+const startDelayTile = (last) => {
   const [some, when] = last.minute.lateness?.p50 ? [last.minute, '1m'] : [last.hour, '1h'];
   const { p50, p95, p99 } = some.lateness ?? {};
   const note = p50 ? html`p95 ${duration(p95)} · p99 ${duration(p99)} (${when})` : 'no tasks started in the last hour';
@@ -37,7 +37,7 @@ export const tiles = (stats) => {
       html`${compact(last.hour.retried)} retries,
         <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`,
     )}
-    ${latenessTile(last)}
+    ${startDelayTile(last)}
     ${tile('Ready', atLeast(due.tasks, due.atLeast), oldest ? `oldest waiting ${oldest}` : 'queue empty')}
     ${tile(
       'In flight',

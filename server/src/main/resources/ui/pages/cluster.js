@@ -1,4 +1,4 @@
-// #/cluster: who runs tasks, and how the database is.
+// #/cluster: nodes, shards, brokers and the database.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -11,7 +11,7 @@ import { isMember, nodeTable, shardMap, suspectsOf } from '../cluster/nodes.js';
 import { databaseFacts, otherTables, partitionTable } from '../cluster/storage.js';
 import { OLD_SNAPSHOT } from '../overview/attention.js';
 
-const WRONG_CLOCK = 1;
+const MAX_CLOCK_OFFSET = 1;
 
 class ClusterPage extends Page {
   static properties = {
@@ -26,7 +26,7 @@ class ClusterPage extends Page {
     this.cluster = null;
     this.storage = null;
     this.brokers = [];
-    /** Attempts that ended, per second, by node: from the last two looks. */
+    /** Finished attempts per second by node, from the last two responses. */
     this.rates = new Map();
   }
 
@@ -37,7 +37,7 @@ class ClusterPage extends Page {
   connectedCallback() {
     super.connectedCallback();
     this.every(5_000, () => this.reload());
-    this.every(15_000, () => this.#lookDeeper().catch(() => {}));
+    this.every(15_000, () => this.#loadStorage().catch(() => {}));
   }
 
   async load(signal) {
@@ -45,13 +45,13 @@ class ClusterPage extends Page {
     const { data } = await api.get('/v1/cluster', { signal });
     if (before) this.rates = this.#rates(before, data);
     this.cluster = data;
-    if (!this.storage) await this.#lookDeeper(signal);
+    if (!this.storage) await this.#loadStorage(signal);
   }
 
-  async #lookDeeper(signal) {
+  async #loadStorage(signal) {
     const [storage, metrics] = await Promise.all([
       api.get('/v1/cluster/storage', { signal }),
-      api.open('/metrics', { signal }).then((answer) => answer.text()),
+      api.open('/metrics', { signal }).then((response) => response.text()),
     ]);
     this.storage = storage.data;
     this.brokers = brokers(metrics);
@@ -87,7 +87,7 @@ class ClusterPage extends Page {
     const { cluster, storage } = this;
     const members = cluster.nodes.filter(isMember);
     const inFlight = members.reduce((sum, node) => sum + node.inFlight, 0);
-    const seats = members.reduce((sum, node) => sum + node.seats, 0);
+    const slots = members.reduce((sum, node) => sum + node.seats, 0);
     const leader = cluster.nodes.find((node) => node.id === cluster.leader?.node);
     const suspects = suspectsOf(cluster);
     return html`<dl class="tiles">
@@ -101,7 +101,7 @@ class ClusterPage extends Page {
         leader ? visible(leader.name) : (cluster.leader?.node ?? 'none'),
         cluster.leader ? html`term ${count(cluster.leader.term)}, since ${ago(cluster.leader.since)}` : 'electing…',
       )}
-      ${tile('In flight', count(inFlight), `of ${plural(seats, 'slot')}`)}
+      ${tile('In flight', count(inFlight), `of ${plural(slots, 'slot')}`)}
       ${tile('Lag', duration(cluster.lag), 'longest-waiting task')}
       ${
         suspects > 0
@@ -134,7 +134,7 @@ class ClusterPage extends Page {
       );
     }
     for (const node of cluster.nodes.filter(
-      (each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > WRONG_CLOCK,
+      (each) => isMember(each) && Math.abs(seconds(each.clockOffset) ?? 0) > MAX_CLOCK_OFFSET,
     )) {
       all.push(
         `Clock of ${visible(node.name)} is off by ${duration(node.clockOffset)}. ` +

@@ -1,4 +1,4 @@
-// #/dead-letters: what tasks died of, the letters of each kind, and what was redriven.
+// #/dead-letters: groups by error, single dead letters, and redrives.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -46,7 +46,7 @@ class DeadLettersPage extends Page {
     return 'Dead letters';
   }
 
-  /** Redrives may be of any type, so a key for some types sees none. */
+  /** Redrives may be of any type, so a key limited to types has no access to them. */
   get #views() {
     return this.#own.length > 0 ? VIEWS.filter((each) => each.id !== 'redrives') : VIEWS;
   }
@@ -61,7 +61,7 @@ class DeadLettersPage extends Page {
     return api.caller?.types ?? [];
   }
 
-  /** Filters that somebody chose: a key for some types always has one of them. */
+  /** Whether the user chose a filter: a key limited to several types always has the type set. */
   #isFiltered(names) {
     return names.some((name) => this.query.get(name) && !(name === 'type' && this.#own.length > 1));
   }
@@ -77,7 +77,7 @@ class DeadLettersPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    // Groups are counted as letters come and go: a look costs a page of an index.
+    // The counts of groups are stored, so a refresh reads one page of an index.
     this.every(
       10_000,
       () =>
@@ -91,18 +91,18 @@ class DeadLettersPage extends Page {
 
   async load(signal) {
     if (this.#own.length > 1 && !this.query.get('type')) {
-      // Such a key must say which.
+      // A key limited to several types must name one.
       setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true });
       return;
     }
     this.selected = new Set();
     this.failed = null;
     if (this.view === 'groups') await this.#groups.first();
-    if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#head(signal)]);
+    if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#loadGroup(signal)]);
   }
 
-  /** The group whose letters are shown, with its counts. */
-  async #head(signal) {
+  /** Loads the group that is filtered by, with its counts. */
+  async #loadGroup(signal) {
     const group = this.query.get('group');
     if (!group) {
       this.group = null;
@@ -115,7 +115,7 @@ class DeadLettersPage extends Page {
     }
   }
 
-  /** The body that means what is shown. */
+  /** The body of a redrive or purge of what is shown. */
   get #filter() {
     const body = {};
     for (const name of FILTERS) {
@@ -125,7 +125,7 @@ class DeadLettersPage extends Page {
     return Object.keys(body).length > 0 ? body : { all: true };
   }
 
-  #do(name, action) {
+  #act(name, action) {
     return this.keepFocus(async () => {
       this.doing = name;
       this.failed = null;
@@ -169,7 +169,7 @@ class DeadLettersPage extends Page {
     `;
   }
 
-  /** For who may see some types, and one at a time. */
+  /** Tabs by type, for a key limited to several types. */
   #types() {
     if (this.#own.length < 2) return nothing;
     const view = this.view === 'groups' ? '' : this.view;
@@ -189,17 +189,17 @@ class DeadLettersPage extends Page {
   get #view() {
     return {
       selected: this.selected,
-      pick: (ids, on) => {
+      select: (ids, on) => {
         const all = new Set(this.selected);
         for (const id of ids) all[on ? 'add' : 'delete'](id);
         this.selected = all;
       },
       doing: this.doing,
-      act: (name, action) => this.#do(name, action),
+      act: (name, action) => this.#act(name, action),
     };
   }
 
-  #find() {
+  #searchForm() {
     const value = (name) => this.query.get(name) ?? '';
     const submit = (event) => {
       event.preventDefault();
@@ -249,7 +249,7 @@ class DeadLettersPage extends Page {
         class="small"
         aria-busy=${this.doing === name}
         ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => redriveDialog(body))}
+        @click=${() => this.#act(name, () => redriveDialog(body))}
       >
         ${label}
       </button>
@@ -257,7 +257,7 @@ class DeadLettersPage extends Page {
         type="button"
         class="small outline danger"
         ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => purgeDialog(body))}
+        @click=${() => this.#act(name, () => purgeDialog(body))}
       >
         Purge
       </button>
@@ -272,7 +272,7 @@ class DeadLettersPage extends Page {
       ${
         this.query.get('group')
           ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>`
-          : this.#find()
+          : this.#searchForm()
       }
       ${groupHead(this.group)} ${problem(pages.error)}
       <div class="row bulk">

@@ -1,4 +1,4 @@
-// Any address that is no page's.
+// Every address that no page has.
 
 import { html } from 'lit';
 import { visible } from '../format.js';

@@ -1,4 +1,4 @@
-// #/overview: how it goes, and what needs somebody.
+// #/overview: figures, what needs attention, charts, types and tenants.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -6,14 +6,14 @@ import { curlIf, ownType } from '../curl.js';
 import { ago, badge } from '../format.js';
 import { empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
-import { fromStats, look, findDeadLetters, ranked } from '../overview/attention.js';
+import { findDeadLetters, findProblems, fromStats, ranked } from '../overview/attention.js';
 import { tenantTable, typeTable } from '../overview/tables.js';
 import { tiles } from '../overview/tiles.js';
 import '../overview/activity.js';
 
 const REFRESH_INTERVAL = 30_000;
-const LOOK_AT_DEATHS_AGAIN = 5_000;
-const PAUSE_PER_LOOK = 20; // so looks take a twentieth of the time at most, however slow they are
+const DEAD_LETTERS_INTERVAL = 5_000;
+const REST_FACTOR = 20; // a refresh takes at most a twentieth of the time, however slow it is
 
 const FIRST_TASK = {
   payload: { text: 'Hello' },
@@ -26,7 +26,7 @@ const attentionRow = (item) =>
   html`<li class="attention attention-${item.tone}">
     ${badge(...TONES[item.tone])}
     <span class="attention-text"><strong>${item.what}</strong> <span class="muted">${item.text()}</span></span>
-    <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
+    <a href=${item.href}>${item.action}<span class="unseen">: ${item.what}</span></a>
   </li>`;
 
 class OverviewPage extends Page {
@@ -37,9 +37,9 @@ class OverviewPage extends Page {
     statsMissing: { state: true },
   };
 
-  #hasDied = false;
-  #nextLook = Infinity;
-  #nextDeaths = 0;
+  #hasNewDeadLetters = false;
+  #nextRefresh = Infinity;
+  #nextDeadLetters = 0;
 
   constructor() {
     super();
@@ -56,41 +56,41 @@ class OverviewPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => this.#hear(stats));
-    this.every(1_000, () => this.#lookAgain());
+    this.listen('stats', (stats) => this.#onStats(stats));
+    this.every(1_000, () => this.#refresh());
   }
 
-  #hear(stats) {
-    if (stats.last.hour.dead > (this.stats?.last.hour.dead ?? Infinity)) this.#hasDied = true;
+  #onStats(stats) {
+    if (stats.last.hour.dead > (this.stats?.last.hour.dead ?? Infinity)) this.#hasNewDeadLetters = true;
     this.stats = stats;
   }
 
   async load(signal) {
     const start = Date.now();
-    this.#hasDied = false;
+    this.#hasNewDeadLetters = false;
     try {
-      // The stream brings them too, but a moment later, and not where it is refused.
+      // The stream has them too, but a moment later, and not where it is rejected.
       const first = this.stats ? null : this.#first(signal);
-      const [found] = await Promise.all([look(signal), first]);
+      const [found] = await Promise.all([findProblems(signal), first]);
       if (!signal.aborted) this.found = found;
     } finally {
       const end = Date.now();
-      this.#nextLook = end + Math.max(REFRESH_INTERVAL, (end - start) * PAUSE_PER_LOOK);
+      this.#nextRefresh = end + Math.max(REFRESH_INTERVAL, (end - start) * REST_FACTOR);
     }
   }
 
-  /** All of it from time to time; what died soon after the stream said so. */
-  #lookAgain() {
+  /** Everything at intervals; the dead letters also soon after the stream reports new ones. */
+  #refresh() {
     if (this.busy) return;
-    if (Date.now() >= this.#nextLook) this.reload();
-    else if (this.#hasDied && this.found && Date.now() >= this.#nextDeaths) this.#findDeadLetters();
+    if (Date.now() >= this.#nextRefresh) this.reload();
+    else if (this.#hasNewDeadLetters && this.found && Date.now() >= this.#nextDeadLetters) this.#findDeadLetters();
   }
 
   async #findDeadLetters() {
-    this.#hasDied = false;
-    this.#nextDeaths = Date.now() + LOOK_AT_DEATHS_AGAIN;
-    const deaths = await findDeadLetters().catch(() => null); // the next whole look says why
-    if (deaths) this.found = { ...this.found, deaths };
+    this.#hasNewDeadLetters = false;
+    this.#nextDeadLetters = Date.now() + DEAD_LETTERS_INTERVAL;
+    const deadLetters = await findDeadLetters().catch(() => null); // the next full refresh shows the error
+    if (deadLetters) this.found = { ...this.found, deadLetters };
   }
 
   async #first(signal) {
@@ -118,7 +118,7 @@ class OverviewPage extends Page {
     const { found } = this;
     const items = ranked([
       ...(this.stats ? fromStats(this.stats) : []),
-      ...(found?.deaths ?? []),
+      ...(found?.deadLetters ?? []),
       ...(found?.others ?? []),
     ]);
     return html`<section aria-labelledby="attention">

@@ -1,4 +1,4 @@
-// #/schedules/{name}: when it fires, what became of it, and all that can be done about it.
+// #/schedules/{name}: the runs of a schedule, its settings and its actions.
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -14,7 +14,7 @@ import { fireDetail, legend, localText } from '../schedules/fires.js';
 import { runHistory } from '../schedules/run-history.js';
 import '../schedules/schedule-form.js';
 
-const IN_STRIP = 100;
+const STRIP_LENGTH = 100;
 const PER_PAGE = 25;
 const REFRESH_INTERVAL = 10_000;
 const MORE_RUNS = 20;
@@ -58,47 +58,46 @@ class SchedulePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(REFRESH_INTERVAL, () => this.query.has('edit') || this.#lookAgain());
-    this.listen('task', (event) => this.#hear(event));
+    this.every(REFRESH_INTERVAL, () => this.query.has('edit') || this.#refresh());
+    this.listen('task', (event) => this.#onTask(event));
   }
 
   async load(signal) {
-    await this.#look(signal);
+    await this.#loadSchedule(signal);
     await this.pages.first();
   }
 
-  async #look(signal) {
+  async #loadSchedule(signal) {
     const [shown, fires] = await Promise.all([
       getExact(this.#at),
-      api.get(`${this.#at}/fires`, { query: { limit: IN_STRIP }, signal }),
+      api.get(`${this.#at}/fires`, { query: { limit: STRIP_LENGTH }, signal }),
     ]);
     if (signal?.aborted || !this.isConnected) return;
-    if (this.schedule?.version !== shown.data.version) this.moreRuns = null; // by a rule that may be gone
-    const isNews = this.fires[0]?.at !== fires.data.items[0]?.at;
+    if (this.schedule?.version !== shown.data.version) this.moreRuns = null; // of another version of the schedule
+    const isNew = this.fires[0]?.at !== fires.data.items[0]?.at;
     this.schedule = shown.data;
     this.etag = shown.etag;
     this.fires = fires.data.items;
-    if (isNews && this.pages.number === 1 && this.pages.ready) this.pages.reload();
+    if (isNew && this.pages.number === 1 && this.pages.ready) this.pages.reload();
   }
 
-  async #lookAgain() {
+  async #refresh() {
     try {
-      await this.#look();
+      await this.#loadSchedule();
       this.error = null;
     } catch (e) {
       this.error = e;
     }
   }
 
-  #hear({ id, to }) {
-    const heard = (fire) => (fire.taskId === id ? { ...fire, status: to } : fire);
+  #onTask({ id, to }) {
+    const updated = (fire) => (fire.taskId === id ? { ...fire, status: to } : fire);
     if (!this.fires.some((fire) => fire.taskId === id)) return;
-    this.fires = this.fires.map(heard);
-    this.pages.items = this.pages.items.map(heard);
-    if (this.chosen) this.chosen = heard(this.chosen);
+    this.fires = this.fires.map(updated);
+    this.pages.items = this.pages.items.map(updated);
+    if (this.chosen) this.chosen = updated(this.chosen);
   }
 
-  /** After something was done: all of it again, and a word about it. */
   async #done(text) {
     toast(text);
     await this.reload();
@@ -211,7 +210,7 @@ class SchedulePage extends Page {
     </section>`;
   }
 
-  /** What is left of those that were ask for; the schedule itself knows which have passed. */
+  /** The further runs that have not passed yet, if they were loaded. */
   #runs(s) {
     const next = Date.parse(s.nextRuns[0]?.at ?? '');
     const left = (this.moreRuns ?? []).filter((run) => Date.parse(run.at) >= next);

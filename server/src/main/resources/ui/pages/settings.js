@@ -1,4 +1,4 @@
-// #/settings: keys, tenants, limits, and about this installation.
+// #/settings: API keys, tenants, limits, and the server's version.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';

@@ -1,4 +1,4 @@
-// #/tasks/{id}: what a task is, why it failed, what happens next, and all that happened.
+// #/tasks/{id}: the state of a task, its last error, its history and its settings.
 
 import { html, nothing } from 'lit';
 import { api, isFinal, path } from '../api.js';
@@ -13,10 +13,10 @@ import { History } from '../tasks/history.js';
 import { advice, errorText, message, statusText } from '../tasks/descriptions.js';
 
 const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
-const SETTLE = 300; // several changes that come together are one look
-const MOVING = 10_000;
-const STILL = 30_000; // not every change of what waits or is dead is told
-const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
+const SETTLE = 300; // changes that come together cause one refresh
+const ACTIVE_INTERVAL = 10_000;
+const IDLE_INTERVAL = 30_000; // edits of pending and dead tasks are not in the stream
+const AFTER_ACTION = [1_000, 2_000, 4_000, 8_000]; // the user waits for the effect
 
 class TaskPage extends Page {
   static properties = {
@@ -29,9 +29,9 @@ class TaskPage extends Page {
   };
 
   #etag = null;
-  #story = new History();
-  #soon = null;
-  #audited = '';
+  #history = new History();
+  #timer = null;
+  #auditedVersion = '';
 
   constructor() {
     super();
@@ -54,47 +54,47 @@ class TaskPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('task', (event) => event.id === this.id && this.#look());
-    this.listen('gap', () => this.#look());
+    this.listen('task', (event) => event.id === this.id && this.#refreshSoon());
+    this.listen('gap', () => this.#refreshSoon());
     this.listen('stats', () => this.requestUpdate()); // a scheduled task becomes ready without an event
-    this.every(MOVING, () => this.#isMoving && this.#look());
-    this.every(STILL, () => this.#mayChange && this.#look());
+    this.every(ACTIVE_INTERVAL, () => this.#isActive && this.#refreshSoon());
+    this.every(IDLE_INTERVAL, () => this.#mayChange && this.#refreshSoon());
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    clearTimeout(this.#soon);
+    clearTimeout(this.#timer);
   }
 
-  get #isMoving() {
+  get #isActive() {
     if (!this.#mayChange || this.task.status === 'DEAD') return false;
-    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + MOVING;
+    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + ACTIVE_INTERVAL;
   }
 
   get #mayChange() {
     return this.task !== null && !OVER.has(this.task.status);
   }
 
-  #look() {
-    clearTimeout(this.#soon);
-    if (isFinal(this.error)) return; // it is not there, however often one asks
-    this.#soon = setTimeout(() => this.isConnected && this.reload(), SETTLE);
+  #refreshSoon() {
+    clearTimeout(this.#timer);
+    if (isFinal(this.error)) return;
+    this.#timer = setTimeout(() => this.isConnected && this.reload(), SETTLE);
   }
 
   async load(signal) {
     const { data, etag } = await getExact(path`/v1/tasks/${this.id}`, { signal });
     if (signal.aborted) return;
     if (this.task?.id !== data.id) {
-      this.#story = new History();
+      this.#history = new History();
       this.type = null;
     }
-    // One that died again may have died of something else.
+    // A task that failed again may be in another group.
     if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt)
       this.group = null;
-    this.#story.take(data);
+    this.#history.take(data);
     this.#etag = etag;
     this.task = data;
-    this.#beside(data, signal);
+    this.#loadExtras(data, signal);
   }
 
   async #readSlots(task, signal) {
@@ -109,25 +109,25 @@ class TaskPage extends Page {
     this.slots = { used: sum('inFlight'), total: sum('seats') };
   }
 
-  /** Who edited it or had it run: no change of its state, so only the audit has it. */
-  async #hands({ id, version }, signal) {
-    if (!api.may('AUDIT') || this.#audited === `${id} ${version}`) return;
+  /** Edits and manual runs are in the audit only: they change no state. */
+  async #loadAudit({ id, version }, signal) {
+    if (!api.may('AUDIT') || this.#auditedVersion === `${id} ${version}`) return;
     const query = { subject: id, limit: 100 };
     const { data } = await api.get('/v1/audit', { query, signal }).catch(() => ({ data: null }));
     if (!data || signal.aborted) return;
-    this.#audited = `${id} ${version}`;
-    this.#story.takeAudit(data.items);
+    this.#auditedVersion = `${id} ${version}`;
+    this.#history.takeAudit(data.items);
     this.requestUpdate();
   }
 
-  /** What is good to know and may be missing: the type's settings, the group of a dead one. */
-  async #beside(task, signal) {
+  /** Optional data: the settings of the type, the free slots, the audit, the group of a dead letter. */
+  async #loadExtras(task, signal) {
     if (api.may('TYPES_READ')) {
       const { data } = await api.get(path`/v1/types/${task.type}`, { signal }).catch(() => ({ data: null }));
       if (!signal.aborted) this.type = data;
     }
     await this.#readSlots(task, signal);
-    await this.#hands(task, signal);
+    await this.#loadAudit(task, signal);
     if (task.status !== 'DEAD' || this.group) return;
     const died = Date.parse(task.finishedAt);
     const query = { type: task.type, diedAfter: task.finishedAt, diedBefore: new Date(died + 2).toISOString() };
@@ -136,18 +136,19 @@ class TaskPage extends Page {
     if (!signal.aborted) this.group = letter?.group ?? null;
   }
 
-  #do(name, action) {
+  #act(name, action) {
     return this.keepFocus(async () => {
       this.doing = name;
       this.failed = null;
       try {
         if ((await action()) !== false) {
           await this.reload();
-          for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+          for (const ms of AFTER_ACTION)
+            setTimeout(() => this.isConnected && this.#isActive && this.#refreshSoon(), ms);
         }
       } catch (e) {
         this.failed = e;
-        this.#look(); // what was refused may be another by now
+        this.#refreshSoon(); // a rejected action means that the task has changed
       }
       this.doing = '';
     });
@@ -178,14 +179,14 @@ class TaskPage extends Page {
         ${status(stateOf(task, this.type?.paused))}
         <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}
       </h1>
-      <p class="lede">${statusText(task, { type: this.type, slots: this.slots, last: this.#story.entries()[0] })}</p>
+      <p class="lede">${statusText(task, { type: this.type, slots: this.slots, last: this.#history.entries()[0] })}</p>
       ${problem(this.error)} ${problem(this.failed)} ${task.status === 'DEAD' && task.error ? nothing : this.#actions()}
-      ${this.#why()}
+      ${this.#error()}
       <div class="task-columns">
         <div>
-          <section aria-labelledby="story">
-            <h2 id="story">History</h2>
-            <c-history .task=${task} .story=${this.#story}></c-history>
+          <section aria-labelledby="history">
+            <h2 id="history">History</h2>
+            <c-history .task=${task} .history=${this.#history}></c-history>
           </section>
         </div>
         <div>${taskFacts(task, this.type)} ${taskContents(task)} ${this.#commands()}</div>
@@ -217,23 +218,23 @@ class TaskPage extends Page {
     return buttons.length > 0 ? html`<div class="row actions">${buttons}</div>` : nothing;
   }
 
-  #button(name, label, action, look) {
+  #button(name, label, action, className) {
     return html`<button
       type="button"
-      class=${look}
+      class=${className}
       aria-busy=${this.doing === name}
       ?disabled=${this.doing !== ''}
-      @click=${() => this.#do(name, action)}
+      @click=${() => this.#act(name, action)}
     >
       ${label}
     </button>`;
   }
 
-  /** The last error first: what it was, what it means, what to do. */
-  #why() {
+  /** The last error: what it was, what it means, what to do. */
+  #error() {
     const { task } = this;
     if (!task.error || task.status === 'COMPLETED') return nothing;
-    const last = this.#story.entries().find((entry) => entry.attempt?.error)?.attempt;
+    const last = this.#history.entries().find((entry) => entry.attempt?.error)?.attempt;
     const dead = task.status === 'DEAD';
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
       <h2 id="why">${dead ? 'Error' : 'Last error'}</h2>

@@ -1,4 +1,4 @@
-// #/tasks: find tasks, see them change, act on many.
+// #/tasks: search, filters, live rows and bulk actions.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -31,13 +31,13 @@ class TasksPage extends Page {
     all: { state: true },
     doing: { state: true },
     failed: { state: true },
-    wide: { state: true },
+    isFilterOpen: { state: true },
   };
 
   #filter = new Filter(new URLSearchParams());
-  #pages = new PagedList(this, (cursor, signal) => this.#page(cursor, signal));
+  #pages = new PagedList(this, (cursor, signal) => this.#loadPage(cursor, signal));
   #live = new LiveRows(this, this.#pages, {
-    mayBeOurs: (event) => this.#filter.mayHave(event),
+    mayMatch: (event) => this.#filter.mayMatch(event),
     isBusy: () => this.doing !== '' || this.all || this.selected.size > 0,
   });
 
@@ -48,7 +48,7 @@ class TasksPage extends Page {
     this.all = false;
     this.doing = '';
     this.failed = null;
-    this.wide = false;
+    this.isFilterOpen = false;
   }
 
   get heading() {
@@ -65,7 +65,7 @@ class TasksPage extends Page {
     this.#filter = new Filter(this.query);
     const own = api.caller?.types ?? [];
     if (own.length > 1 && !this.#filter.values.type) {
-      setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must say which
+      setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must name one
       return;
     }
     this.#clearSelection();
@@ -74,7 +74,7 @@ class TasksPage extends Page {
     await this.#pages.first();
   }
 
-  async #page(cursor, signal) {
+  async #loadPage(cursor, signal) {
     const { path: at, query } = this.#filter.request;
     const { data } = await api.get(at, { query: { ...query, limit: SHOWN, cursor: cursor ?? '' }, signal });
     return data;
@@ -118,9 +118,9 @@ class TasksPage extends Page {
           <button
             type="button"
             class="outline"
-            aria-expanded=${this.wide}
+            aria-expanded=${this.isFilterOpen}
             aria-controls="filters"
-            @click=${() => (this.wide = !this.wide)}
+            @click=${() => (this.isFilterOpen = !this.isFilterOpen)}
           >
             Filters
           </button>
@@ -128,7 +128,7 @@ class TasksPage extends Page {
       </search>
       <c-filters
         id="filters"
-        ?hidden=${!this.wide}
+        ?hidden=${!this.isFilterOpen}
         .filter=${this.#filter}
         @filter=${(e) => setQuery(e.detail)}
       ></c-filters>
@@ -160,7 +160,7 @@ class TasksPage extends Page {
     </ul>`;
   }
 
-  /** Counts are of the whole tenant, so they are shown only where nothing else is ask for. */
+  /** The counts are of the whole tenant, so they are shown only without a filter. */
   #tabs() {
     const counts = live.stats?.status ?? {};
     const plain = this.#filter.chips(timeText).length === 0;
@@ -178,7 +178,7 @@ class TasksPage extends Page {
     </nav>`;
   }
 
-  /** What can be done with what is selected, and what is new. */
+  /** Actions on the selected tasks, and the refresh button. */
   #bar() {
     const rows = this.#pages.items;
     const selected = rows.filter((task) => this.selected.has(task.id));
@@ -192,7 +192,7 @@ class TasksPage extends Page {
           ? html`<strong>${this.all ? 'All matching' : `${count(selected.length)} selected`}</strong>
               ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
               ${
-                !this.all && this.#canMeanAll
+                !this.all && this.#canSelectAll
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
                       Select all matching
                     </button>`
@@ -200,7 +200,7 @@ class TasksPage extends Page {
               }
               <button type="button" class="quiet small" @click=${() => this.#clearSelection()}>Clear selection</button>`
           : html`<small>${rows.length > 0 ? 'Select tasks to cancel, run or redrive them.' : ''}</small> ${
-                this.#canMeanAll && rows.length > 0
+                this.#canSelectAll && rows.length > 0
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
                       Select all matching
                     </button>`
@@ -227,13 +227,13 @@ class TasksPage extends Page {
     </div>`;
   }
 
-  /** Without any filter it would be everything there is; what has ended cannot be changed. */
-  get #canMeanAll() {
+  /** Without a filter it would be every task; finished tasks cannot be changed. */
+  get #canSelectAll() {
     const { body, status, isOfDeadLetters } = this.#filter;
     return body !== null && (['', 'PENDING', 'RUNNING'].includes(status) || isOfDeadLetters);
   }
 
-  /** Where one would look for the others in vain. */
+  /** Explains why dead tasks of a schedule or due time cannot be redriven together. */
   #whyNotAll() {
     const { status, isOfDeadLetters, values } = this.#filter;
     const { type, key, error } = values;
@@ -273,7 +273,7 @@ class TasksPage extends Page {
     return kind === 'redrive' ? redriveMatching({ ids }) : each(kind, ids);
   }
 
-  #pick(id, on) {
+  #select(id, on) {
     const selected = new Set(this.selected);
     if (on) selected.add(id);
     else selected.delete(id);
@@ -287,7 +287,7 @@ class TasksPage extends Page {
       status: this.#filter.status,
       isEvery: items.every((task) => this.selected.has(task.id)),
       isSelected: (task) => this.all || this.selected.has(task.id),
-      pick: (id, on) => this.#pick(id, on),
+      select: (id, on) => this.#select(id, on),
       selectAll: (on) => {
         this.all = false;
         this.selected = new Set(on ? items.map((task) => task.id) : []);

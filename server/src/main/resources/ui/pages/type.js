@@ -1,4 +1,4 @@
-// #/types/{name}: how a type does, what it is set to, and its switches.
+// #/types/{name}: the figures of a type, its settings and its actions.
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -38,14 +38,14 @@ class TypePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(REFRESH_INTERVAL, () => this.#lookAgain());
+    this.every(REFRESH_INTERVAL, () => this.#refresh());
   }
 
   async load(signal) {
     const [{ data, etag }, limits] = await Promise.all([
       getExact(this.#at),
       api.get('/v1/limits', { signal }),
-      this.#numbers(signal),
+      this.#loadStats(signal),
     ]);
     if (signal.aborted) return;
     this.type = data;
@@ -53,15 +53,15 @@ class TypePage extends Page {
     this.limits = limits.data;
   }
 
-  /** The numbers, and the rest if somebody else has paused or resumed it; never under a form. */
-  async #lookAgain() {
-    const isThere = await this.#numbers();
+  /** Loads the stats, and the type too if it was paused or resumed elsewhere; never under a form. */
+  async #refresh() {
+    const isThere = await this.#loadStats();
     const isOther = this.type && this.stats && this.stats.paused !== this.type.paused;
     if ((isOther || !isThere) && !this.query.has('edit') && this.isConnected) await this.reload();
   }
 
-  /** @returns {Promise<boolean>} false if there is no such type (any more) */
-  async #numbers(signal) {
+  /** @returns {Promise<boolean>} false if the type does not exist */
+  async #loadStats(signal) {
     try {
       const { data } = await api.get(`${this.#at}/stats`, { signal });
       if (this.isConnected) this.stats = data;
@@ -89,7 +89,7 @@ class TypePage extends Page {
 
   async #delete() {
     const body =
-      'Deletes its settings. A type with pending or running tasks, or used by a schedule, cannot be confirmDelete.';
+      'Deletes its settings. A type with pending or running tasks, or used by a schedule, cannot be deleted.';
     const submit = () => api.del(this.#at, { ifMatch: this.etag });
     if (await confirmDelete({ name: this.#name, body, submit })) go('types');
   }

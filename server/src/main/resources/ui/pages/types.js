@@ -1,4 +1,4 @@
-// #/types: kinds of tasks, where they go and how they do. ?new=1 makes one.
+// #/types: every type with its target and figures. ?new=1 is the form for a new one.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -12,7 +12,7 @@ import '../types/type-form.js';
 
 const PER_PAGE = 100;
 const REFRESH_INTERVAL = 30_000;
-const SOON = 5_000;
+const MIN_REFRESH_INTERVAL = 5_000;
 
 const FIRST = { target: { http: { url: 'https://example.com/hook' } }, retry: { maxAttempts: 5 } };
 
@@ -21,7 +21,7 @@ const none = html`<span class="muted">–</span>`;
 class TypesPage extends Page {
   static properties = { stats: { state: true }, filter: { state: true } };
 
-  #lookedAt = 0;
+  #refreshedAt = 0;
 
   constructor() {
     super();
@@ -42,21 +42,21 @@ class TypesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => this.#hear(stats));
-    this.every(REFRESH_INTERVAL, () => this.#lookAgain());
+    this.listen('stats', (stats) => this.#onStats(stats));
+    this.every(REFRESH_INTERVAL, () => this.#refresh());
   }
 
-  /** The numbers say who is paused, too: the list may be from before that. */
-  #hear(stats) {
+  /** The stats also say which types are paused: reload a list that is older. */
+  #onStats(stats) {
     this.stats = stats;
     const paused = new Map(stats.types.map((each) => [each.type, each.paused]));
     const isOld = this.pages.items.some(({ name, paused: was }) => (paused.get(name) ?? was) !== was);
-    if (isOld && Date.now() - this.#lookedAt > SOON) this.#lookAgain();
+    if (isOld && Date.now() - this.#refreshedAt > MIN_REFRESH_INTERVAL) this.#refresh();
   }
 
-  #lookAgain() {
+  #refresh() {
     if (this.#isNew || this.pages.busy || this.pages.isRefused || document.hidden) return;
-    this.#lookedAt = Date.now();
+    this.#refreshedAt = Date.now();
     this.pages.reload();
   }
 
@@ -65,7 +65,7 @@ class TypesPage extends Page {
   }
 
   #row(type, stats) {
-    // Types that nothing goes on in are left out of the numbers; beyond 200, so are some others.
+    // The stats omit idle types, and types beyond the first 200.
     const isKnown = stats || this.stats?.moreTypes === 0;
     const num = (/** @type {string} */ label, /** @type {number} */ n, /** @type {unknown} */ text = count(n)) =>
       html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;

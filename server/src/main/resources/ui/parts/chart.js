@@ -1,4 +1,4 @@
-// <c-chart>: lines and bars on a canvas, with the same numbers as a table.
+// <c-chart>: lines and bars on a canvas, with the same numbers in a table.
 
 import '../lib/chart.js/chart.umd.min.js';
 import { LitElement, html, nothing } from 'lit';
@@ -8,7 +8,7 @@ const { Chart } = globalThis;
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** A line has at least two points: one between gaps is a dot. */
+/** A single point between gaps is drawn as a dot, because a line needs two. */
 const isAlone = (values, at) => (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
 
 const isTime = (label) => /^\d{4}-\d\d-\d\dT/.test(label);
@@ -24,11 +24,11 @@ const UNITS = {
 
 /**
  * @property {{name: string, values: (number|null)[], tone?: string, fill?: boolean}[]} series a
- *     tone is one of the colours of style.css: ok, dead, running, pending, off, a, b, c
+ *     tone is one of the colours of tokens.css: ok, dead, running, pending, off, a, b, c
  * @property {string[]} labels times (ISO) or texts
  * @property {'line'|'bar'|'stacked'} kind stacked: areas on top of each other
- * @property {'number'|'seconds'|string} unit any other text is put behind the number
- * @property {string} label what it shows, for those who cannot see it and as a heading of the table
+ * @property {'number'|'seconds'|string} unit any other text follows the number
+ * @property {string} label what it shows, for screen readers and as the label of the table
  */
 class ChartPart extends LitElement {
   static properties = {

@@ -1,4 +1,4 @@
-// Forms whose fields are named by JSON pointers: what is read is the body, and mistakes find their field.
+// Forms whose fields are named by JSON pointers, so that they map to the body and errors to their fields.
 
 import { html, nothing } from 'lit';
 import { api, Problem } from '../api.js';
@@ -30,7 +30,7 @@ const wrongOf = (errors, name) =>
 
 const idOf = (name) => `field${name.replaceAll('/', '-')}`;
 
-// Not live: what somebody has chosen stays until the value itself is another.
+// Not live: the user's choice stays until the value itself changes.
 const options = (choices, value) =>
   choices.map(([each, text]) => html`<option value=${each} .selected=${each === value}>${text}</option>`);
 
@@ -94,7 +94,7 @@ const control = (f, shown, wrong) => {
 };
 
 /**
- * One field with its label, hint and mistake.
+ * One field with its label, hint and error.
  *
  * @param f name (a JSON pointer), label, value, hint, errors, kind (text, number, duration, time,
  *     raw (not trimmed), json, codes, names, headers, secret), choices ([value, text] pairs) or rows for a text area
@@ -156,7 +156,7 @@ const isUntouched = ({ original, value, dataset }) => {
 };
 
 const valueOf = (each) => {
-  // Not every input can show all of what it stands for: what nobody touched goes back as it came.
+  // Not every input can show its whole value: an unchanged field is sent back as it came.
   if (isUntouched(each)) return each.original;
   if (each.dataset.kind === 'raw') return each.value;
   return (READ[each.dataset.kind] ?? ((text) => text))(each.value.trim());
@@ -174,7 +174,7 @@ const isField = (each, wanted) =>
   each.name?.startsWith('/') && !each.disabled && (!wanted || wanted.includes(each.name.split('/', 2)[1]));
 
 /**
- * The body that the form stands for; what is empty is left out. Throws a Problem with all mistakes.
+ * The body of the form without its empty fields. Throws a Problem with all errors.
  *
  * @param {string[]} [wanted] only these members of the body
  */
@@ -210,16 +210,16 @@ const exists = async (at) => {
 };
 
 /**
- * Makes or changes what a form stands for. A new one must not replace somebody's: ask for first, as the API has no
- * "only if new".
+ * Creates or replaces an object from a form. A new one must not replace an existing one: checked first, because the
+ * API has no "only if new".
  *
  * @param {object} form
- * @param {string} form.kind what it is, in words
+ * @param {string} form.kind what it is called
  * @param {string} form.at its path
  * @param {boolean} form.isNew
- * @param {() => object} form.body read only then
+ * @param {() => object} form.body read after that check
  * @param {string | null} [form.ifMatch]
- * @returns {Promise<any>} as it is now
+ * @returns {Promise<any>} the stored object
  */
 export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
   if (isNew && (await exists(at))) {

@@ -1,11 +1,11 @@
-// What is shown in place of what was ask for, and numbers.
+// Errors, empty states, loading states and tiles.
 
 import { html, nothing } from 'lit';
 import { visible } from '../format.js';
 import './json.js';
 
 /**
- * A problem as an alert: what, why, and which fields. Nothing for null.
+ * An error as an alert, with the invalid fields. Nothing for null.
  *
  * @param {any} e
  */
@@ -13,7 +13,7 @@ export const problem = (e) => {
   if (!e) return nothing;
   const title = e.title ?? 'Something went wrong';
   const detail = e.detail ?? e.message;
-  // The API says the first of its errors in the detail, too.
+  // The API repeats the first of its errors in the detail.
   const isListed = e.errors?.some((each) => detail?.startsWith(`${each.pointer}: `));
   return html`
     <div class="alert" role="alert">
@@ -34,7 +34,7 @@ export const problem = (e) => {
 };
 
 /**
- * Nothing here yet: what it is for, and how to make the first one.
+ * An empty state: what would be here, and how to create the first one.
  *
  * @param {{title: unknown, text?: unknown, curl?: string | null}} what
  */
@@ -45,7 +45,7 @@ export const empty = ({ title, text, curl }) => html`
   </div>
 `;
 
-/** A number with its name above and a note beneath, in a <dl class="tiles">. */
+/** A number with its name above and a note below, in a <dl class="tiles">. */
 export const tile = (name, value, note, link) =>
   html`<div class="tile">
     <dt>${name}</dt>
@@ -53,5 +53,4 @@ export const tile = (name, value, note, link) =>
     <dd>${note}</dd>
   </div>`;
 
-/** While the first answer is on its way. */
 export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

@@ -1,4 +1,4 @@
-// Lists page by page, by cursor: forward as the server says, back from memory.
+// Lists page by page: forward by the cursors of the server, back by those that were used.
 
 import { LitElement, html, nothing } from 'lit';
 import { isFinal, isTransient } from '../api.js';
@@ -8,12 +8,12 @@ import { live } from '../live.js';
 const MAX_EMPTY_PAGES = 10;
 
 /**
- * A list that is looked at page by page; belongs to an element that it redraws.
+ * A list that is shown page by page; a controller of the element that shows it.
  *
- * What failed because the server was away is ask for again when it is back.
+ * A page that failed because the server was unreachable is loaded again when it is back.
  *
- * `load(cursor, signal)` answers `{items, nextCursor}`. A page that holds nothing but goes on is
- * passed over, ten times by itself: a narrow filter over much looks through it in steps.
+ * `load(cursor, signal)` returns `{items, nextCursor}`. Up to ten empty pages with a next cursor are
+ * skipped at a time: the server searches large lists in steps.
  */
 export class PagedList {
   items = [];
@@ -21,7 +21,7 @@ export class PagedList {
   error = null;
   /** How many pages in a row were empty. */
   skipped = 0;
-  /** Whether anything was answered yet. */
+  /** Whether a page was loaded yet. */
   ready = false;
   #host;
   #load;
@@ -45,7 +45,7 @@ export class PagedList {
     this.#end?.();
   }
 
-  /** Whether looking again would change nothing. */
+  /** Whether reloading is pointless. */
   get isRefused() {
     return isFinal(this.error);
   }
@@ -63,7 +63,7 @@ export class PagedList {
     return this.#starts.length;
   }
 
-  /** From the start: another filter. */
+  /** Starts over, such as with another filter. */
   first() {
     this.#starts = [null];
     this.#next = null;
@@ -72,12 +72,11 @@ export class PagedList {
     return this.#show(this.#starts);
   }
 
-  /** This page again. */
   reload() {
     return this.#show(this.#starts);
   }
 
-  /** What this page has now, without showing it. */
+  /** Loads the items of this page without showing them. */
   async peek() {
     return (await this.#load(this.#starts.at(-1))).items;
   }
@@ -92,12 +91,12 @@ export class PagedList {
     return this.#show(this.#starts.slice(0, -1));
   }
 
-  /** Goes on from where ten empty pages ended. */
+  /** Continues after ten empty pages. */
   searchFurther() {
     return this.#show([...this.#starts.slice(0, -1), this.#next], this.skipped);
   }
 
-  /** @param starts where the pages begin, the one to show last; ours only once it is there */
+  /** @param starts the cursors of the pages, the one to show last; stored only once it is loaded */
   async #show(starts, skipped = 0) {
     this.#abort?.abort();
     const abort = new AbortController();
@@ -117,7 +116,7 @@ export class PagedList {
       }
       if (abort.signal.aborted) return;
       this.items = page.items;
-      this.#starts = [...starts.slice(0, -1), from]; // not through the empty ones again
+      this.#starts = [...starts.slice(0, -1), from]; // without the empty ones
       this.#next = page.nextCursor ?? null;
       this.ready = true;
       if (page.items.length > 0) this.skipped = 0;
@@ -130,7 +129,7 @@ export class PagedList {
   }
 }
 
-/** Back, next and how far: <c-pager .pages=${this.pages} .version=${…}></c-pager>. */
+/** Previous, next and the page number: <c-pager .pages=${this.pages} .version=${…}></c-pager>. */
 class Pager extends LitElement {
   static properties = { pages: { attribute: false, hasChanged: () => true } };
 
@@ -161,7 +160,7 @@ class Pager extends LitElement {
       </div>`;
     }
     if (!pages.hasNext && !pages.hasBack) return nothing;
-    return html`<nav class="pager" aria-label="PagedList">
+    return html`<nav class="pager" aria-label="Pages">
       <button
         type="button"
         class="outline small"

@@ -1,8 +1,8 @@
-// Tables that are sorted by the heads of their columns.
+// Tables that the user sorts by clicking on a column.
 
 import { html } from 'lit';
 
-/** A head that sorts: `host.sort` is [key, whether the largest come first]. */
+/** A column head that sorts: `host.sort` is [key, isDescending]. */
 export const sortHead = (host, key, text, className = '') => {
   const [by, down] = host.sort;
   const way = by === key ? (down ? 'descending' : 'ascending') : 'none';
@@ -16,11 +16,11 @@ export const sortHead = (host, key, text, className = '') => {
 const isMissing = (value) => value === null || value === undefined;
 
 /**
- * Sorted so; what has no value comes last either way.
+ * Sorts a copy; items without a value come last in either direction.
  *
  * @template T
  * @param {T[]} items
- * @param {[string, boolean]} by the key, and whether the largest come first
+ * @param {[string, boolean]} by the key, and whether it is descending
  * @param {(item: T, key: string) => any} [value]
  */
 export const sorted = (items, [key, down], value = (/** @type {any} */ item) => item[key]) => {

@@ -1,4 +1,4 @@
-// What a person does to a schedule: pause, resume, trigger, delete. Each asks first.
+// The actions on a schedule: pause, resume, trigger, delete. Each asks for confirmation.
 
 import { html } from 'lit';
 import { api, path } from '../api.js';
@@ -51,6 +51,6 @@ export const trigger = (name) =>
 export const remove = (name, etag) =>
   confirmDelete({
     name,
-    body: 'Planned tasks are cancelled; due and running tasks continue. The run history is confirmDelete.',
+    body: 'Planned tasks are cancelled; due and running tasks continue. The run history is deleted.',
     submit: () => api.del(at(name), { ifMatch: etag }),
   });

@@ -1,4 +1,4 @@
-// <c-backfills>: past times of a schedule on their way to become tasks after all.
+// <c-backfills>: the backfills of a schedule, and the dialog that starts one.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, isTransient, path } from '../api.js';
@@ -16,7 +16,7 @@ const iso = (form, name) => {
   return value ? new Date(value).toISOString() : undefined;
 };
 
-const wanted = (form) => ({
+const bodyOf = (form) => ({
   from: iso(form, 'from'),
   to: iso(form, 'to'),
   overlap: form.get('overlap'),
@@ -24,11 +24,11 @@ const wanted = (form) => ({
 });
 
 /**
- * Asks for a range, counts, asks again and starts.
+ * Asks for a range, shows the count, asks for confirmation and starts.
  *
  * @param {string} name of the schedule
  * @param {{from?: string, to?: string}} range what the form starts with
- * @returns {Promise<object|null>} the backfill, or null if none was wanted
+ * @returns {Promise<object|null>} the backfill, or null if it was cancelled
  */
 export const startBackfill = async (name, { from, to } = {}) => {
   const at = path`/v1/schedules/${name}/backfill`;
@@ -59,8 +59,8 @@ export const startBackfill = async (name, { from, to } = {}) => {
       </p>
     `,
     submit: async (form) => {
-      const body = wanted(form);
-      // A fire that was chosen has fractions of a second that the input does not show.
+      const body = bodyOf(form);
+      // The input does not show the fractions of a second of a fire.
       if (from && localTime(from) === localTime(body.from)) body.from = from;
       if (to && localTime(to) === localTime(body.to)) body.to = to;
       const { data } = await api.post(at, { ...body, dryRun: true });
@@ -147,7 +147,7 @@ class Backfills extends LitElement {
 
   #row(backfill) {
     const { made, existing, skipped, times } = backfill;
-    const dealt = made + existing + skipped;
+    const handled = made + existing + skipped;
     return html`<li class="backfill">
       <div class="row spread">
         <span>${badge(...STATUS[backfill.status])} ${datedTime(backfill.from)} to ${datedTime(backfill.to)}</span>
@@ -159,9 +159,9 @@ class Backfills extends LitElement {
             : nothing
         }
       </div>
-      <progress max=${Math.max(1, times)} .value=${Math.min(dealt, times)} aria-label="Progress"></progress>
+      <progress max=${Math.max(1, times)} .value=${Math.min(handled, times)} aria-label="Progress"></progress>
       <small class="muted">
-        ${count(dealt)} of ${plural(times, 'run time')}: ${count(made)} created, ${count(existing)} already existed,
+        ${count(handled)} of ${plural(times, 'run time')}: ${count(made)} created, ${count(existing)} already existed,
         ${count(skipped)} skipped (DST). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
       </small>
     </li>`;

@@ -1,10 +1,10 @@
-// What became of a schedule's times: in words, as marks, and as a strip of days.
+// The fires of a schedule, which people see as runs: as text, as marks, and as a strip of days.
 
 import { LitElement, html, nothing } from 'lit';
 import { MONTHS, agoText, badge, time, timeText } from '../format.js';
 import { href } from '../router.js';
 
-/** Tone, shape and word of each outcome; the shape says what the colour says. */
+/** Tone, shape and word of each outcome; the shape carries the same meaning as the colour. */
 const OUTCOMES = {
   PENDING: ['pending', '○', 'pending'],
   RUNNING: ['running', '▶', 'running'],
@@ -43,7 +43,7 @@ const keyOf = (fire) => fire.reason ?? fire.status ?? (fire.outcome === 'task' ?
 /** [tone, shape, word] of a fire. */
 export const outcomeOf = (fire) => OUTCOMES[keyOf(fire)] ?? ['off', '·', String(keyOf(fire))];
 
-// Badges know the tones of tasks only.
+// Badges have the tones of tasks only.
 const BADGES = { missed: 'warn', skip: 'off', next: 'off' };
 
 export const outcomeBadge = (fire) => {
@@ -51,14 +51,14 @@ export const outcomeBadge = (fire) => {
   return badge(BADGES[tone] ?? tone, shape, word);
 };
 
-/** Whether nothing more will become of it. */
+/** Whether its outcome is final. */
 export const isOver = (fire) => fire.outcome === 'skipped' || !['PENDING', 'RUNNING'].includes(fire.status);
 
-/** '2027-03-28T03:00:00+02:00[Europe/Berlin]' -> its parts, as clocks there show them. */
+/** '2027-03-28T03:00:00+02:00[Europe/Berlin]' -> its parts, in local time. */
 export const localParts = (local) => {
   const [, date, clock, offset] = /^(\d{4,}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)[^+\-Z]*([^[]*)/.exec(local) ?? [];
   if (!date) return { date: '', clock: local ?? '', offset: '' };
-  // Whole minutes are the rule: seconds are said where there are some.
+  // Most are whole minutes; seconds are shown only where there are some.
   return { date, clock: clock.endsWith(':00') && clock.length > 5 ? clock.slice(0, 5) : clock, offset };
 };
 
@@ -72,7 +72,7 @@ export const dayText = (date) => {
   return `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}${year}`;
 };
 
-/** The time as clocks in the schedule's zone show it. */
+/** The local time in the schedule's zone. */
 export const localText = (local) => {
   const { date, clock, offset } = localParts(local);
   return `${dayText(date)} ${clock}${offset ? ` ${offset === 'Z' ? 'UTC' : offset}` : ''}`;
@@ -113,14 +113,14 @@ const days = (fires) => {
 const NOW = html`<span class="strip-now" title="now" aria-hidden="true"></span>`;
 
 /**
- * Past and next fires as marks on days of the schedule's zone. One of them is a tab stop, arrow
- * keys go on from there. Tells 'chosen' with the fire.
+ * Past and next fires as marks on days of the schedule's zone. One mark is a tab stop, arrow keys
+ * move between them. Dispatches 'chosen' with the fire.
  */
 class FireStrip extends LitElement {
   static properties = {
     /** Newest first, as the API lists them. */
     fires: { attribute: false },
-    /** Times to come. */
+    /** Upcoming runs. */
     next: { attribute: false },
     chosen: { attribute: false },
   };
@@ -221,7 +221,7 @@ const LEGEND = [
   'next',
 ];
 
-/** What the marks mean; only those that are there. */
+/** What the marks mean; only those that are shown. */
 export const legend = (fires, hasNext) => {
   const there = new Set(fires.map(keyOf));
   if (hasNext) there.add('next');
@@ -236,7 +236,7 @@ export const legend = (fires, hasNext) => {
 const KINDS = { scheduled: 'scheduled', trigger: 'manual', backfill: 'backfill' };
 
 /**
- * All there is to say about one fire.
+ * The details of one fire.
  *
  * @param {any} fire
  * @param {{backfill?: (fire: any) => void}} [options]

@@ -1,23 +1,28 @@
-// The fields of the schedule's form that need nothing of its state.
+// The fields of the form that do not depend on its state.
 
 import { html } from 'lit';
 import { field } from '../parts/fields.js';
 
-const choices = (...pairs) => pairs;
-
-const GAP = choices(['shift', 'run when the gap ends'], ['skip', 'skip']);
-const OVERLAP_OF_CLOCKS = choices(
+const DST_GAP = [
+  ['shift', 'run when the gap ends'],
+  ['skip', 'skip'],
+];
+const DST_OVERLAP = [
   ['first', 'run the first time'],
   ['last', 'run the second time'],
   ['both', 'run both times'],
-);
-const OVERLAP = choices(
+];
+const OVERLAP = [
   ['skip', 'Skip the new run'],
   ['allow', 'Allow concurrent runs'],
   ['queue', 'Queue one run'],
   ['cancelPrevious', 'Cancel the previous run'],
-);
-const CATCH_UP = choices(['last', 'Run the latest only'], ['all', 'Run all'], ['none', 'Run none']);
+];
+const CATCH_UP = [
+  ['last', 'Run the latest only'],
+  ['all', 'Run all'],
+  ['none', 'Run none'],
+];
 
 /**
  * When it runs.
@@ -59,14 +64,14 @@ export const whenFields = (s, errors, isEvery) => html`
     name: '/dst/gap',
     label: 'DST gap (local time does not exist)',
     value: s.dst?.gap ?? 'shift',
-    choices: GAP,
+    choices: DST_GAP,
     errors,
   })}
   ${field({
     name: '/dst/overlap',
     label: 'DST overlap (local time occurs twice)',
     value: s.dst?.overlap ?? 'first',
-    choices: OVERLAP_OF_CLOCKS,
+    choices: DST_OVERLAP,
     errors,
   })}
   ${field({ name: '/startAt', label: 'Start at', value: s.startAt, kind: 'time', errors, hint: 'your time zone' })}

@@ -1,4 +1,4 @@
-// <c-schedule-form>: makes or changes a schedule, and says while typing when it would fire.
+// <c-schedule-form>: creates or edits a schedule, with a preview of its next runs while typing.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, isTransient, path, stale } from '../api.js';
@@ -10,17 +10,17 @@ import { localText } from './fires.js';
 import { policyFields, whenFields } from './schedule-fields.js';
 import { retryFields } from '../types/target.js';
 
-const PAUSE = 350;
-const NEVER = /^it would never fire: /; // said already
+const PREVIEW_DELAY = 350;
+const NEVER = /^it would never fire: /; // the label says so already
 
 const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 
 const PRIORITIES = [['', 'from the type'], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
 
-/** Tells 'saved' with the schedule, or 'left'. */
+/** Dispatches 'saved' with the schedule, or 'left'. */
 class ScheduleForm extends LitElement {
   static properties = {
-    /** What is changed, read exactly; undefined for a new one. */
+    /** The schedule to edit, parsed exactly; undefined for a new one. */
     schedule: { attribute: false },
     etag: { attribute: false },
     isEvery: { state: true },
@@ -56,7 +56,7 @@ class ScheduleForm extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#names();
+    this.#loadTypes();
   }
 
   disconnectedCallback() {
@@ -75,14 +75,14 @@ class ScheduleForm extends LitElement {
     this.#previewSoon();
   }
 
-  async #names() {
+  async #loadTypes() {
     const { data } = await api.get('/v1/types', { query: { limit: 200 } }).catch(() => ({ data: { items: [] } }));
     this.types = data.items.map((type) => type.name);
   }
 
   #previewSoon() {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#look(), PAUSE);
+    this.#timer = setTimeout(() => this.#loadPreview(), PREVIEW_DELAY);
   }
 
   get #name() {
@@ -93,7 +93,7 @@ class ScheduleForm extends LitElement {
     return this.querySelector('form');
   }
 
-  async #look() {
+  async #loadPreview() {
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;
@@ -203,7 +203,7 @@ class ScheduleForm extends LitElement {
     </div>`;
   }
 
-  #what(s, errors) {
+  #task(s, errors) {
     return html`<fieldset>
       <legend>Task</legend>
       <div class="fields">
@@ -270,7 +270,7 @@ class ScheduleForm extends LitElement {
               </div>
             </div>`
       }
-      ${this.#when(s, errors)} ${this.#what(s, errors)} ${policyFields(s, errors)} ${problem(this.error)}
+      ${this.#when(s, errors)} ${this.#task(s, errors)} ${policyFields(s, errors)} ${problem(this.error)}
       ${this.schedule ? html`<p class="muted"><small>Changes apply to future runs.</small></p>` : nothing}
       <div class="row">
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>

@@ -1,4 +1,4 @@
-// <c-keys>: the keys of a tenant. A key is shown once, when it is made.
+// <c-keys>: the API keys of a tenant. A key is shown once, when it is created.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -15,7 +15,7 @@ const ROLES = [
   ['admin', 'full access to all tenants'],
 ];
 
-const LIVES = [
+const LIFETIMES = [
   ['', 'Never'],
   ['1', '1 day'],
   ['30', '30 days'],
@@ -49,9 +49,9 @@ class Keys extends LitElement {
     this.pages.first();
   }
 
-  async #make() {
+  async #new() {
     const roles = ROLES.filter(([role]) => role !== 'admin' || api.caller.role === 'admin');
-    const made = await ask({
+    const created = await ask({
       title: 'New key',
       action: 'Create key',
       body: html`
@@ -71,22 +71,22 @@ class Keys extends LitElement {
         </label>
         <label
           >Expires
-          <select name="life">
-            ${LIVES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
+          <select name="lifetime">
+            ${LIFETIMES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
           </select>
         </label>
       `,
       submit: (form) => this.#create(form),
     });
-    if (!made) return;
+    if (!created) return;
     this.pages.first();
     await ask({
-      title: `API key “${visible(made.name)}” created`,
+      title: `API key “${visible(created.name)}” created`,
       action: 'I have saved it',
       cancel: false,
       held: 'Copy the key before closing. It is not shown again.',
       body: html`<p>This key is shown only once.</p>
-        <c-json .value=${made.key} label="Key"></c-json>`,
+        <c-json .value=${created.key} label="Key"></c-json>`,
     });
   }
 
@@ -97,7 +97,7 @@ class Keys extends LitElement {
       .split(/[\s,]+/)
       .filter((type) => type !== '');
     if (types.length > 0) body.types = types;
-    const days = Number(form.get('life'));
+    const days = Number(form.get('lifetime'));
     if (days > 0) body.expiresAt = new Date(Date.now() + days * DAY).toISOString();
     return (await api.post('/v1/keys', body)).data;
   }
@@ -123,7 +123,7 @@ class Keys extends LitElement {
     return html`
       <div class="row spread">
         <p class="muted">API keys of tenant <strong>${api.tenant}</strong>.</p>
-        <button type="button" @click=${this.#make}>New key</button>
+        <button type="button" @click=${this.#new}>New key</button>
       </div>
       ${problem(pages.error)} ${!pages.ready && !pages.error ? loading() : nothing}
       ${

@@ -1,4 +1,4 @@
-// <c-tenants>: every tenant of the installation, for admins.
+// <c-tenants>: every tenant, for admins.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, isTransient, path } from '../api.js';
@@ -7,8 +7,8 @@ import { live } from '../live.js';
 import { ask, loading, problem, toast } from '../parts.js';
 
 const alertKind = (tenant) => {
-  if (tenant.alert === undefined) return 'installation';
-  return tenant.alert === null ? 'nobody' : 'own';
+  if (tenant.alert === undefined) return 'default';
+  return tenant.alert === null ? 'off' : 'own';
 };
 
 const LIMITS = [
@@ -26,7 +26,7 @@ const lines = (text) =>
 
 const find = async (name) => (await api.get(path`/v1/tenants/${name}`)).data;
 
-/** @returns null if there is none */
+/** @returns the tenant, or null */
 const findAny = async (name) => {
   try {
     return await find(name);
@@ -36,7 +36,7 @@ const findAny = async (name) => {
   }
 };
 
-/** A PUT replaces all of a tenant's settings, and the API has no If-Match for them: look once more. */
+/** A PUT replaces all settings of a tenant and the API has no If-Match for it, so compare first. */
 const refuseIfChanged = async (name, before) => {
   const now = await findAny(name);
   if (JSON.stringify(now) === JSON.stringify(before)) return;
@@ -92,7 +92,7 @@ class Tenants extends LitElement {
     if (this.#asking) return;
     this.#asking = true;
     try {
-      const tenant = name === null ? null : await find(name); // the list may be old
+      const tenant = name === null ? null : await find(name); // the list may be stale
       this.error = null;
       await this.#ask(tenant);
     } catch (e) {
@@ -135,8 +135,8 @@ class Tenants extends LitElement {
       <label
         >Dead-letter alerts
         <select name="alert">
-          ${option('installation', 'Default (--alert-url)', alertKind(tenant))}
-          ${option('nobody', 'Off', alertKind(tenant))} ${option('own', 'Webhook:', alertKind(tenant))}
+          ${option('default', 'Default (--alert-url)', alertKind(tenant))}
+          ${option('off', 'Off', alertKind(tenant))} ${option('own', 'Webhook:', alertKind(tenant))}
         </select>
       </label>
       <div class="fields">
@@ -190,9 +190,9 @@ class Tenants extends LitElement {
       strict: form.has('strict'),
     };
     if (tenant?.weight !== undefined) body.weight = tenant.weight; // a PUT without it would reset it
-    if (form.get('alert') === 'nobody') body.alert = null;
+    if (form.get('alert') === 'off') body.alert = null;
     if (form.get('alert') === 'own') {
-      // What the form does not show of the target is kept.
+      // Keep the settings of the target that the form does not show.
       const http = { ...tenant?.alert?.target?.http, url: form.get('url') };
       body.alert = { target: { http }, deaths: Number(form.get('deaths')), within: form.get('within') };
     }

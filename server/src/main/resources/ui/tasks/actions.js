@@ -1,4 +1,4 @@
-// What a person does to one task: edit, run, cancel, redrive; and the same as commands.
+// The actions on one task: edit, run, cancel, redrive; and their curl commands.
 
 import { html, nothing } from 'lit';
 import { Problem, api, path, stale } from '../api.js';
@@ -19,7 +19,7 @@ const json = (name, text) => {
 
 const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
-/** What was set and is now empty, which a task's payload can be and these cannot. */
+/** Rejects a form that empties a field which must keep a value. */
 const refuseEmptied = (task, text) => {
   const errors = ['dueAt', 'priority', 'target', 'retry']
     .filter((name) => text(name).trim() === '' && (task[name] ?? null) !== null)
@@ -27,12 +27,12 @@ const refuseEmptied = (task, text) => {
   if (errors.length > 0) throw new Problem(422, { title: 'Not saved', errors });
 };
 
-/** What the form says that the task does not. */
+/** The fields of the form that differ from the task. */
 const changes = (task, form) => {
   const patch = {};
   const text = (name) => String(form.get(name) ?? '');
   refuseEmptied(task, text);
-  // The field gives whole minutes back without their seconds.
+  // The input returns whole minutes without their seconds.
   const dueAt = instant(text('dueAt'));
   if (dueAt !== instant(localTime(task.dueAt))) patch.dueAt = dueAt;
   if (text('priority') !== String(task.priority)) patch.priority = Number(text('priority'));
@@ -82,11 +82,11 @@ const fields = (task) => html`
  *
  * @param {any} task
  * @param {string} etag
- * @param {{redrive?: boolean}} [options] whether it is redriven after that
- * @returns {Promise<boolean>} whether the task is another by now: by this, or by somebody who was faster
+ * @param {{redrive?: boolean}} [options] whether to redrive it afterwards
+ * @returns {Promise<boolean>} whether the task has changed: by this, or by someone else
  */
 export const edit = async (task, etag, { redrive = false } = {}) => {
-  // Saved and redriven are two calls: after the first, another try has only the second to do.
+  // Saving and redriving are two calls: if the second fails, a retry repeats only that one.
   let now = task;
   let version = etag;
   const saved = new Set();
@@ -98,12 +98,12 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
     submit: async (form) => {
       const patch = changes(now, form);
       if (Object.keys(patch).length > 0) {
-        const answer = await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: version }).catch((e) => {
+        const response = await api.patch(path`/v1/tasks/${task.id}`, patch, { ifMatch: version }).catch((e) => {
           isStale = e.status === 412;
           throw stale(e, 'Close this dialog and edit the current version.');
         });
-        version = answer.etag;
-        now = { ...now, ...patch }; // as it was typed: the answer has it in the server's words
+        version = response.etag;
+        now = { ...now, ...patch }; // as typed: the server returns durations in another form
         for (const name of Object.keys(patch)) saved.add(name);
       }
       if (redrive) await api.post(path`/v1/tasks/${task.id}/redrive`);
@@ -115,7 +115,7 @@ export const edit = async (task, etag, { redrive = false } = {}) => {
   return true;
 };
 
-/** The same for a task of which only the id is at hand. */
+/** Edits the task with this id. */
 export const editById = async (id, options) => {
   const { data, etag } = await getExact(path`/v1/tasks/${id}`);
   return edit(data, etag, options);
@@ -160,7 +160,7 @@ const copyOf = (task) => {
   return copy;
 };
 
-/** Every call of the page as a command: `[label, text]`. */
+/** The calls of the page as curl commands: `[label, command]`. */
 export const commands = (task) => {
   const at = path`/v1/tasks/${task.id}`;
   const all = [['Get', curl('GET', at)]];

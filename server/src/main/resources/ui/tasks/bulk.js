@@ -40,7 +40,7 @@ const some = (n, atLeast) => (atLeast ? `at least ${plural(n, 'task')}` : plural
  * @param {number} done
  * @param {{matched: number, atLeast?: boolean}} all
  */
-const soFar = (done, { matched, atLeast }) =>
+const progress = (done, { matched, atLeast }) =>
   atLeast ? `${count(done)} so far` : `${count(done)} of ${count(Math.max(done, matched))}`;
 
 /**
@@ -68,15 +68,15 @@ export const bulk = async (kind, body) => {
     keep,
     danger,
     stoppable: true,
-    submit: async (_form, signal, say) => {
-      say(soFar(all, data));
+    submit: async (_form, signal, report) => {
+      report(progress(all, data));
       for (let round = 0; round < MAX_ROUNDS && more && !signal.aborted; round++) {
         const { data: result } = await api.post(at, { ...body, ...next });
         all += result[past];
         requested += result.requested ?? 0;
         more = result.more === true;
         next = result.nextCursor ? { cursor: result.nextCursor } : {};
-        say(soFar(all, data));
+        report(progress(all, data));
       }
     },
   });
@@ -106,7 +106,7 @@ export const each = async (kind, ids) => {
     keep,
     danger,
     stoppable: true,
-    submit: async (_form, signal, say) => {
+    submit: async (_form, signal, report) => {
       let failed = null;
       const work = async () => {
         while (left.length > 0 && !failed && !signal.aborted) {
@@ -114,7 +114,7 @@ export const each = async (kind, ids) => {
           try {
             await CALLS[kind](id);
             made++;
-            say(soFar(made, { matched: ids.length }));
+            report(progress(made, { matched: ids.length }));
           } catch (e) {
             if (e.status && e.status < 500) {
               refused++;

@@ -1,4 +1,4 @@
-// A task in words: what happens next, why an attempt failed and what to do about it.
+// Texts about a task: what happens next, why an attempt failed and what to do about it.
 
 import { html, nothing } from 'lit';
 import { ago, duration, firstLine, stateOf, time, visible } from '../format.js';
@@ -25,7 +25,7 @@ const FAILURES = {
   poison: 'This task was running when several nodes crashed. Find the cause before you redrive it.',
 };
 
-/** From and to which status, what to do about a dead task, and what is true of any other. */
+/** Range of statuses, the advice for a dead task, and the text for any other. */
 const STATUSES = [
   [410, 410, 'The target returned 410 Gone.'],
   [401, 401, "401 Unauthorized: check the credentials in the target's headers."],
@@ -42,7 +42,7 @@ const STATUSES = [
   [500, 599, 'The target returned an error. Redrive once it has recovered.', 'The target returned an error.'],
 ];
 
-/** What a failure means and what to do, or nothing. Only dead tasks can be redriven. */
+/** What a failure means and what to do about it. Only dead tasks can be redriven. */
 export const advice = (error, status) => {
   if (!error) return '';
   const byStatus =
@@ -53,33 +53,33 @@ export const advice = (error, status) => {
   return status === 'PENDING' ? `${otherwise} The next attempt is automatic.` : otherwise;
 };
 
-/** 'the target answered 503' as it stands, or what can be said without. */
+/** The message of an error, or its kind if it has none. */
 export const message = (error) => error?.message ?? error?.kind ?? '';
 
-const SHOWN = 2_000;
+const MAX_SHOWN = 2_000;
 
-/** The error to be read; of a very long one the head, with all of it beneath. */
-export const errorText = (text, most = SHOWN) => {
-  const shown = visible(text?.slice(0, most)).trim() || 'no error message';
-  return text?.length > most
+/** The text of an error; a very long one is cut, with the full text below. */
+export const errorText = (text, max = MAX_SHOWN) => {
+  const shown = visible(text?.slice(0, max)).trim() || 'no error message';
+  return text?.length > max
     ? html`<p class="error-text">${shown} …</p>
-        ${most === SHOWN ? html`<c-json .value=${text} label="Full error"></c-json>` : nothing}`
+        ${max === MAX_SHOWN ? html`<c-json .value=${text} label="Full error"></c-json>` : nothing}`
     : html`<p class="error-text">${shown}</p>`;
 };
 
-/** One line for a cell: the error, and the beginning of what the target said with it. */
+/** One line for a cell: the error, and the start of the response. */
 export const errorLine = (task) => {
   if (!task.error) return nothing;
-  const beside = task.error.kind === 'status' && task.status !== 'COMPLETED' ? task.output : null;
-  const said = beside ? beside.slice(0, 500).replace(/\s+/g, ' ') : '';
+  const output = task.error.kind === 'status' && task.status !== 'COMPLETED' ? task.output : null;
+  const response = output ? output.slice(0, 500).replace(/\s+/g, ' ') : '';
   return html`<span
     ><span class="error-line">${firstLine(message(task.error))}</span> ${
-      said ? html`<small>${firstLine(said)}</small>` : nothing
+      response ? html`<small>${firstLine(response)}</small>` : nothing
     }</span
   >`;
 };
 
-/** 'HTTP 503', 'dns': the kind of a failure, short. */
+/** 'HTTP 503', 'dns': the kind of a failure in short. */
 export const kind = (failure, status) =>
   failure === 'status' && status ? `HTTP ${status}` : visible(failure ?? 'unknown').replaceAll('_', ' ');
 
@@ -135,7 +135,7 @@ const cancelled = (task, last) => {
 };
 
 /**
- * What happens next, and when, in a sentence or two.
+ * What happens next, and when.
  *
  * @param {any} task
  * @param {object} known

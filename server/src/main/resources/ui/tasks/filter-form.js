@@ -1,4 +1,4 @@
-// <c-filters .filter @filter>: everything that tasks can be found by, as a form.
+// <c-filters .filter @filter>: the form for all filters of tasks.
 
 import { LitElement, html, nothing } from 'lit';
 import { api } from '../api.js';
@@ -19,10 +19,10 @@ class Filters extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#names();
+    this.#loadTypes();
   }
 
-  async #names() {
+  async #loadTypes() {
     if (api.caller?.types?.length > 0) {
       this.types = api.caller.types;
     } else if (api.may('TYPES_READ')) {

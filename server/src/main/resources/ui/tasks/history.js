@@ -1,4 +1,4 @@
-// <c-history>: everything that happened to a task, newest first: attempts with their changes of state, and the others.
+// <c-history>: the attempts and transitions of a task, newest first.
 
 import { LitElement, html, nothing } from 'lit';
 import { api, path } from '../api.js';
@@ -15,7 +15,7 @@ const OUTCOMES = {
   CANCELLED: ['off', '⊘', 'Cancelled'],
 };
 
-const WORDS = {
+const TRANSITIONS = {
   ' PENDING': 'Created',
   'PENDING RUNNING': 'Claimed',
   'PENDING CANCELLED': 'Cancelled',
@@ -28,24 +28,24 @@ const WORDS = {
   'DEAD PENDING': 'Redriven',
 };
 
-const HANDS = { 'task.edit': 'Edited', 'task.run': 'Run now' };
+const MANUAL_ACTIONS = { 'task.edit': 'Edited', 'task.run': 'Run now' };
 
 const at = (entry) => Date.parse(entry.at) || 0;
 
-const words = (change) => WORDS[`${change.from ?? ''} ${change.to}`] ?? `${change.from} → ${change.to}`;
+const transitionText = (change) => TRANSITIONS[`${change.from ?? ''} ${change.to}`] ?? `${change.from} → ${change.to}`;
 
 const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
 
-/** Attempts and transitions of a task, in one order, however many of each are known so far. */
+/** Attempts and transitions of a task in one order, as far as they are loaded. */
 export class History {
   attempts = new Map();
   transitions = new Map();
-  /** What people did that changed no state: records of the audit. */
-  hands = [];
+  /** Records of the audit: edits and manual runs, which change no state. */
+  manualChanges = [];
   attemptsCursor = null;
   transitionsCursor = null;
 
-  /** As GET /v1/tasks/{id} has it: the newest of both. What was known stays, if nothing lies in between. */
+  /** Takes GET /v1/tasks/{id}: the newest of both. Older entries stay if there is no gap between them. */
   take(task) {
     const newest = Math.max(-1, ...this.attempts.keys());
     const oldest = Math.min(Infinity, ...task.attempts.map((each) => each.fence));
@@ -59,9 +59,9 @@ export class History {
     this.#add(task.attempts, task.transitions);
   }
 
-  /** As GET /v1/audit has it, of this task. */
+  /** Takes GET /v1/audit of this task. */
   takeAudit(records) {
-    this.hands = records.filter((each) => Object.hasOwn(HANDS, each.action));
+    this.manualChanges = records.filter((each) => Object.hasOwn(MANUAL_ACTIONS, each.action));
   }
 
   #add(attempts, transitions) {
@@ -73,7 +73,7 @@ export class History {
     return this.attemptsCursor !== null || this.transitionsCursor !== null;
   }
 
-  /** Below this fence only one of the two lists is known: not shown yet. */
+  /** Below this fence only one of the two lists is loaded, so it is not shown yet. */
   get #horizon() {
     const a = this.attemptsCursor === null ? -1 : Math.min(...this.attempts.keys());
     const fences = [...this.transitions.values()].map((each) => each.fence);
@@ -81,7 +81,7 @@ export class History {
     return { attempts: a, transitions: t, both: Math.max(a, t) };
   }
 
-  /** Reads the next page of whichever list ends first. */
+  /** Loads the next page of the list that ends first. */
   async older(id) {
     const { attempts, transitions } = this.#horizon;
     const query = (cursor) => ({ query: { cursor } });
@@ -97,17 +97,17 @@ export class History {
     }
   }
 
-  /** Where the hands belong among the rows that are known; older ones are not shown yet. */
-  #withHands(rows) {
+  /** The manual changes among the loaded rows; older ones are not shown yet. */
+  #withManualChanges(rows) {
     const all = [...rows];
-    for (const hand of this.hands) {
-      const fences = rows.filter((row) => at(row) <= at(hand)).map((row) => row.fence);
-      if (fences.length > 0) all.push({ fence: Math.max(...fences), at: hand.at, hand });
+    for (const manual of this.manualChanges) {
+      const fences = rows.filter((row) => at(row) <= at(manual)).map((row) => row.fence);
+      if (fences.length > 0) all.push({ fence: Math.max(...fences), at: manual.at, manual });
     }
     return all;
   }
 
-  /** Newest first: `{attempt, claimed, ended}`, `{change}` or `{hand}`. */
+  /** Newest first: `{attempt, claimed, ended}`, `{change}` or `{manual}`. */
   entries() {
     const { both } = this.#horizon;
     const rows = new Map();
@@ -123,7 +123,7 @@ export class History {
       else if (row && change.from === 'RUNNING') row.ended = change;
       else all.push({ fence: change.fence, at: change.at, change });
     }
-    return this.#withHands(all).sort((a, b) => b.fence - a.fence || at(b) - at(a) || (a.at < b.at ? 1 : -1));
+    return this.#withManualChanges(all).sort((a, b) => b.fence - a.fence || at(b) - at(a) || (a.at < b.at ? 1 : -1));
   }
 }
 
@@ -135,7 +135,7 @@ const by = (change) => (change?.by ? html` by <code class="wrap">${visible(chang
 class HistoryList extends LitElement {
   static properties = {
     task: { attribute: false },
-    story: { attribute: false, hasChanged: () => true },
+    history: { attribute: false, hasChanged: () => true },
     busy: { state: true },
     error: { state: true },
   };
@@ -143,7 +143,7 @@ class HistoryList extends LitElement {
   constructor() {
     super();
     this.task = null;
-    this.story = null;
+    this.history = null;
     this.busy = false;
     this.error = null;
   }
@@ -156,7 +156,7 @@ class HistoryList extends LitElement {
     this.busy = true;
     this.error = null;
     try {
-      await this.story.older(this.task.id);
+      await this.history.older(this.task.id);
     } catch (e) {
       this.error = e;
     }
@@ -164,19 +164,19 @@ class HistoryList extends LitElement {
   }
 
   render() {
-    if (!this.story) return nothing;
-    const entries = this.story.entries();
-    const newest = entries.find((entry) => !entry.hand);
+    if (!this.history) return nothing;
+    const entries = this.history.entries();
+    const newest = entries.find((entry) => !entry.manual);
     return html`
-      <ol class="story">
+      <ol class="history">
         ${entries.map((entry) => {
-          if (entry.hand) return this.#hand(entry.hand);
+          if (entry.manual) return this.#manual(entry.manual);
           return entry.attempt ? this.#attempt(entry, entry === newest) : this.#change(entry.change);
         })}
       </ol>
       ${problem(this.error)}
       ${
-        this.story.hasOlder
+        this.history.hasOlder
           ? html`<button
               type="button"
               class="outline small"
@@ -191,13 +191,13 @@ class HistoryList extends LitElement {
     `;
   }
 
-  #hand(hand) {
-    const fields = (hand.detail?.fields ?? []).map(visible).join(', ');
+  #manual(record) {
+    const fields = (record.detail?.fields ?? []).map(visible).join(', ');
     return html`<li>
       <div class="row">
-        ${badge('off', '✎', 'Manual')} <strong>${HANDS[hand.action]}${fields ? `: ${fields}` : ''}</strong
-        ><span>${by(hand)}</span>
-        <span class="end">${time(hand.at)}</span>
+        ${badge('off', '✎', 'Manual')} <strong>${MANUAL_ACTIONS[record.action]}${fields ? `: ${fields}` : ''}</strong
+        ><span>${by(record)}</span>
+        <span class="end">${time(record.at)}</span>
       </div>
     </li>`;
   }
@@ -205,7 +205,7 @@ class HistoryList extends LitElement {
   #change(change) {
     return html`<li>
       <div class="row">
-        ${status(change.to)} <strong>${words(change)}</strong><span>${by(change)}</span>
+        ${status(change.to)} <strong>${transitionText(change)}</strong><span>${by(change)}</span>
         ${
           change.reason && change.reason !== 'created'
             ? html`<small>${visible(change.reason).toLowerCase()}</small>`
@@ -240,7 +240,7 @@ class HistoryList extends LitElement {
               ? html`<dt>Finished</dt>
                   <dd>
                     ${time(ended?.at ?? attempt.endedAt)}${
-                      ended ? html` → ${words(ended).toLowerCase()}` : nothing
+                      ended ? html` → ${transitionText(ended).toLowerCase()}` : nothing
                     }${by(ended)}
                   </dd>`
               : nothing

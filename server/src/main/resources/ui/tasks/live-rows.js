@@ -1,47 +1,47 @@
-// Keeps the rows of a list of tasks true while the stream reports changes.
+// Keeps the rows of a list of tasks current while the stream reports changes.
 
 import { live } from '../live.js';
 
 const SETTLE = 500;
-const APART = 5_000;
+const MIN_INTERVAL = 5_000;
 
-/** A controller of an element that shows tasks page by page. */
+/** A controller of a page that shows a paged list of tasks. */
 export class LiveRows {
-  /** How many tasks changed that may be of this list but are not shown. */
+  /** How many tasks changed that may match but are not on this page. */
   news = 0;
   #host;
   #pages;
-  #mayBeOurs;
+  #mayMatch;
   #isBusy;
-  /** Ids of rows that changed since the last look began. */
+  /** Ids of rows that changed since the last refresh began. */
   #changed = new Set();
   #timer = null;
   #wanted = false;
   #missed = false;
-  #lookedAt = 0;
+  #refreshedAt = 0;
   #ends = [];
 
   /**
    * @param {import('../page.js').Page} host
    * @param {import('../parts/paging.js').PagedList} pages
    * @param {object} list
-   * @param {(event: any) => boolean} list.mayBeOurs whether a task of the stream may belong to the list
-   * @param {() => boolean} list.isBusy whether somebody acts on the rows, so that they must stay
+   * @param {(event: any) => boolean} list.mayMatch whether a task of the stream may be in the list
+   * @param {() => boolean} list.isBusy whether the user acts on the rows, so that they must stay
    */
-  constructor(host, pages, { mayBeOurs, isBusy }) {
+  constructor(host, pages, { mayMatch, isBusy }) {
     this.#host = host;
     this.#pages = pages;
-    this.#mayBeOurs = mayBeOurs;
+    this.#mayMatch = mayMatch;
     this.#isBusy = isBusy;
     host.addController(this);
   }
 
   hostConnected() {
     this.#ends = [
-      live.on('task', (event) => this.#seen(event)),
+      live.on('task', (event) => this.#onTask(event)),
       live.on('gap', () => {
         this.#missed = true;
-        this.#lookSoon();
+        this.#refreshSoon();
       }),
     ];
   }
@@ -52,41 +52,41 @@ export class LiveRows {
     this.#timer = null;
   }
 
-  /** Rows that are shown change where they are; others are only counted, so that nothing jumps. */
-  #seen(event) {
+  /** Shown rows change in place; others are only counted, so that nothing jumps. */
+  #onTask(event) {
     const row = this.#pages.items.find((task) => task.id === event.id);
     if (row) {
       row.status = event.to;
       row.attempt = event.attempt ?? row.attempt;
       this.#changed.add(event.id);
-      this.#lookSoon();
-    } else if (this.#mayBeOurs(event)) {
+      this.#refreshSoon();
+    } else if (this.#mayMatch(event)) {
       this.news++;
     }
     this.#host.requestUpdate();
   }
 
-  /** One look at a time, for all that is wanted meanwhile, and none right after another. */
-  #lookSoon() {
+  /** One refresh at a time for all requests meanwhile, at least MIN_INTERVAL apart. */
+  #refreshSoon() {
     this.#wanted = true;
     if (this.#timer !== null) return;
     this.#timer = setTimeout(
       async () => {
         this.#wanted = false;
-        await this.#look().catch(() => {}); // the next one may do better
-        this.#lookedAt = Date.now();
+        await this.#refresh().catch(() => {}); // the next one may succeed
+        this.#refreshedAt = Date.now();
         this.#timer = null;
-        if (this.#wanted && this.#host.isConnected) this.#lookSoon();
+        if (this.#wanted && this.#host.isConnected) this.#refreshSoon();
       },
-      Math.max(SETTLE, this.#lookedAt + APART - Date.now()),
+      Math.max(SETTLE, this.#refreshedAt + MIN_INTERVAL - Date.now()),
     );
   }
 
-  /** What the stream does not say of the rows, such as the error, or did not say at all. */
-  async #look() {
+  /** Reads what the stream does not have, such as errors, or has skipped. */
+  async #refresh() {
     const pages = this.#pages;
     if (pages.busy || !pages.ready) {
-      this.#wanted ||= pages.busy; // what is on its way may have left before
+      this.#wanted ||= pages.busy; // the response under way may be older
       return;
     }
     const shown = pages.items;

@@ -1,4 +1,4 @@
-// The list of tasks as a table, and what stands in its place when there are none.
+// The table of tasks, and what is shown when there are none.
 
 import { html } from 'lit';
 import { api } from '../api.js';
@@ -11,14 +11,14 @@ import { errorLine } from './descriptions.js';
 
 const isPaused = (type) => live.stats?.types?.find((each) => each.type === type)?.paused === true;
 
-const row = (task, { isSelected, pick }) =>
+const row = (task, { isSelected, select }) =>
   html`<tr class="linked">
     <td>
       <input
         type="checkbox"
         aria-label="Select ${task.type} ${visible(task.key ?? task.id)}"
         .checked=${isSelected(task)}
-        @change=${(e) => pick(task.id, e.target.checked)}
+        @change=${(e) => select(task.id, e.target.checked)}
       />
     </td>
     <td class="first">${statusBadge(stateOf(task, isPaused(task.type)))}</td>
@@ -42,7 +42,7 @@ const row = (task, { isSelected, pick }) =>
  * @param {string} view.status the status that is filtered by, or ''
  * @param {boolean} view.isEvery whether all of them are selected
  * @param {(task: any) => boolean} view.isSelected
- * @param {(id: string, on: boolean) => void} view.pick
+ * @param {(id: string, on: boolean) => void} view.select
  * @param {(on: boolean) => void} view.selectAll
  */
 export const taskTable = (items, view) =>

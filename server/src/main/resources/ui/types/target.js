@@ -1,4 +1,4 @@
-// Targets and retries: in words, and as fields of the forms of types and schedules.
+// Targets and retry policies: as text, and as fields of forms.
 
 import { LitElement, html, nothing } from 'lit';
 import { firstLine, plural, setDuration, visible } from '../format.js';
@@ -19,13 +19,13 @@ const COMPLETE = [
   ['onPublish', 'When the broker confirms'],
 ];
 
-/** The one kind that a target has. */
+/** The kind of a target: http, pull, kafka, rabbitmq or discard. */
 export const kindOf = (target) => Object.keys(target ?? {})[0] ?? null;
 
-// The server hides secrets of targets by itself. Here once more, for what was typed and is not saved yet.
+// The server hides the secrets of stored targets. This is for targets that were typed and are not saved yet.
 const SECRET =
   /auth|cookie|token|secret|key|passw|passphrase|passc|pwd|sign|session|credential|jwt|bearer|otp|csrf|xsrf|hmac|\b(sig|pass|pw|pin|sid|sas)\b/i;
-const SECRET_PARAMETER = /%|^code$/i; // what is encoded may be anything
+const SECRET_PARAMETER = /%|^code$/i; // an encoded name may be anything
 const HIDDEN = '(hidden)';
 const HEADER_CHARS = 256;
 
@@ -56,21 +56,21 @@ export const shownHeaders = (target) =>
     ([name, value]) => `${visible(name)}: ${SECRET.test(name) ? HIDDEN : firstLine(value, HEADER_CHARS)}`,
   );
 
-/** Where attempts go, in one line of text. */
+/** A target in one line of text. */
 export const targetText = (target) => {
   const kind = kindOf(target);
   return kind === null ? 'From the type' : visible(WORDS[kind]?.(target[kind]) ?? kind);
 };
 
-/** The target of a type. One without a target of its own pulls, and its tasks may have theirs. */
+/** The target of a type in one line of text. A type without a target pulls, unless its tasks have their own. */
 export const typeTargetText = (target) =>
   (kindOf(target) ?? 'pull') === 'pull' ? 'Set per task, or pull worker' : targetText(target);
 
-/** How far apart attempts are. */
+/** The delays between attempts. */
 export const delaysText = ({ backoff, base, max }) =>
   backoff === 'fixed' ? `every ${setDuration(base)}` : `${backoff}, ${setDuration(base)} to ${setDuration(max)}`;
 
-/** How often and how far apart, in one line of text. */
+/** A retry policy in one line of text. */
 export const retryText = (retry) => {
   if (!retry) return 'From the type';
   const { maxAttempts, maxAge } = retry;
@@ -183,7 +183,7 @@ class TargetFields extends LitElement {
     value: { attribute: false },
     at: { type: String },
     errors: { attribute: false },
-    /** A type's, which can limit what waits at a broker and is never left out. */
+    /** Of a type, which can limit the queue depth at a broker and always has a target. */
     isType: { type: Boolean, attribute: 'is-type' },
     kind: { state: true },
   };
@@ -213,7 +213,7 @@ class TargetFields extends LitElement {
     const value = this.value?.[this.kind] ?? {};
     return html`
       ${field({
-        // No pointer, so that it is no part of the body.
+        // Not a pointer, so that it is not part of the body.
         name: `kind-of${this.at}`,
         label: 'Target',
         value: this.kind,
@@ -274,5 +274,5 @@ export const retryFields = (retry, errors) => {
   `;
 };
 
-/** The fields of an HTTP target that may be left out: who is told. */
+/** The fields of a callback, an optional HTTP target. */
 export const callbackFields = (at, target, errors) => httpFields(`${at}/http`, target?.http ?? {}, errors, false);

@@ -1,4 +1,4 @@
-// <c-type-form>: makes or changes a type.
+// <c-type-form>: creates or edits a type.
 
 import { LitElement, html, nothing } from 'lit';
 import { path, stale } from '../api.js';
@@ -13,10 +13,10 @@ const newSecret = () => {
   return `whsec_${btoa(String.fromCharCode(...bytes))}`;
 };
 
-/** Tells 'saved' with the type, or 'left'. */
+/** Dispatches 'saved' with the type, or 'left'. */
 class TypeForm extends LitElement {
   static properties = {
-    /** What is changed, read exactly; undefined for a new one. */
+    /** The type to edit, parsed exactly; undefined for a new one. */
     value: { attribute: false },
     etag: { attribute: false },
     error: { state: true },
@@ -49,7 +49,7 @@ class TypeForm extends LitElement {
 
   #body() {
     const body = readForm(this.#form);
-    // The select of the method is never empty; without a URL nobody is told.
+    // The select of the method always has a value; without a URL there is no callback.
     for (const name of ['onComplete', 'onDead']) if (!body[name]?.http?.url) delete body[name];
     if (this.value) body.paused = this.value.paused; // a PUT without it would resume
     return body;
@@ -138,7 +138,7 @@ class TypeForm extends LitElement {
     </fieldset>`;
   }
 
-  #answers(t, errors) {
+  #responses(t, errors) {
     return html`<details ?open=${Boolean(t.successCodes?.length || t.retryCodes?.length || t.deadCodes?.length)}>
       <summary>Response handling</summary>
       <div class="fields">
@@ -244,7 +244,7 @@ class TypeForm extends LitElement {
         <legend>Retries</legend>
         <div class="fields">${retryFields(t.retry, errors)}</div>
       </fieldset>
-      ${this.#limits(t, errors)} ${this.#answers(t, errors)}
+      ${this.#limits(t, errors)} ${this.#responses(t, errors)}
       <details ?open=${schema !== undefined}>
         <summary>Payload schema</summary>
         <div class="fields">

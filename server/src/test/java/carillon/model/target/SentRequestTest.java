@@ -123,7 +123,7 @@ class SentRequestTest {
 
   @Test
   void the_dashboard_hides_what_is_hidden_here() throws IOException {
-    String script = dashboard("/ui/pages/target.js");
+    String script = dashboard("/ui/types/target.js");
     Pattern names = expression(script, "SECRET");
     Pattern parameters = expression(script, "SECRET_PARAMETER");
 
