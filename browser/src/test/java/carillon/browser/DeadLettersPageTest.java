@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What tasks died of, and sending them again. */
+/** Dead letters: groups, search, redrive, purge. */
 class DeadLettersPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -28,7 +28,7 @@ class DeadLettersPageTest {
     receiver.close();
   }
 
-  /** Dead letters of one type and error. */
+  /** Creates dead letters of one type and error. */
   private static void kill(String type, int count) {
     receiver.answers("/" + type, 404, "no " + type);
     dashboard.carillon().put("/v1/types/" + type, Map.of("target", receiver.target("/" + type)));
@@ -36,7 +36,7 @@ class DeadLettersPageTest {
         .carillon()
         .enqueueAll(
             IntStream.range(0, count).mapToObj(i -> NewTask.of(type).key(type + "-" + i)).toList());
-    await("deaths").until(() -> count(type, "DEAD") == count);
+    await("dead letters").until(() -> count(type, "DEAD") == count);
   }
 
   private static int count(String type, String status) {
@@ -52,7 +52,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void groups_are_counted_and_lead_to_their_letters() {
+  void a_group_shows_its_count_and_links_to_its_dead_letters() {
     kill("grouped", 3);
     Page page = dashboard.open("/dead-letters?type=grouped");
     assertThat(Parts.rows(page, "grouped")).hasCount(1);
@@ -63,13 +63,13 @@ class DeadLettersPageTest {
     assertThat(page.locator("section.why")).containsText("3 dead letters");
     assertThat(Parts.rows(page, "grouped-")).hasCount(3);
     Axe.check(page, "letters of a group");
-    Dashboard.picture(page, "dead-letters-group", Look.LIGHT);
+    Dashboard.screenshot(page, "dead-letters-group", Look.LIGHT);
     Parts.rows(page, "grouped-1").getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.heading(page)).containsText("grouped-1");
   }
 
   @Test
-  void a_group_is_redriven_and_that_is_undone() {
+  void redriving_a_group_can_be_undone() {
     kill("undone", 4);
     pause("undone");
     Page page = dashboard.open("/dead-letters?type=undone");
@@ -90,7 +90,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void a_redrive_with_a_rate_shows_how_far_it_is_and_is_stopped() {
+  void a_rate_limited_redrive_shows_its_progress_and_can_be_stopped() {
     kill("slow", 30);
     pause("slow");
     Page page = dashboard.open("/dead-letters?type=slow");
@@ -101,7 +101,7 @@ class DeadLettersPageTest {
     Locator first = page.locator("c-redrives tbody tr").first();
     assertThat(first).containsText("Running");
     assertThat(first).containsText("2/s");
-    Dashboard.picture(page, "redrive", Look.LIGHT);
+    Dashboard.screenshot(page, "redrive", Look.LIGHT);
     Parts.button(first, "Stop").click();
 
     assertThat(first).containsText("Stopped");
@@ -109,7 +109,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void those_that_are_picked_are_redriven() {
+  void selected_dead_letters_are_redriven() {
     kill("picked", 3);
     pause("picked");
     Page page = dashboard.open("/dead-letters?view=letters&type=picked");
@@ -125,7 +125,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void one_is_redriven_from_its_row() {
+  void a_dead_letter_is_redriven_from_its_row() {
     kill("single", 2);
     pause("single");
     Page page = dashboard.open("/dead-letters?view=letters&type=single");
@@ -138,7 +138,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void one_is_edited_and_redriven() {
+  void a_dead_letter_is_edited_and_redriven() {
     kill("edited", 1);
     Page page = dashboard.open("/dead-letters?view=letters&type=edited");
 
@@ -150,11 +150,11 @@ class DeadLettersPageTest {
     Parts.confirm(page, "Save and redrive");
 
     assertThat(page.locator("main .empty")).isVisible();
-    await("the end").until(() -> count("edited", "COMPLETED") == 1);
+    await("completion").until(() -> count("edited", "COMPLETED") == 1);
   }
 
   @Test
-  void a_purge_wants_to_be_typed_and_is_for_good() {
+  void a_purge_is_permanent_and_must_be_confirmed_by_typing() {
     kill("purged", 2);
     Page page = dashboard.open("/dead-letters?type=purged");
 
@@ -168,7 +168,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void a_purge_can_be_stopped_and_says_how_far_it_came() {
+  void a_purge_can_be_stopped_and_reports_its_progress() {
     kill("stopped", 2);
     Page page = dashboard.open("/dead-letters?type=stopped");
     page.route(
@@ -189,7 +189,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void a_key_for_some_types_sees_each_of_them() {
+  void a_key_limited_to_types_sees_each_of_them() {
     kill("mine", 1);
     kill("ours", 2);
     String key = dashboard.newKey("producer", "Of two", "mine", "ours");
@@ -206,7 +206,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void letters_are_searched_by_their_error() {
+  void dead_letters_are_searched_by_error() {
     kill("searched", 2);
     Page page = dashboard.open("/dead-letters?view=letters");
 

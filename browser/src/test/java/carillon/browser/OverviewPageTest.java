@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** How it goes, and what needs somebody. */
+/** The overview: figures, attention, charts, types and tenants. */
 class OverviewPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -24,7 +24,7 @@ class OverviewPageTest {
 
   @BeforeAll
   static void fill() {
-    new Samples(dashboard.carillon(), receiver).make();
+    new Samples(dashboard.carillon(), receiver).create();
   }
 
   @AfterAll
@@ -37,7 +37,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void numbers_change_while_one_looks() {
+  void figures_update_live() {
     Page page = dashboard.open("/overview");
     assertThat(page.locator(".live")).containsText("Live");
     assertThat(tile(page, "Completed (1h)")).containsText(Pattern.compile("[4-9]\\d"));
@@ -51,7 +51,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void what_needs_attention_leads_to_where_it_is_mended() {
+  void attention_items_link_to_the_page_where_they_are_fixed() {
     Page page = dashboard.open("/overview");
     Locator list = page.locator("ul.attentions");
     assertThat(list).containsText("Type newsletter is paused");
@@ -77,7 +77,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void charts_have_their_numbers_as_a_table_too() {
+  void charts_also_show_their_numbers_as_a_table() {
     Page page = dashboard.open("/overview");
     Locator chart = page.locator("c-chart").first();
     assertThat(chart.locator("canvas"))
@@ -91,7 +91,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void an_admin_sees_every_tenant_and_goes_to_one() {
+  void an_admin_sees_every_tenant_and_switches_to_one() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
 
     Parts.button(page, dashboard.tenant()).click();
@@ -101,7 +101,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void the_header_names_the_tenant_that_is_looked_at_whichever_way_it_was_chosen() {
+  void the_top_bar_names_the_current_tenant_however_it_was_chosen() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator named = named(page);
 
@@ -116,7 +116,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void what_dies_while_one_looks_needs_attention_at_once() {
+  void new_dead_letters_need_attention_immediately() {
     receiver.answers("/hopeless", 422, "{}");
     dashboard.carillon().put("/v1/types/hopeless", Map.of("target", receiver.target("/hopeless")));
     Page page = dashboard.open("/overview");
@@ -130,7 +130,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void a_node_that_others_reach_by_plain_http_needs_attention() {
+  void a_node_exposed_over_plain_http_needs_attention() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator attention = page.locator("section[aria-labelledby=attention]");
     assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
@@ -154,7 +154,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void a_look_that_fails_is_not_taken_for_a_good_one() {
+  void a_failed_refresh_is_not_shown_as_healthy() {
     dashboard.expect(503);
     String key = dashboard.newKey("producer", "Calm", "welcome-mail");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
@@ -166,7 +166,7 @@ class OverviewPageTest {
     assertThat(Parts.main(page)).not().containsText("All healthy");
   }
 
-  /** The select in the header; the table of tenants has a similar name. */
+  /** The select in the top bar; the table of tenants has a similar name. */
   private static Locator named(Page page) {
     return page.getByLabel("Tenant", new Page.GetByLabelOptions().setExact(true));
   }
@@ -176,7 +176,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void a_key_for_some_types_sees_those_only() {
+  void a_key_limited_to_types_sees_only_those() {
     String key = dashboard.newKey("producer", "Mailer", "welcome-mail");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
 

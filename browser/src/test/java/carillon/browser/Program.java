@@ -20,7 +20,7 @@ final class Program implements AutoCloseable {
   private final Process process;
   private final Path directory;
 
-  /** Returns when it answers. */
+  /** Returns when it is ready. */
   Program(Path directory) throws IOException {
     this.directory = directory;
     List<String> command =

@@ -16,7 +16,7 @@ class SettingsPageTest {
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
 
   @Test
-  void a_key_is_made_shown_once_and_works() {
+  void a_created_key_is_shown_once_and_works() {
     Page page = dashboard.open("/settings");
 
     Parts.button(page, "New key").click();
@@ -56,7 +56,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void what_the_server_refuses_is_said_where_it_was_asked() {
+  void a_rejected_form_shows_the_error_in_its_dialog() {
     dashboard.expect(422);
     dashboard.expect(400);
     Page page = dashboard.open("/settings");
@@ -73,7 +73,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void an_admin_makes_and_changes_tenants() {
+  void an_admin_creates_and_edits_tenants() {
     dashboard.expect(404); // whether there is one already
     String name = dashboard.tenant() + "-new";
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
@@ -95,7 +95,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void a_tenant_that_somebody_else_has_changed_is_not_overwritten() {
+  void a_tenant_changed_by_someone_else_is_not_overwritten() {
     String name = dashboard.tenant() + "-shared";
     limitKeys(name, 2);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
@@ -115,7 +115,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void a_new_tenant_replaces_none() {
+  void a_new_tenant_does_not_replace_an_existing_one() {
     String name = dashboard.tenant() + "-there";
     limitKeys(name, 7);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
@@ -134,7 +134,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void limits_and_the_version_are_there_for_everybody() {
+  void limits_and_the_version_are_visible_to_every_key() {
     Page page = dashboard.open("/settings", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
     assertThat(page.getByText("Keys", new Page.GetByTextOptions().setExact(true))).hasCount(0);
     assertThat(Parts.main(page)).containsText("Payload");

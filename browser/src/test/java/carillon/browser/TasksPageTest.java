@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Finding tasks, and doing something to many of them. */
+/** The list of tasks: search, filters, paging, live rows and bulk actions. */
 class TasksPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -37,7 +37,7 @@ class TasksPageTest {
     many("found", 3, Duration.ZERO);
     many("waiting", 120, Duration.ofHours(3));
     many("lost", 4, Duration.ZERO);
-    await("deaths").until(() -> count("status=DEAD&type=lost") == 4);
+    await("dead letters").until(() -> count("status=DEAD&type=lost") == 4);
   }
 
   @AfterAll
@@ -75,7 +75,7 @@ class TasksPageTest {
   }
 
   @Test
-  void an_id_leads_to_its_task() {
+  void searching_an_id_opens_its_task() {
     UUID id = many("found", 1, Duration.ZERO).getFirst();
     Page page = dashboard.open("/tasks");
 
@@ -87,7 +87,7 @@ class TasksPageTest {
   }
 
   @Test
-  void a_key_and_metadata_are_found_and_stand_in_the_address() {
+  void searches_by_key_and_metadata_are_in_the_address() {
     Page page = dashboard.open("/tasks");
     search(page).fill("waiting-7");
     page.keyboard().press("Enter");
@@ -128,7 +128,7 @@ class TasksPageTest {
   }
 
   @Test
-  void pages_go_forward_and_back() {
+  void the_list_is_paged_forward_and_back() {
     Page page = dashboard.open("/tasks?type=waiting");
     assertThat(rows(page)).hasCount(50);
     String first = rows(page).first().innerText();
@@ -145,7 +145,7 @@ class TasksPageTest {
   }
 
   @Test
-  void a_next_page_that_fails_is_not_gone_to() {
+  void a_failed_next_page_keeps_the_current_one() {
     dashboard.expect(503);
     Page page = dashboard.open("/tasks?type=waiting");
     page.route(
@@ -163,7 +163,7 @@ class TasksPageTest {
   }
 
   @Test
-  void a_row_changes_as_its_task_does_and_others_are_only_announced() {
+  void shown_rows_update_in_place_and_others_are_only_announced() {
     UUID id = many("watched", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=watched");
     List<String> asked = new ArrayList<>();
@@ -181,10 +181,10 @@ class TasksPageTest {
   }
 
   @Test
-  void what_no_event_told_is_seen_all_the_same() {
+  void changes_without_an_event_are_shown() {
     UUID id = many("untold", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=untold");
-    // A stream that ends before it has said anything.
+    // A stream that ends before its first event.
     page.route(
         "**/v1/events",
         route ->
@@ -199,7 +199,7 @@ class TasksPageTest {
   }
 
   @Test
-  void what_could_not_be_fetched_is_fetched_when_the_server_is_back() {
+  void failed_requests_are_repeated_when_the_server_is_back() {
     Page page = dashboard.open("/types");
     page.route("**/v1/tasks?*", route -> route.abort("aborted"));
     page.route("**/ui/pages/type.js", route -> route.abort("aborted"));
@@ -224,7 +224,7 @@ class TasksPageTest {
   }
 
   @Test
-  void those_that_are_picked_are_cancelled() {
+  void selected_tasks_are_cancelled() {
     many("picked", 3, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=picked");
 
@@ -240,7 +240,7 @@ class TasksPageTest {
   }
 
   @Test
-  void all_that_match_are_counted_then_cancelled() {
+  void all_matching_tasks_are_counted_and_cancelled() {
     many("swept", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=swept&metadata.half=even");
 
@@ -260,7 +260,7 @@ class TasksPageTest {
   }
 
   @Test
-  void all_that_match_are_run_now() {
+  void all_matching_tasks_are_run_now() {
     many("rushed", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=rushed&status=PENDING");
 
@@ -270,16 +270,16 @@ class TasksPageTest {
     Parts.confirm(page, "Run 60 tasks");
 
     assertThat(Parts.toasts(page)).containsText("60 tasks due now");
-    await("the end").until(() -> count("type=rushed&status=COMPLETED") == 60);
+    await("completion").until(() -> count("type=rushed&status=COMPLETED") == 60);
   }
 
   @Test
-  void dead_ones_are_redriven_and_that_is_undone() {
+  void redriving_dead_tasks_can_be_undone() {
     dashboard.carillon().put("/v1/types/again", Map.of("target", receiver.target("/gone")));
     dashboard
         .carillon()
         .enqueueAll(IntStream.range(0, 5).mapToObj(_ -> NewTask.of("again")).toList());
-    await("deaths").until(() -> count("type=again&status=DEAD") == 5);
+    await("dead letters").until(() -> count("type=again&status=DEAD") == 5);
     dashboard.carillon().post("/v1/types/again/pause", Map.of());
     Page page = dashboard.open("/tasks?type=again&status=DEAD");
 
@@ -295,7 +295,7 @@ class TasksPageTest {
   }
 
   @Test
-  void every_status_has_a_tab_and_no_other_is_left_out_in_silence() {
+  void every_status_has_a_tab_and_an_unknown_status_is_an_error() {
     dashboard.expect(422);
     Page page = dashboard.open("/tasks");
     for (String status :
@@ -310,7 +310,7 @@ class TasksPageTest {
   }
 
   @Test
-  void who_may_only_look_is_offered_nothing_else() {
+  void a_viewer_sees_no_actions() {
     Page page =
         dashboard.open("/tasks?type=waiting", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
     rows(page).first().getByRole(AriaRole.CHECKBOX).check();

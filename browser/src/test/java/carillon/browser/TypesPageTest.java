@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Types: made, changed, paused, deleted. */
+/** Types: create, edit, pause, delete. */
 class TypesPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -28,7 +28,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_type_is_made() {
+  void a_type_is_created() {
     dashboard.expect(404);
     put("other");
     Page page = dashboard.open("/types");
@@ -41,7 +41,7 @@ class TypesPageTest {
     page.getByLabel("Max attempts").fill("7");
     page.getByLabel("Attempt timeout").fill("45s");
     Axe.check(page, "new type");
-    Dashboard.picture(page, "type-new", Look.LIGHT);
+    Dashboard.screenshot(page, "type-new", Look.LIGHT);
     Parts.button(page, "Create type").click();
 
     assertThat(Parts.heading(page)).containsText("hook");
@@ -52,7 +52,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_secret_is_not_in_the_form_and_stays_as_it_is() {
+  void a_form_hides_secrets_and_keeps_them_unchanged() {
     try (Receiver receiver = new Receiver()) {
       Map<String, Object> http =
           Map.of(
@@ -84,7 +84,7 @@ class TypesPageTest {
   }
 
   @Test
-  void what_is_not_there_is_not_asked_for_again_and_again() {
+  void a_missing_type_is_not_requested_again() {
     dashboard.expect(404);
     Page page = dashboard.open("/types");
     List<String> asked = new ArrayList<>();
@@ -103,7 +103,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_mistake_is_shown_at_its_field() {
+  void an_error_is_shown_at_its_field() {
     dashboard.expect(422);
     dashboard.expect(400);
     put("wrong");
@@ -117,7 +117,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_type_is_changed_and_an_old_change_refused() {
+  void a_type_is_edited_and_a_stale_edit_is_rejected() {
     dashboard.expect(412);
     put("changed");
     Page page = dashboard.open("/types/changed?edit=1");
@@ -164,7 +164,7 @@ class TypesPageTest {
   }
 
   @Test
-  void the_list_has_live_numbers_and_a_filter() {
+  void the_list_has_live_figures_and_a_filter() {
     dashboard.carillon().put("/v1/types/counted", Map.of("leaseTimeout", "1h"));
     put("silent");
     Page page = dashboard.open("/types");
@@ -185,7 +185,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_pause_by_somebody_else_is_seen() {
+  void a_pause_made_elsewhere_is_shown() {
     put("elsewhere");
     dashboard.carillon().enqueue(NewTask.of("elsewhere"));
     Page one = dashboard.open("/types");
