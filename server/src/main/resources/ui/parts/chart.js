@@ -120,7 +120,6 @@ class ChartPart extends LitElement {
         pointRadius: one.values.map((_, at) => (isAlone(one.values, at) ? 2 : 0)),
         pointHitRadius: 8,
         fill: filled ? (this.kind === 'stacked' && i > 0 ? '-1' : 'origin') : false,
-        tension: 0.25,
         spanGaps: false,
       };
     });
