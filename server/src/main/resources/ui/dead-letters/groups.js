@@ -14,7 +14,7 @@ const row = (group, most, actions) => {
         title=${visible(group.error).slice(0, 1000)}
         >${firstLine(group.error) || 'no error message'}</a
       >
-      <small>${kind(group.failure, group.status)}</small>
+      ${group.failure === 'status' ? nothing : html`<small>${kind(group.failure, group.status)}</small>`}
     </td>
     <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
     <td data-label="Count" class="num">${count(group.letters)}</td>
