@@ -85,6 +85,7 @@ export const nodeTable = (cluster, rates) => {
 /** Every shard with the number of its node. */
 export const shardMap = ({ nodes, shards }) => {
   const members = nodes.filter((node) => node.shards.length > 0);
+  const isOnOneNode = members.length === 1 && shards.unassigned === 0;
   const owner = new Map(members.flatMap((node, i) => node.shards.map((shard) => [shard, i])));
   const cells = Array.from({ length: shards.total }, (_, shard) => {
     const i = owner.get(shard);
@@ -105,7 +106,11 @@ export const shardMap = ({ nodes, shards }) => {
           (node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`,
         )}
       </p>
-      <div class="shards" role="img" aria-label="Each shard with the number of its node">${cells}</div>
+      ${
+        isOnOneNode
+          ? nothing
+          : html`<div class="shards" role="img" aria-label="Each shard with the number of its node">${cells}</div>`
+      }
     </div>
   </section>`;
 };
