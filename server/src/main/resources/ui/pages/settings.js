@@ -16,6 +16,46 @@ const TABS = [
   { id: 'about', label: 'About' },
 ];
 
+const LIMITS = {
+  bodyBytes: 'Request body',
+  bodyValues: 'JSON values per request',
+  batchBytes: 'Batch',
+  batchTasks: 'Tasks per batch',
+  payloadBytes: 'Payload',
+  outputBytes: 'Output',
+  restoreTasks: 'Tasks per restore',
+  archiveLineBytes: 'Line of an archive',
+  jsonDepth: 'JSON nesting depth',
+  keyChars: 'Key length',
+  metadataPairs: 'Metadata entries',
+  metadataNameChars: 'Metadata name length',
+  metadataValueChars: 'Metadata value length',
+  pageItems: 'Items per page',
+  claimTasks: 'Tasks per claim',
+  claimTypes: 'Types per claim',
+  maxAttempts: 'Max attempts',
+  statusCodes: 'Status codes per list',
+  schemaBytes: 'Payload schema',
+  cronChars: 'Cron expression length',
+  catchUpLimit: 'Max catch-up runs',
+  previewCount: 'Runs per preview',
+  listedFires: 'Runs per listed schedule',
+  streams: 'Event streams per node',
+  streamsOfTenant: 'Event streams per tenant',
+  watchedTasks: 'Tasks per event stream',
+  requestLineBytes: 'Request line',
+  headerBytes: 'Request headers',
+  headers: 'Number of request headers',
+  horizon: 'Time ahead of a task',
+  claimWait: 'Long poll of a worker',
+  leaseMin: 'Min worker lease',
+  leaseMax: 'Max worker lease',
+  timeoutMin: 'Min attempt timeout',
+  timeoutMax: 'Max attempt timeout',
+  intervalMin: 'Min interval of a schedule',
+  intervalMax: 'Max interval of a schedule',
+};
+
 /** 'payloadBytes' -> 'Payload bytes'. */
 const words = (name) => {
   const text = name.replace(/[A-Z]/g, (c) => ` ${c.toLowerCase()}`);
@@ -77,12 +117,14 @@ class SettingsPage extends Page {
 
   #limits() {
     if (!this.limits) return loading();
-    return html`<p class="muted">Request limits, the same for all tenants.</p>
+    return html`<p class="muted">
+        Request limits, the same for all tenants. See <code>GET /v1/limits</code> in the <a href="/docs">API docs</a>.
+      </p>
       <div class="card">
         <dl class="facts">
           ${Object.entries(this.limits).map(
             ([name, value]) =>
-              html`<dt>${words(name)}</dt>
+              html`<dt>${LIMITS[name] ?? words(name)}</dt>
                 <dd>${limit(name, value)}</dd>`,
           )}
         </dl>
