@@ -217,7 +217,8 @@ class DeadLettersPageTest {
     page.getByLabel("Type").fill("searched");
     Parts.button(page, "Filter").click();
     assertThat(Parts.rows(page, "searched-")).hasCount(2);
-    page.getByLabel("Error or response contains").fill("No Searched"); // what the target said with it
+    page.getByLabel("Error or response contains")
+        .fill("No Searched"); // what the target said with it
     Parts.button(page, "Filter").click();
 
     assertThat(page).hasURL(Pattern.compile("error=No\\+Searched"));

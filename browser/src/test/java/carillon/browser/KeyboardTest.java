@@ -107,7 +107,9 @@ class KeyboardTest {
     int stops = 0;
     do {
       page.keyboard().press("Tab");
-      Assertions.assertThat(page.evaluate(IS_FOCUS_VISIBLE)).as("stop %d of %s", stops, route).isEqualTo("");
+      Assertions.assertThat(page.evaluate(IS_FOCUS_VISIBLE))
+          .as("stop %d of %s", stops, route)
+          .isEqualTo("");
       stops++;
     } while (stops < MAX_STOPS && !(boolean) page.evaluate(IS_REVISITED));
 

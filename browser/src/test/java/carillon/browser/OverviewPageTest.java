@@ -70,7 +70,9 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview");
 
     Locator table = page.locator("section[aria-labelledby=types] table");
-    table.getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead").setExact(true)).click();
+    table
+        .getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead").setExact(true))
+        .click();
 
     assertThat(table.locator("tbody tr").first()).containsText("invoice");
     assertThat(table.locator("th[aria-sort=descending]")).hasCount(1);

@@ -12,7 +12,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The HTTP target of the tests: each path responds as set with {@link #answers}, others with 200. */
+/**
+ * The HTTP target of the tests: each path responds as set with {@link #answers}, others with 200.
+ */
 final class Receiver implements AutoCloseable {
 
   private record Answer(int status, String body) {}

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. The user finds why it
- * failed and redrives it, with nothing but the labels on the pages.
+ * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. The user finds why
+ * it failed and redrives it, with nothing but the labels on the pages.
  */
 class WalkTest {
 

@@ -135,8 +135,8 @@ class Tenants extends LitElement {
       <label
         >Dead-letter alerts
         <select name="alert">
-          ${option('default', 'Default (--alert-url)', alertKind(tenant))}
-          ${option('off', 'Off', alertKind(tenant))} ${option('own', 'Webhook:', alertKind(tenant))}
+          ${option('default', 'Default (--alert-url)', alertKind(tenant))} ${option('off', 'Off', alertKind(tenant))}
+          ${option('own', 'Webhook:', alertKind(tenant))}
         </select>
       </label>
       <div class="fields">
