@@ -54,7 +54,7 @@ class PagesTest {
         new Place("types", "/types", "newsletter"),
         new Place("type", "/types/invoice", "invoice"),
         new Place("settings", "/settings", "Owner"),
-        new Place("cluster", "/cluster", "tower", true),
+        new Place("cluster", "/cluster", "Partitions", true),
         new Place("overview-admin", "/overview", "pagestest", true));
   }
 

@@ -13,17 +13,24 @@ const rate = (n) => (n === null || n === undefined ? '–' : compact(n < 10 ? Ma
 
 const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
 
-const startDelayTile = (last) => {
-  const [some, when] = last.minute.lateness?.p50 ? [last.minute, '1m'] : [last.hour, '1h'];
-  const { p50, p95, p99 } = some.lateness ?? {};
-  const note = p50 ? html`p95 ${duration(p95)} · p99 ${duration(p99)} (${when})` : 'no tasks started in the last hour';
-  return tile('Start delay p50', p50 ? duration(p50) : '–', note);
+/**
+ * @param {{p50?: string, p95?: string, p99?: string} | null | undefined} delay
+ * @param {string} range such as '1h'
+ */
+export const startDelayTile = (delay, range) => {
+  const { p50, p95, p99 } = delay ?? {};
+  if (!p50) return tile('Start delay p50', '–', 'no tasks started in the last hour');
+  const percentile = (name, value) => html`<span class="nowrap">${name} ${duration(value)}</span>`;
+  const note = html`${percentile('p95', p95)} · ${percentile('p99', p99)} (${range})`;
+  return tile('Start delay p50', duration(p50), note);
 };
 
 /** The figures at the top, from GET /v1/stats. */
 export const tiles = (stats) => {
   const { last, status, due } = stats;
   const oldest = wait(stats.seenAt.due, due.oldest);
+  /** @type {[any, string]} */
+  const delay = last.minute.lateness?.p50 ? [last.minute.lateness, '1m'] : [last.hour.lateness, '1h'];
   return html`<dl class="tiles">
     ${tile(
       'Throughput (1m)',
@@ -37,7 +44,7 @@ export const tiles = (stats) => {
       html`${compact(last.hour.retried)} retries,
         <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`,
     )}
-    ${startDelayTile(last)}
+    ${startDelayTile(...delay)}
     ${tile('Ready', atLeast(due.tasks, due.atLeast), oldest ? `oldest waiting ${oldest}` : 'queue empty')}
     ${tile(
       'In flight',

@@ -189,7 +189,7 @@ class SchedulePage extends Page {
     return html`<section class="card" aria-labelledby="calendar">
       <div class="row spread">
         <h2 id="calendar">Runs</h2>
-        <small class="muted">days in ${s.timezone}${s.paused ? '; upcoming runs as if resumed' : ''}</small>
+        <small class="muted">Days in ${s.timezone}${s.paused ? '; upcoming runs as if resumed' : ''}</small>
       </div>
       <c-fire-strip
         .fires=${this.fires}

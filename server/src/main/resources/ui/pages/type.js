@@ -2,12 +2,13 @@
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
-import { bytes, compact, count, badge, duration, plural, setDuration, span, visible } from '../format.js';
+import { bytes, compact, count, badge, plural, setDuration, span, visible } from '../format.js';
 import { ask, confirmDelete, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
 import { getExact } from '../exact-json.js';
 import { retryText, targetText, typeTargetText } from '../types/target.js';
+import { startDelayTile } from '../overview/tiles.js';
 import '../overview/activity.js';
 import '../types/type-form.js';
 
@@ -132,7 +133,6 @@ class TypePage extends Page {
       ? `oldest waiting ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}`
       : 'queue empty';
     const { hour, day } = s;
-    const late = hour.lateness ?? {};
     return html`<dl class="tiles">
       ${tile('Ready', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
       ${tile('In flight', compact(s.running), 'running now', href('tasks', { type: this.#name, status: 'RUNNING' }))}
@@ -149,11 +149,7 @@ class TypePage extends Page {
         href('dead-letters', { type: this.#name }),
       )}
       ${tile('Completed (1h)', compact(hour.completed), day ? `${compact(day.completed)} in 24h` : '')}
-      ${tile(
-        'Start delay p50',
-        late.p50 ? duration(late.p50) : '–',
-        late.p50 ? `p95 ${duration(late.p95)} · p99 ${duration(late.p99)} (1h)` : 'no tasks started in the last hour',
-      )}
+      ${startDelayTile(hour.lateness, '1h')}
     </dl>`;
   }
 

@@ -29,8 +29,8 @@ const row = (task, { isSelected, select }) =>
     <td class="id" title=${task.id}>${task.id.slice(-12)}</td>
     ${
       task.status === 'PENDING'
-        ? html`<td data-label="Next attempt">${ago(task.nextAttemptAt)}</td>`
-        : html`<td data-label="Due">${ago(task.dueAt)}</td>`
+        ? html`<td data-label="Next attempt" class="due">${ago(task.nextAttemptAt)}</td>`
+        : html`<td data-label="Due" class="due">${ago(task.dueAt)}</td>`
     }
     <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
     <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>
