@@ -22,7 +22,7 @@ export default [
     },
   },
   {
-    // The one classic script: it sets the theme before anything is drawn.
+    // The only classic script: it sets the theme before the first paint.
     files: ['**/ui/theme.js'],
     languageOptions: { sourceType: 'script' },
   },
