@@ -36,7 +36,7 @@ final class Program implements AutoCloseable {
             "0",
             "--node-id",
             "tower",
-            "--log-level", // for who looks into a failure: why a stream ended, and the like
+            "--log-level", // to analyse failures, such as why a stream ended
             "debug",
             "--data-dir",
             directory.resolve("data").toString());
