@@ -109,7 +109,7 @@ class Tenants extends LitElement {
       submit: (form) => this.#save(form, tenant),
     });
     if (!saved) return;
-    toast(tenant ? 'Saved' : 'Created');
+    toast(`${tenant ? 'Saved' : 'Created'} ${saved.name}`);
     api.dispatchEvent(new Event('tenants'));
     await this.#load();
   }
