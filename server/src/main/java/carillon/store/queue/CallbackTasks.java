@@ -61,10 +61,10 @@ final class CallbackTasks {
   private record Told(TenantId tenant, TaskId id) {}
 
   /** Runs no query unless one of the tasks has a callback. */
-  void write(Tx tx, Partition partition, List<Outcomes.Done> done) {
+  void write(Tx tx, Partition partition, List<EndedTask> done) {
     Map<Told, Target> targets = new HashMap<>();
-    List<Outcomes.Done> told = new ArrayList<>();
-    for (Outcomes.Done each : done) {
+    List<EndedTask> told = new ArrayList<>();
+    for (EndedTask each : done) {
       Target target = target(each);
       if (target != null) {
         targets.put(new Told(catalog.lane(each.lane()).tenant(), each.id()), target);
@@ -90,7 +90,7 @@ final class CallbackTasks {
   }
 
   /** The task's own callback, or else its type's. */
-  private @Nullable Target target(Outcomes.Done done) {
+  private @Nullable Target target(EndedTask done) {
     if (done.state() != TaskState.COMPLETED && done.state() != TaskState.DEAD) {
       return null;
     }

@@ -263,7 +263,7 @@ public final class Claims {
       return new Outcomes.Written(Map.of()); // the node has recovered, or another node was faster
     }
     Row row = claim.get();
-    List<Outcomes.Ending> ends = new ArrayList<>();
+    List<ClaimEnding> ends = new ArrayList<>();
     for (Held held :
         tx.query(
             Sql.forPartition(HELD, row.partition()),
@@ -272,7 +272,7 @@ public final class Claims {
             row.taskColumn(),
             row.id())) {
       LostHolder silence = node.get().lostHolderFor(held);
-      ends.add(Outcomes.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
+      ends.add(ClaimEnding.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
     Outcomes.Written written = outcomes.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);

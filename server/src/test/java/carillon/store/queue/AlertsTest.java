@@ -227,8 +227,8 @@ class AlertsTest {
   @Test
   void a_death_that_is_rolled_back_raises_none() {
     List<ClaimedTask> claimed = claim(World.TENANT, "t", 10);
-    List<Outcomes.Ending> ends =
-        claimed.stream().map(task -> Outcomes.Ending.of(dead(task, "404"))).toList();
+    List<ClaimEnding> ends =
+        claimed.stream().map(task -> ClaimEnding.of(dead(task, "404"))).toList();
 
     assertThatThrownBy(
             () ->

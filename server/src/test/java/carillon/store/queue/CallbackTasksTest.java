@@ -284,7 +284,7 @@ class CallbackTasksTest {
                 world.db.inTransaction(
                     tx -> {
                       world.store.outcomes().finish(
-                          tx, List.of(Outcomes.Ending.of(new Attempted(held, COMPLETED))), "node");
+                          tx, List.of(ClaimEnding.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
