@@ -56,7 +56,7 @@ public final class Types {
      */
     Settings keeping(@Nullable TaskType before) {
       Target had = before == null ? null : before.target();
-      Callbacks told = before == null ? Callbacks.NONE : before.callbacks();
+      Callbacks stored = before == null ? Callbacks.NONE : before.callbacks();
       return new Settings(
           HiddenValues.keep("target", target, had),
           retry,
@@ -67,8 +67,8 @@ public final class Types {
           paused,
           signingSecret,
           new Callbacks(
-              HiddenValues.keep("onComplete", callbacks.onComplete(), told.onComplete()),
-              HiddenValues.keep("onDead", callbacks.onDead(), told.onDead())),
+              HiddenValues.keep("onComplete", callbacks.onComplete(), stored.onComplete()),
+              HiddenValues.keep("onDead", callbacks.onDead(), stored.onDead())),
           statuses,
           schema);
     }

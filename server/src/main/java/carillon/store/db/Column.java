@@ -23,7 +23,7 @@ import org.postgresql.jdbc.PgArray;
  * statement.
  *
  * <p>A column without any value is sent as an empty array: {@code unnest} fills it up with NULLs
- * beside the others.
+ * to the length of the other columns.
  */
 public final class Column {
 

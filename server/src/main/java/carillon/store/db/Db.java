@@ -160,9 +160,9 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * Runs the work in one transaction, again from the start when another transaction was in the way
-   * or the connection was lost before the commit. So the work may run several times; what must
-   * happen once goes to {@link Tx#afterCommit}.
+   * Runs the work in one transaction, and retries it after a conflict or a connection lost before
+   * the commit. The work may run several times; actions that must happen once go to {@link
+   * Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
     return inTransaction(MAX_TRIES, work);
@@ -284,8 +284,8 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * A commit whose wait for a synchronous standby was cancelled is reported as one, with a warning.
-   * Whether it would outlive the primary is not known, so neither is that it is done.
+   * PostgreSQL reports a commit as successful, with a warning, if its wait for a synchronous standby
+   * was cancelled. It may not survive the loss of the primary, so it does not count as done.
    */
   static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
     if (warning != null) {

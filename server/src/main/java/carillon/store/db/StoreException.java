@@ -64,8 +64,8 @@ public final class StoreException extends RuntimeException {
   }
 
   /**
-   * A table that a statement named is not there: as a rule, of a partition that was dropped after
-   * somebody had read which partitions there are.
+   * A table of the statement does not exist: usually one of a partition that was dropped after the
+   * partitions were listed.
    */
   public boolean isGone() {
     return "42P01".equals(sqlState);
