@@ -13,12 +13,16 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How many types, lanes, schedules and keys a tenant may have. The limits are in the database and
  * not in each node's memory: {@code carillon.enqueue} must know them too.
  */
 public final class TenantLimits {
+
+  private static final Logger log = LoggerFactory.getLogger(TenantLimits.class);
 
   /** The largest limit that can be set: a node keeps types and lanes in memory. */
   public static final int MAX = 1_000_000;
@@ -71,10 +75,11 @@ public final class TenantLimits {
       """;
 
   /** Sets the limits for all nodes; false if they were so already. */
-  public boolean set(Installation limits) {
-    return db.inTransaction(
-        tx ->
-            tx.update(
+  public void set(Installation limits) {
+    int changed =
+        db.inTransaction(
+            tx ->
+                tx.update(
                     SET,
                     limits.types(),
                     limits.lanes(),
@@ -83,8 +88,15 @@ public final class TenantLimits {
                     limits.types(),
                     limits.lanes(),
                     limits.schedules(),
-                    limits.keys())
-                == 1);
+                    limits.keys()));
+    if (changed == 1) {
+      log.info(
+          "tenant limits changed types={} lanes={} schedules={} keys={}",
+          limits.types(),
+          limits.lanes(),
+          limits.schedules(),
+          limits.keys());
+    }
   }
 
   private static final String USAGE =

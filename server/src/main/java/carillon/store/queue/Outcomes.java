@@ -299,14 +299,14 @@ public final class Outcomes {
         who);
   }
 
-  private static @Nullable EndedTask.Letter letter(ResultSet row) throws SQLException {
+  private static EndedTask.@Nullable Letter letter(ResultSet row) throws SQLException {
     return row.getString("state").equals(TaskState.DEAD.name())
         ? new EndedTask.Letter(Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
         : null;
   }
 
   private static EndedTask done(
-      ResultSet row, Partition partition, @Nullable String failure, @Nullable EndedTask.Letter letter)
+      ResultSet row, Partition partition, @Nullable String failure, EndedTask.@Nullable Letter letter)
       throws SQLException {
     return new EndedTask(
         new TaskId(Sql.uuid(row, "id")),
