@@ -19,8 +19,7 @@ final class BrokerPublishers {
    * One for each broker cluster; none waits for its broker to answer. The lifecycle closes each, in
    * case the next one or the engine fails to start. Closing one twice does no harm.
    */
-  static List<Publisher> start(
-      Config.Brokers brokers, InstantSource clock, Lifecycle lifecycle) {
+  static List<Publisher> start(Config.Brokers brokers, InstantSource clock, Lifecycle lifecycle) {
     List<Publisher> publishers = new ArrayList<>();
     for (KafkaCluster cluster : brokers.kafka()) {
       publishers.add(lifecycle.add("kafka-publisher", KafkaPublisher.start(cluster, clock)));

@@ -26,7 +26,9 @@ final class DatabaseSetup {
   static Db.Address prepare(Config config, Lifecycle lifecycle) {
     DatabaseUrl url = config.database().url();
     Db.Address address =
-        url == null ? startEmbeddedPostgres(config.node().dataDir(), lifecycle) : url.address(config.database().pooler());
+        url == null
+            ? startEmbeddedPostgres(config.node().dataDir(), lifecycle)
+            : url.address(config.database().pooler());
     DatabaseCheck.refusal(address)
         .ifPresent(
             reason -> {
@@ -44,10 +46,8 @@ final class DatabaseSetup {
   }
 
   private static Db.Address startEmbeddedPostgres(Path dataDir, Lifecycle lifecycle) {
-    EmbeddedPostgres postgres =
-        lifecycle.add("embedded-postgres", EmbeddedPostgres.start(dataDir));
-    lifecycle.add(
-        "postgres-watch", new Loop("postgres", () -> revive(postgres), _ -> {}).start());
+    EmbeddedPostgres postgres = lifecycle.add("embedded-postgres", EmbeddedPostgres.start(dataDir));
+    lifecycle.add("postgres-watch", new Loop("postgres", () -> revive(postgres), _ -> {}).start());
     return new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password());
   }
 

@@ -243,9 +243,7 @@ final class Wiring {
   }
 
   private Optional<String> stuckLoop(Optional<Engine> engine, Upkeep upkeep) {
-    return engine
-        .flatMap(Engine::stuck)
-        .or(() -> upkeep.stuckFor(config.node().stuckAfter()));
+    return engine.flatMap(Engine::stuck).or(() -> upkeep.stuckFor(config.node().stuckAfter()));
   }
 
   // ---- API ----

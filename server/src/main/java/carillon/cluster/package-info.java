@@ -9,8 +9,8 @@
  * reaped.
  *
  * <p>One member leads, in a term ({@link carillon.model.cluster.Term}). The leader's lease is
- * shorter than a node's and follows the same rules, and every transaction of the leader first proves
- * that the term has not ended ({@link carillon.store.db.Db#onlyInTerm}).
+ * shorter than a node's and follows the same rules, and every transaction of the leader first
+ * proves that the term has not ended ({@link carillon.store.db.Db#onlyInTerm}).
  *
  * <p>May use {@code model} and {@code store}; knows no tasks. Nothing here is needed for
  * correctness: if two nodes believed the same thing, the claim and the fence would keep them apart.

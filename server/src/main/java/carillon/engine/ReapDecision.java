@@ -26,11 +26,11 @@ public record ReapDecision(InstantSource clock, int poisonCrashes) {
               + " unknown how far the attempt got");
   private static final Failure STOPPED =
       Failure.of(
-          FailureKind.SHUTDOWN,
-          "the node was stopped before it could save how the attempt ended");
+          FailureKind.SHUTDOWN, "the node was stopped before it could save how the attempt ended");
   private static final Failure CRASHED =
       Failure.of(
-          FailureKind.CRASHED, "the node that ran this attempt crashed; it is unknown how far the attempt got");
+          FailureKind.CRASHED,
+          "the node that ran this attempt crashed; it is unknown how far the attempt got");
 
   /** Whether one more crash makes the task dead. */
   public boolean isPoisonNext(Claims.Held held) {

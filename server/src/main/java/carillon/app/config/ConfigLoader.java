@@ -74,10 +74,14 @@ public final class ConfigLoader {
         http,
         new Config.Database(
             url,
-            required(Setting.POOL_SIZE, "a number from 2 to 1000", SettingParsers.between(2, 1_000)),
+            required(
+                Setting.POOL_SIZE, "a number from 2 to 1000", SettingParsers.between(2, 1_000)),
             pooler(url == null)),
         new Config.Engine(
-            required(Setting.CONCURRENCY, "a number from 1 to 100000", SettingParsers.between(1, 100_000)),
+            required(
+                Setting.CONCURRENCY,
+                "a number from 1 to 100000",
+                SettingParsers.between(1, 100_000)),
             required(
                 Setting.DRAIN_TIMEOUT,
                 "a duration from 0s to 1h",
@@ -86,14 +90,15 @@ public final class ConfigLoader {
                 Setting.RETENTION,
                 "a duration from 1d to 36500d",
                 SettingParsers.between(Duration.ofDays(1), Duration.ofDays(36_500))),
-            required(Setting.POISON_CRASHES, "a number from 2 to 100", SettingParsers.between(2, 100))),
-        new Config.Access(read(Setting.ADMIN_KEY, AdminKey.RULE, SettingParsers.matching(LONG_KEY)), allowTargets),
+            required(
+                Setting.POISON_CRASHES, "a number from 2 to 100", SettingParsers.between(2, 100))),
+        new Config.Access(
+            read(Setting.ADMIN_KEY, AdminKey.RULE, SettingParsers.matching(LONG_KEY)),
+            allowTargets),
         new Config.Log(
             required(Setting.LOG_FORMAT, "text or json", SettingParsers::logFormat),
             required(
-                Setting.LOG_LEVEL,
-                "error, warn, info, debug or trace",
-                SettingParsers::logLevel)),
+                Setting.LOG_LEVEL, "error, warn, info, debug or trace", SettingParsers::logLevel)),
         new Config.Alert(
             alertUrl(allowTargets),
             required(
@@ -123,17 +128,21 @@ public final class ConfigLoader {
   }
 
   private Config.Metrics metrics(int apiPort) {
-    Integer port = read(Setting.METRICS_PORT, "a number from 0 to 65535", SettingParsers.between(0, 65_535));
+    Integer port =
+        read(Setting.METRICS_PORT, "a number from 0 to 65535", SettingParsers.between(0, 65_535));
     if (port != null && port != 0 && port == apiPort) {
       throw new CommandFailed(
           origin(Setting.METRICS_PORT) + ": " + port + " is the port of the API; choose another");
     }
-    return new Config.Metrics(port, read(Setting.METRICS_KEY, AdminKey.RULE, SettingParsers.matching(LONG_KEY)));
+    return new Config.Metrics(
+        port, read(Setting.METRICS_KEY, AdminKey.RULE, SettingParsers.matching(LONG_KEY)));
   }
 
   private int limit(Setting setting) {
     return required(
-        setting, "a number from 1 to " + TenantLimits.MAX, SettingParsers.between(1, TenantLimits.MAX));
+        setting,
+        "a number from 1 to " + TenantLimits.MAX,
+        SettingParsers.between(1, TenantLimits.MAX));
   }
 
   private List<NamedValue> named(Setting setting) {
@@ -158,8 +167,7 @@ public final class ConfigLoader {
   private Pooler pooler(boolean isEmbedded) {
     Pooler pooler = required(Setting.POOLER, "none or transaction", SettingParsers::pooler);
     if (isEmbedded && pooler != Pooler.NONE) {
-      throw new CommandFailed(
-          origin(Setting.POOLER) + ": the embedded PostgreSQL has no pooler");
+      throw new CommandFailed(origin(Setting.POOLER) + ": the embedded PostgreSQL has no pooler");
     }
     return pooler;
   }
@@ -200,7 +208,8 @@ public final class ConfigLoader {
     }
     SettingSources.Given value =
         found == null
-            ? new SettingSources.Given(setting.defaultText == null ? "" : setting.defaultText, setting.key)
+            ? new SettingSources.Given(
+                setting.defaultText == null ? "" : setting.defaultText, setting.key)
             : found;
     Optional<T> parsed = value.text().isEmpty() ? Optional.empty() : parser.apply(value.text());
     return parsed.orElseThrow(
@@ -224,9 +233,7 @@ public final class ConfigLoader {
     return hostName() + "-" + HexFormat.of().formatHex(random);
   }
 
-  /**
-   * Not from InetAddress, which queries name servers and takes seconds if they do not respond.
-   */
+  /** Not from InetAddress, which queries name servers and takes seconds if they do not respond. */
   private String hostName() {
     String host = sources.variable("HOSTNAME");
     if (host == null) {

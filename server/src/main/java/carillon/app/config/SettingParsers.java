@@ -87,8 +87,7 @@ final class SettingParsers {
       if (!text.matches("[0-9]{1,9}")) {
         return Optional.empty();
       }
-      return Optional.of(Integer.parseInt(text))
-          .filter(number -> number >= min && number <= max);
+      return Optional.of(Integer.parseInt(text)).filter(number -> number >= min && number <= max);
     };
   }
 

@@ -29,7 +29,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * The detail of an audit record: the old and new values of a change. It has no secrets, and no
- * payloads, which may have to be deleted earlier than the audit log. Never longer than {@link #MAX_CHARS}.
+ * payloads, which may have to be deleted earlier than the audit log. Never longer than {@link
+ * #MAX_CHARS}.
  */
 public final class AuditDetail {
 

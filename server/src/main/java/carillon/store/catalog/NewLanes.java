@@ -179,8 +179,7 @@ final class NewLanes {
   /**
    * @param of the created thing that a wanted lane needs
    */
-  private <T> void refuseIfOver(
-      TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
+  private <T> void refuseIfOver(TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
     if (created.isEmpty()) {
       return;
     }

@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Responses to requests with an idempotency key, stored for 24 hours so that a repeated request gets
- * the same response and changes nothing.
+ * Responses to requests with an idempotency key, stored for 24 hours so that a repeated request
+ * gets the same response and changes nothing.
  */
 public final class Replies {
 
@@ -53,8 +53,8 @@ public final class Replies {
   }
 
   /**
-   * Runs the work and stores its response in one transaction, unless the key was used before. If the
-   * response is not a success or there is none, the work is rolled back and nothing is stored.
+   * Runs the work and stores its response in one transaction, unless the key was used before. If
+   * the response is not a success or there is none, the work is rolled back and nothing is stored.
    */
   public Result once(
       TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {

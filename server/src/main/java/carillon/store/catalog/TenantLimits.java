@@ -161,7 +161,8 @@ public final class TenantLimits {
   public Map<TenantId, Map<TenantLimit, Used>> usage(Collection<TenantId> tenants) {
     Map<TenantId, Map<TenantLimit, Used>> all = new HashMap<>();
     tenants.forEach(tenant -> all.put(tenant, Map.of()));
-    db.autoCommit(tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
+    db.autoCommit(
+            tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
         .forEach(each -> all.put(each.tenant(), each.usage()));
     return all;
   }

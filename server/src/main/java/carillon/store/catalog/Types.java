@@ -92,8 +92,8 @@ public final class Types {
   }
 
   /**
-   * The settings from memory, the defaults if there are none. Changes of another node may be missing
-   * for a second.
+   * The settings from memory, the defaults if there are none. Changes of another node may be
+   * missing for a second.
    */
   public TaskType known(TenantId tenant, String name) {
     return catalog.type(tenant, name);
@@ -340,9 +340,7 @@ public final class Types {
         AND name = ?
       """;
 
-  /**
-   * Pauses or resumes a type. This process sees it at once, others within a second.
-   */
+  /** Pauses or resumes a type. This process sees it at once, others within a second. */
   public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) {
     if (tx.update(SET_PAUSED, paused, null, tenant, name) == 0) {
       return new Result.NotFound();

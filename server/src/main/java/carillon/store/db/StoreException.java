@@ -4,10 +4,7 @@ import carillon.model.cluster.Term;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A statement failed. Names the statement, and tells whether a retry may work
- * later.
- */
+/** A statement failed. Names the statement, and tells whether a retry may work later. */
 public final class StoreException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -16,8 +16,8 @@ public final class Transitions {
   private final List<Listener> listeners = new CopyOnWriteArrayList<>();
 
   /**
-   * Called on the committing thread, which callers wait for: return quickly, never block, and do not
-   * keep the lists.
+   * Called on the committing thread, which callers wait for: return quickly, never block, and do
+   * not keep the lists.
    */
   public interface Listener {
 

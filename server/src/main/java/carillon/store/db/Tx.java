@@ -168,8 +168,8 @@ public final class Tx {
   }
 
   /**
-   * The driver does so itself for other statements, but not for COPY: a late response would be taken
-   * for that of the next statement.
+   * The driver does so itself for other statements, but not for COPY: a late response would be
+   * taken for that of the next statement.
    */
   private void closeIfLost(SQLException e) {
     if (e.getSQLState() != null && e.getSQLState().startsWith("08")) {

@@ -29,8 +29,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Claims whose holder was lost: a node without a lease, or a worker that neither
- * reported nor renewed.
+ * Claims whose holder was lost: a node without a lease, or a worker that neither reported nor
+ * renewed.
  */
 public final class Claims {
 
@@ -117,9 +117,7 @@ public final class Claims {
       WHERE node = ?
       """;
 
-  /**
-   * The claims of a node. If the node does not know one of them, its response was lost.
-   */
+  /** The claims of a node. If the node does not know one of them, its response was lost. */
   public List<Lost> ofNode(String node) {
     return db.autoCommit(tx -> tx.query(OF_NODE, Claims::lost, node));
   }
@@ -188,8 +186,8 @@ public final class Claims {
 
     /**
      * Every task that had started shares the blame. A suspect has started if it is marked. Tasks
-     * that are no suspects yet are blamed even if suspects ran next to them: otherwise a poison task
-     * among them would stay unknown, and the suspects would die for its crashes.
+     * that are no suspects yet are blamed even if suspects ran next to them: otherwise a poison
+     * task among them would stay unknown, and the suspects would die for its crashes.
      */
     LostHolder lostHolderFor(Held held) {
       if (holder == LostHolder.Holder.SILENT) {

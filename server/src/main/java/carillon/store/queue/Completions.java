@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class Completions {
 
   /**
-   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one lookup
-   * each.
+   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one
+   * lookup each.
    */
   private static final String COMPLETE =
       """
@@ -111,8 +111,7 @@ final class Completions {
   private record Slice(SameOutcome outcome, int first, int last) {}
 
   /** Completes the tasks that are still held under the given lease, and returns them. */
-  static List<EndedTask> write(
-      Tx tx, Partition partition, List<ClaimEnding> endings, String who) {
+  static List<EndedTask> write(Tx tx, Partition partition, List<ClaimEnding> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
  * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
- * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it never
- * waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
+ * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it
+ * never waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
  */
 public final class Outcomes {
 
@@ -61,10 +61,11 @@ public final class Outcomes {
 
   /**
    * Each statement locks in one order, so that its batches hardly ever deadlock. Completions have
-   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them after
-   * a second, and it is retried.
+   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them
+   * after a second, and it is retried.
    */
-  private static final Comparator<ClaimEnding> BY_ID = Comparator.comparing(each -> each.id().value());
+  private static final Comparator<ClaimEnding> BY_ID =
+      Comparator.comparing(each -> each.id().value());
 
   /**
    * Every end but a completion: the row will be used again or has failed, so its claim moves to the
@@ -188,9 +189,7 @@ public final class Outcomes {
     return finish(tx, endings, who, false);
   }
 
-  /**
-   * Ends claims of lost holders whose lease has still lapsed at the time of the write.
-   */
+  /** Ends claims of lost holders whose lease has still lapsed at the time of the write. */
   Written finishLapsed(Tx tx, List<ClaimEnding> endings, String who) {
     return finish(tx, endings, who, true);
   }
@@ -301,12 +300,16 @@ public final class Outcomes {
 
   private static EndedTask.@Nullable Letter letter(ResultSet row) throws SQLException {
     return row.getString("state").equals(TaskState.DEAD.name())
-        ? new EndedTask.Letter(Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
+        ? new EndedTask.Letter(
+            Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
         : null;
   }
 
   private static EndedTask done(
-      ResultSet row, Partition partition, @Nullable String failure, EndedTask.@Nullable Letter letter)
+      ResultSet row,
+      Partition partition,
+      @Nullable String failure,
+      EndedTask.@Nullable Letter letter)
       throws SQLException {
     return new EndedTask(
         new TaskId(Sql.uuid(row, "id")),

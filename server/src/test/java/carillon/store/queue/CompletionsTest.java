@@ -83,7 +83,11 @@ class CompletionsTest {
   }
 
   private Set<TaskId> finish(List<ClaimEnding> endings, String who) {
-    return world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, who)).states().keySet();
+    return world
+        .db
+        .inTransaction(tx -> world.store.outcomes().finish(tx, endings, who))
+        .states()
+        .keySet();
   }
 
   /** As the reaper does: they wait again, and the next claim has a higher fence. */
