@@ -63,7 +63,7 @@ public final class TenantLimits {
     }
   }
 
-  /** How many there are, and how many there may be. */
+  /** The usage of a limit. */
   public record Used(int used, int max) {}
 
   private static final String SET =
@@ -74,7 +74,7 @@ public final class TenantLimits {
       WHERE (types, lanes, schedules, keys) IS DISTINCT FROM (?, ?, ?, ?)
       """;
 
-  /** Sets the limits for all nodes; false if they were so already. */
+  /** Sets the limits for all nodes and for the transactions of users. */
   public void set(Installation limits) {
     int changed =
         db.inTransaction(
