@@ -173,8 +173,8 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     DatabaseGate database = shared.database();
-    Idempotency once = new Idempotency(database, store.replies());
-    Paging lists = new Paging(new Cursors(config.secret()));
+    Idempotency idempotency = new Idempotency(database, store.replies());
+    Paging paging = new Paging(new Cursors(config.secret()));
     TargetFields targets =
         new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);
@@ -184,33 +184,33 @@ public final class HttpApi implements AutoCloseable {
       return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
     all.addAll(new UiRoutes().endpoints());
-    all.addAll(new TaskRoutes(store.tasks(), tasks, schemas, database, once, lists).endpoints());
-    all.addAll(new BulkRoutes(store.tasks(), once, lists).endpoints());
-    all.addAll(new TaskListRoutes(store.tasks(), store.schedules(), database, lists).endpoints());
-    all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, once).endpoints());
+    all.addAll(new TaskRoutes(store.tasks(), tasks, schemas, database, idempotency, paging).endpoints());
+    all.addAll(new BulkRoutes(store.tasks(), idempotency, paging).endpoints());
+    all.addAll(new TaskListRoutes(store.tasks(), store.schedules(), database, paging).endpoints());
+    all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, idempotency).endpoints());
     all.addAll(
-        new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, once, lists)
+        new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, idempotency, paging)
             .endpoints());
-    all.addAll(new RedriveRoutes(store.redrives(), database, once, lists).endpoints());
-    all.addAll(new BackfillRoutes(store.backfills(), database, once, lists).endpoints());
-    all.addAll(new AuditRoutes(store.audit(), database, lists).endpoints());
+    all.addAll(new RedriveRoutes(store.redrives(), database, idempotency, paging).endpoints());
+    all.addAll(new BackfillRoutes(store.backfills(), database, idempotency, paging).endpoints());
+    all.addAll(new AuditRoutes(store.audit(), database, paging).endpoints());
     all.addAll(
-        new RestoreRoutes(store.restores(), new ArchiveFields(targets, clock), database, once)
+        new RestoreRoutes(store.restores(), new ArchiveFields(targets, clock), database, idempotency)
             .endpoints());
-    all.addAll(new TypeRoutes(store.types(), targets, database, once, lists).endpoints());
+    all.addAll(new TypeRoutes(store.types(), targets, database, idempotency, paging).endpoints());
     all.addAll(
         new ScheduleRoutes(
                 store.schedules(),
                 new ScheduleFields(targets),
                 schemas,
                 database,
-                once,
-                lists,
+                idempotency,
+                paging,
                 clock)
             .endpoints());
     all.addAll(new PreviewRoute(clock).endpoints());
-    all.addAll(new WorkRoutes(store.pullQueue(), once, shared.stopping()::get).endpoints());
-    all.addAll(new KeyRoutes(store.keys(), database, lists, clock).endpoints());
+    all.addAll(new WorkRoutes(store.pullQueue(), idempotency, shared.stopping()::get).endpoints());
+    all.addAll(new KeyRoutes(store.keys(), database, paging, clock).endpoints());
     all.addAll(new MeRoute(config.version()).endpoints());
     all.addAll(new ClusterRoutes(store.cluster(), database, config.bind()).endpoints());
     all.addAll(new StorageRoute(store.storage(), database).endpoints());
@@ -219,7 +219,7 @@ public final class HttpApi implements AutoCloseable {
                 shared.stats(), store.stats(), store.activityReader(), store.tenants(), database)
             .endpoints());
     all.addAll(new EventRoutes(shared.broadcast()).endpoints());
-    all.addAll(new TenantRoutes(store.tenants(), targets, database, lists).endpoints());
+    all.addAll(new TenantRoutes(store.tenants(), targets, database, paging).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }
 

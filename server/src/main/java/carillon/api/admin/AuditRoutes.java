@@ -25,12 +25,12 @@ public final class AuditRoutes {
 
   private final Audit audit;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
 
-  public AuditRoutes(Audit audit, DatabaseGate database, Paging lists) {
+  public AuditRoutes(Audit audit, DatabaseGate database, Paging paging) {
     this.audit = audit;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -50,10 +50,10 @@ public final class AuditRoutes {
             query.text("subject", MAX_TEXT),
             call.caller().role() == Role.ADMIN); // to others admins' keys do not exist
     int limit = query.limit();
-    Long before = lists.start(call, AuditRoutes::position);
+    Long before = paging.start(call, AuditRoutes::position);
     Page<Audit.Entry, Long> page =
         database.use(() -> audit.list(call.tenant(), filter, limit, before));
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(AuditRoutes::json).toList(),
         page.next() == null ? null : page.next().toString());

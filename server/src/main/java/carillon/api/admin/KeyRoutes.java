@@ -28,7 +28,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Makes, lists and revokes API keys. A key is shown once, when it is made. */
+/** Creates, lists and revokes API keys. A key is shown once, when it is created. */
 public final class KeyRoutes {
 
   private static final int MAX_NAME = 100;
@@ -37,14 +37,14 @@ public final class KeyRoutes {
 
   private final ApiKeys keys;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
   private final InstantSource clock;
   private final SecureRandom random = new SecureRandom();
 
-  public KeyRoutes(ApiKeys keys, DatabaseGate database, Paging lists, InstantSource clock) {
+  public KeyRoutes(ApiKeys keys, DatabaseGate database, Paging paging, InstantSource clock) {
     this.keys = keys;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
     this.clock = clock;
   }
 
@@ -70,7 +70,7 @@ public final class KeyRoutes {
       fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be in the future");
     }
     fields.done(Set.of("id", "key", "tenant", "createdAt", "revokedAt"));
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     if (name == null || role == null || !call.caller().role().covers(role)) {
       throw new ApiException(ErrorCode.ROLE_TOO_STRONG, "this key cannot make keys of that role");
     }
@@ -117,10 +117,10 @@ public final class KeyRoutes {
 
   private Answer list(Call call) {
     int limit = call.query().limit();
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<ApiKey, String> page =
         database.use(() -> keys.list(call.tenant(), visibleRoles(call), limit, after));
-    return lists.answer(call, page.items().stream().map(KeyRoutes::json).toList(), page.next());
+    return paging.answer(call, page.items().stream().map(KeyRoutes::json).toList(), page.next());
   }
 
   private Answer revoke(Call call) {

@@ -41,13 +41,13 @@ public final class TenantRoutes {
   private final Tenants tenants;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
 
-  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Paging lists) {
+  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Paging paging) {
     this.tenants = tenants;
     this.targets = targets;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -59,7 +59,7 @@ public final class TenantRoutes {
 
   private Answer list(Call call) {
     List<Tenant> all = database.use(tenants::list);
-    return lists.answer(call, all.stream().map(TenantRoutes::json).toList(), null);
+    return paging.answer(call, all.stream().map(TenantRoutes::json).toList(), null);
   }
 
   private Answer show(Call call) {
@@ -87,9 +87,9 @@ public final class TenantRoutes {
     fields.doneExcept(READ_ONLY);
     if (fields.hasAny(READ_ONLY)) {
       Optional<Tenant> now = database.use(() -> tenants.find(name));
-      fields.mustStay(READ_ONLY, now.map(TenantRoutes::json).orElse(null));
+      fields.requireUnchanged(READ_ONLY, now.map(TenantRoutes::json).orElse(null));
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     Tenants.Settings settings =
         new Tenants.Settings(
             strict != null && strict,
@@ -126,7 +126,7 @@ public final class TenantRoutes {
       grant.ifPresent(grants::add);
       if (grant.isEmpty()) {
         fields
-            .mistakes()
+            .errors()
             .add(fields.at("publish") + "/" + i, ErrorCode.INVALID_VALUE, "must be " + Grants.RULE);
       }
     }

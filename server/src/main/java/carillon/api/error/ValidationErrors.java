@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** The mistakes found in one body, so that a client hears of several at once. */
+/** The errors found in one body, so that a client hears of several at once. */
 public final class ValidationErrors {
 
   private static final int MAX = 20;
@@ -33,21 +33,21 @@ public final class ValidationErrors {
     return errors.size();
   }
 
-  public boolean none() {
+  public boolean isEmpty() {
     return errors.isEmpty();
   }
 
   /** Throws what was found, if anything. */
-  public void refuse() {
+  public void throwIfAny() {
     if (!errors.isEmpty()) {
       throw asException();
     }
   }
 
   public static ApiException one(FieldError error) {
-    ValidationErrors mistakes = new ValidationErrors();
-    mistakes.add(error);
-    return mistakes.asException();
+    ValidationErrors errors = new ValidationErrors();
+    errors.add(error);
+    return errors.asException();
   }
 
   private ApiException asException() {

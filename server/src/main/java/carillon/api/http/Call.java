@@ -127,7 +127,7 @@ public final class Call {
     if (body.isPresent()) {
       Fields fields = fields();
       fields.done();
-      fields.mistakes().refuse();
+      fields.errors().throwIfAny();
     }
   }
 

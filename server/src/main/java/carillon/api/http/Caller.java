@@ -43,7 +43,7 @@ public record Caller(String who, String name, Role role, List<String> types, Ten
     return types.isEmpty() || types.contains(type);
   }
 
-  public void mustBeAllowed(String type) {
+  public void requireAccess(String type) {
     if (!mayTouch(type)) {
       throw new ApiException(
           ErrorCode.MISSING_SCOPE, "this key may not touch the type " + Echo.of(type));

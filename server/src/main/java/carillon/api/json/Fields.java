@@ -32,21 +32,21 @@ public final class Fields {
 
   private final Map<String, JsonValue> values;
   private final String pointer;
-  private final ValidationErrors mistakes;
+  private final ValidationErrors errors;
   private final List<String> known = new ArrayList<>(); // few, and quicker than a set
 
-  public Fields(JsonValue.Members object, String pointer, ValidationErrors mistakes) {
+  public Fields(JsonValue.Members object, String pointer, ValidationErrors errors) {
     this.values = object.fields();
     this.pointer = pointer;
-    this.mistakes = mistakes;
+    this.errors = errors;
   }
 
   public static Fields of(JsonValue.Members object) {
     return new Fields(object, "", new ValidationErrors());
   }
 
-  public ValidationErrors mistakes() {
-    return mistakes;
+  public ValidationErrors errors() {
+    return errors;
   }
 
   /** Whether the field is there and not null. */
@@ -68,7 +68,7 @@ public final class Fields {
   }
 
   public void wrong(String name, ErrorCode code, String message) {
-    mistakes.add(at(name), code, message);
+    errors.add(at(name), code, message);
   }
 
   public String at(String name) {
@@ -228,7 +228,7 @@ public final class Fields {
       wrongKind(name, value, "an object");
       return null;
     }
-    return new Fields(members, at(name), mistakes);
+    return new Fields(members, at(name), errors);
   }
 
   /** The text of the field as the client wrote it; null only if the field is not there at all. */
@@ -244,9 +244,9 @@ public final class Fields {
     for (int i = 0; i < items.size(); i++) {
       String here = at(name) + "/" + i;
       if (items.get(i) instanceof JsonValue.Members object) {
-        objects.add(new Fields(object, here, mistakes));
+        objects.add(new Fields(object, here, errors));
       } else {
-        mistakes.add(here, ErrorCode.INVALID_TYPE, "must be an object");
+        errors.add(here, ErrorCode.INVALID_TYPE, "must be an object");
       }
     }
     return objects;
@@ -258,9 +258,9 @@ public final class Fields {
     for (int i = 0; i < items.size(); i++) {
       String here = at(name) + "/" + i;
       if (!(items.get(i) instanceof JsonValue.Text(String text))) {
-        mistakes.add(here, ErrorCode.INVALID_TYPE, "must be a string");
+        errors.add(here, ErrorCode.INVALID_TYPE, "must be a string");
       } else if (!isWellFormed(text)) {
-        mistakes.add(here, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
+        errors.add(here, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
       } else {
         strings.add(text);
       }
@@ -275,7 +275,7 @@ public final class Fields {
       String here = at(name) + "/" + i;
       TaskId.parse(texts.get(i))
           .ifPresentOrElse(
-              ids::add, () -> mistakes.add(here, ErrorCode.INVALID_ID, "is not a task id"));
+              ids::add, () -> errors.add(here, ErrorCode.INVALID_ID, "is not a task id"));
     }
     return ids;
   }
@@ -366,7 +366,7 @@ public final class Fields {
     done(Set.of());
   }
 
-  /** The same where {@link #mustStay} looks at these. */
+  /** The same where {@link #requireUnchanged} looks at these. */
   public void doneExcept(Set<String> readOnly) {
     known.addAll(readOnly);
     done();
@@ -383,7 +383,7 @@ public final class Fields {
    *
    * @param now all fields of what is being replaced; null if there is nothing yet
    */
-  public void mustStay(Set<String> readOnly, @Nullable JsonNode now) {
+  public void requireUnchanged(Set<String> readOnly, @Nullable JsonNode now) {
     for (String name : readOnly) {
       JsonValue value = values.get(name);
       JsonNode present = now == null ? null : now.get(name);

@@ -34,7 +34,7 @@ public final class EventRoutes {
     Query query = call.query();
     String type = query.typeName("type");
     if (type != null) {
-      call.caller().mustBeAllowed(type);
+      call.caller().requireAccess(type);
     }
     var filter = new EventStream.Filter(type, ids(query), wantsStats(query));
     return Answer.live(MEDIA_TYPE, broadcast.open(call.caller(), call::callerNow, filter))

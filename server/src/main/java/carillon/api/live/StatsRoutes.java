@@ -104,7 +104,7 @@ public final class StatsRoutes {
     String type = call.query().typeName("type");
     List<String> types;
     if (type != null) {
-      call.caller().mustBeAllowed(type);
+      call.caller().requireAccess(type);
       types = List.of(type);
     } else {
       List<String> allowed = call.caller().types();
@@ -130,7 +130,7 @@ public final class StatsRoutes {
       throw new ApiException(
           ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
     }
-    call.caller().mustBeAllowed(name);
+    call.caller().requireAccess(name);
     if (!reader.isKnownType(call.tenant(), name)) {
       throw new ApiException(ErrorCode.NOT_FOUND, "there is no such type");
     }

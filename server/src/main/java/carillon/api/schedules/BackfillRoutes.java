@@ -38,16 +38,16 @@ public final class BackfillRoutes {
 
   private final Backfills backfills;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
   private final Semaphore counts = new Semaphore(MOST_COUNTS);
 
   public BackfillRoutes(
-      Backfills backfills, DatabaseGate database, Idempotency once, Paging lists) {
+      Backfills backfills, DatabaseGate database, Idempotency idempotency, Paging paging) {
     this.backfills = backfills;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -75,14 +75,14 @@ public final class BackfillRoutes {
     if (from != null && to != null && from.isAfter(to)) {
       fields.wrong("to", ErrorCode.INVALID_VALUE, "is before from");
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     if (from == null || to == null) {
       throw new IllegalStateException("refused above");
     }
     var asked = new Backfills.Request(from, to, overlap, again);
     Backfills.Check check = database.use(() -> backfills.check(call.tenant(), name, asked));
     Prepared prepared = prepare(check, asked, isDryRun);
-    return once.run(
+    return idempotency.run(
         call,
         tx ->
             answer(
@@ -133,7 +133,7 @@ public final class BackfillRoutes {
   private Answer list(Call call) {
     String name = ScheduleName.of(call);
     int limit = call.query().limit();
-    Backfills.Position before = lists.start(call, BackfillRoutes::position);
+    Backfills.Position before = paging.start(call, BackfillRoutes::position);
     StoredSchedule schedule =
         database
             .use(() -> backfills.schedule(call.tenant(), name))
@@ -142,7 +142,7 @@ public final class BackfillRoutes {
     Page<Backfill, Backfills.Position> page =
         database.use(() -> backfills.list(schedule, limit, before));
     Backfills.Position next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(BackfillRoutes::json).toList(),
         next == null ? null : next.at() + " " + next.id());
@@ -170,7 +170,7 @@ public final class BackfillRoutes {
     String name = ScheduleName.of(call);
     UUID id = PathIds.uuid(call, "backfill");
     call.noFields();
-    return once.run(
+    return idempotency.run(
         call,
         tx ->
             switch (backfills.stop(tx, call.tenant(), name, id, call.caller().who())) {

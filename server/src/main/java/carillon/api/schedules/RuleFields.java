@@ -45,7 +45,7 @@ final class RuleFields {
       @Nullable Instant endAt) {}
 
   /**
-   * Meaningful only if no mistakes were found.
+   * Meaningful only if no errors were found.
    *
    * @param name of the schedule; null where it is only tried out
    */

@@ -45,8 +45,8 @@ public final class ScheduleRoutes {
   private final ScheduleFields reader;
   private final PayloadSchemas schemas;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
   private final InstantSource clock;
 
   public ScheduleRoutes(
@@ -54,15 +54,15 @@ public final class ScheduleRoutes {
       ScheduleFields reader,
       PayloadSchemas schemas,
       DatabaseGate database,
-      Idempotency once,
-      Paging lists,
+      Idempotency idempotency,
+      Paging paging,
       InstantSource clock) {
     this.schedules = schedules;
     this.reader = reader;
     this.schemas = schemas;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
     this.clock = clock;
   }
 
@@ -90,7 +90,7 @@ public final class ScheduleRoutes {
     boolean full = call.query().viewFull();
     Integer fires = call.query().integer("fires", 1, Limits.LISTED_FIRES);
     int limit = limit(call.query(), fires != null);
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<StoredSchedule, String> page =
         database.use(() -> schedules.list(call.tenant(), limit, after, full));
     List<StoredSchedule> visible =
@@ -101,7 +101,7 @@ public final class ScheduleRoutes {
     if (fires != null) {
       addFires(call, visible, items, fires);
     }
-    return lists.answer(call, items, page.next());
+    return paging.answer(call, items, page.next());
   }
 
   private void addFires(Call call, List<StoredSchedule> shown, List<ObjectNode> items, int count) {
@@ -145,9 +145,9 @@ public final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
     Schedules.Wanted wanted = reader.read(fields, name, call.caller().grants());
-    ScheduleFields.mustStay(fields, () -> shown(call.tenant(), name));
-    fields.mistakes().refuse();
-    schemas.mustFit(
+    ScheduleFields.requireUnchanged(fields, () -> shown(call.tenant(), name));
+    fields.errors().throwIfAny();
+    schemas.validate(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
     String who = call.caller().who();
     return changed(
@@ -185,7 +185,7 @@ public final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
     String who = call.caller().who();
-    return once.run(
+    return idempotency.run(
         call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, who, expected)));
   }
 
@@ -194,19 +194,19 @@ public final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     call.noFields();
     String who = call.caller().who();
-    return once.run(call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
+    return idempotency.run(call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
   }
 
   private Answer trigger(Call call) {
     String name = ScheduleName.of(call);
     String payload = optional(call, TaskFields::payload);
-    return once.run(
+    return idempotency.run(
         call,
         tx -> {
           Schedules.Result result =
               schedules.trigger(tx, call.tenant(), name, payload, call.caller().who());
           if (payload != null && result instanceof Schedules.Result.Triggered(var task)) {
-            schemas.mustFit(call.tenant(), task); // what throws here is not committed
+            schemas.validate(call.tenant(), task); // what throws here is not committed
           }
           return changed(result);
         });
@@ -225,7 +225,7 @@ public final class ScheduleRoutes {
     Fields fields = call.fields();
     String value = taken.from(fields);
     fields.done();
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     return value;
   }
 
@@ -267,7 +267,7 @@ public final class ScheduleRoutes {
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Moment before = lists.start(call, path, FirePlace::read);
+    RecordedFire.Moment before = paging.start(call, path, FirePlace::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
@@ -276,7 +276,7 @@ public final class ScheduleRoutes {
     Page<RecordedFire, RecordedFire.Moment> page =
         database.use(() -> schedules.fires(stored, filter, limit, before));
     RecordedFire.Moment next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         path,
         page.items().stream().map(fire -> ScheduleJson.fire(fire, stored.schedule())).toList(),

@@ -59,18 +59,18 @@ public final class PayloadSchema {
 
   /** Notes what is wrong with the schema; empty then. */
   public static Optional<PayloadSchema> compile(
-      String text, String pointer, ValidationErrors mistakes) {
+      String text, String pointer, ValidationErrors errors) {
     Optional<JsonNode> read = read(text);
     if (read.isEmpty()) {
-      mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a number that is too long");
+      errors.add(pointer, ErrorCode.INVALID_SCHEMA, "has a number that is too long");
       return Optional.empty();
     }
     JsonNode node = read.get();
     ValidationErrors found = new ValidationErrors();
     Library.META.check(node, pointer, ErrorCode.INVALID_SCHEMA, new CheckBudget(1), found);
-    SchemaRules.Size size = found.none() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
-    found.addTo(mistakes);
-    return found.none() ? compile(text, node, size, pointer, mistakes) : Optional.empty();
+    SchemaRules.Size size = found.isEmpty() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
+    found.addTo(errors);
+    return found.isEmpty() ? compile(text, node, size, pointer, errors) : Optional.empty();
   }
 
   private static Optional<PayloadSchema> compile(
@@ -78,7 +78,7 @@ public final class PayloadSchema {
       JsonNode node,
       SchemaRules.Size size,
       String pointer,
-      ValidationErrors mistakes) {
+      ValidationErrors errors) {
     if (node instanceof ObjectNode top) {
       top.remove("$id"); // all references start with #, and must not be taken for its children
     }
@@ -86,7 +86,7 @@ public final class PayloadSchema {
       Schema schema = Library.TENANTS.getSchema(node);
       return Optional.of(new PayloadSchema(text, schema, size));
     } catch (RuntimeException e) { // whatever a tenant's text does to the library is its mistake
-      mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a value that is out of range");
+      errors.add(pointer, ErrorCode.INVALID_SCHEMA, "has a value that is out of range");
       return Optional.empty();
     }
   }
@@ -105,13 +105,13 @@ public final class PayloadSchema {
    * @param pointer where the payload is in the request
    */
   void check(
-      @Nullable String payload, String pointer, CheckBudget budget, ValidationErrors mistakes) {
+      @Nullable String payload, String pointer, CheckBudget budget, ValidationErrors errors) {
     Optional<JsonNode> read = read(payload == null ? "null" : payload);
     if (read.isEmpty()) {
-      mistakes.add(pointer, ErrorCode.SCHEMA_MISMATCH, "has a number that is too long");
+      errors.add(pointer, ErrorCode.SCHEMA_MISMATCH, "has a number that is too long");
       return;
     }
-    check(read.get(), pointer, ErrorCode.SCHEMA_MISMATCH, budget, mistakes);
+    check(read.get(), pointer, ErrorCode.SCHEMA_MISMATCH, budget, errors);
   }
 
   private void check(
@@ -119,13 +119,13 @@ public final class PayloadSchema {
       String pointer,
       ErrorCode code,
       CheckBudget budget,
-      ValidationErrors mistakes) {
+      ValidationErrors errors) {
     budget.nextPayload();
     Check check = new Check(budget, stepsPerKeyword);
     try {
       ScopedValue.where(CheckBudget.CURRENT, budget).run(() -> schema.validate(check, value));
     } catch (CheckBudget.Exceeded e) {
-      mistakes.add(
+      errors.add(
           pointer,
           code,
           budget.isSpent()
@@ -135,11 +135,11 @@ public final class PayloadSchema {
       return;
     } catch (RuntimeException e) { // never stored unchecked, and never a failure of ours
       log.warn("a payload cannot be checked error={}", e.getClass().getName());
-      mistakes.add(pointer, code, "cannot be checked; simplify the schema");
+      errors.add(pointer, code, "cannot be checked; simplify the schema");
       return;
     }
     for (Error error : check.getErrors()) {
-      mistakes.add(pointer + pointer(error.getInstanceLocation()), code, message(error));
+      errors.add(pointer + pointer(error.getInstanceLocation()), code, message(error));
     }
   }
 

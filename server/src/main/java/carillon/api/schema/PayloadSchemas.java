@@ -23,38 +23,38 @@ public final class PayloadSchemas {
     this.types = types;
   }
 
-  public void mustFit(TenantId tenant, NewTask task) {
-    mustFit(tenant, task.type(), task.payload());
+  public void validate(TenantId tenant, NewTask task) {
+    validate(tenant, task.type(), task.payload());
   }
 
-  public void mustFit(TenantId tenant, String type, @Nullable String payload) {
-    ValidationErrors mistakes = new ValidationErrors();
-    check(tenant, type, payload, POINTER, new CheckBudget(1), mistakes);
-    mistakes.refuse();
+  public void validate(TenantId tenant, String type, @Nullable String payload) {
+    ValidationErrors errors = new ValidationErrors();
+    check(tenant, type, payload, POINTER, new CheckBudget(1), errors);
+    errors.throwIfAny();
   }
 
   /** What does not fit; may take some seconds. */
-  public ValidationErrors misfits(TenantId tenant, PackedTasks batch) {
-    ValidationErrors mistakes = new ValidationErrors();
+  public ValidationErrors findErrors(TenantId tenant, PackedTasks batch) {
+    ValidationErrors errors = new ValidationErrors();
     CheckBudget budget = new CheckBudget(batch.size());
     PackedTasks.Cursor task = batch.cursor();
-    while (!mistakes.isFull() && !budget.isSpent() && task.next()) {
+    while (!errors.isFull() && !budget.isSpent() && task.next()) {
       if (types.known(tenant, task.type()).schema() != null) {
         String pointer = "/tasks/" + task.index() + POINTER;
-        check(tenant, task.type(), task.payload(), pointer, budget, mistakes);
+        check(tenant, task.type(), task.payload(), pointer, budget, errors);
       }
     }
-    return mistakes;
+    return errors;
   }
 
-  public void mustFit(TenantId tenant, TaskView task) {
-    mustFit(tenant, task.type(), task.payload());
+  public void validate(TenantId tenant, TaskView task) {
+    validate(tenant, task.type(), task.payload());
   }
 
   /** A schema may have changed since its tasks were created. */
-  public void mustStillFit(TenantId tenant, TaskView task) {
+  public void validateAgain(TenantId tenant, TaskView task) {
     try {
-      mustFit(tenant, task);
+      validate(tenant, task);
     } catch (ApiException e) {
       throw new ApiException(
           e.code(),
@@ -69,16 +69,16 @@ public final class PayloadSchemas {
       @Nullable String payload,
       String pointer,
       CheckBudget budget,
-      ValidationErrors mistakes) {
+      ValidationErrors errors) {
     String schema = types.known(tenant, type).schema();
     if (schema == null) {
       return;
     }
     Optional<PayloadSchema> made = compiled.of(tenant, type, schema);
     if (made.isPresent()) {
-      made.get().check(payload, pointer, budget, mistakes);
+      made.get().check(payload, pointer, budget, errors);
     } else { // accepted by an earlier release with other rules
-      mistakes.add(
+      errors.add(
           pointer,
           ErrorCode.INVALID_SCHEMA,
           "cannot be checked: the schema of the type cannot be used, put the type again");

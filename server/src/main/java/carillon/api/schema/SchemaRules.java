@@ -71,7 +71,7 @@ final class SchemaRules {
       Set.of("properties", "patternProperties", "required", "dependentRequired", "dependencies");
 
   private final String pointer;
-  private final ValidationErrors mistakes;
+  private final ValidationErrors errors;
 
   /** By the pointer of each subschema, those that look at the same value. */
   private final Map<String, List<String>> inPlace = new LinkedHashMap<>();
@@ -92,9 +92,9 @@ final class SchemaRules {
 
   private record Reference(String from, String keyword, String to) {}
 
-  private SchemaRules(String pointer, ValidationErrors mistakes) {
+  private SchemaRules(String pointer, ValidationErrors errors) {
     this.pointer = pointer;
-    this.mistakes = mistakes;
+    this.errors = errors;
   }
 
   /**
@@ -102,11 +102,11 @@ final class SchemaRules {
    *
    * @param pointer where the schema is in the request
    */
-  static Size check(JsonNode schema, String pointer, ValidationErrors mistakes) {
-    SchemaRules rules = new SchemaRules(pointer, mistakes);
+  static Size check(JsonNode schema, String pointer, ValidationErrors errors) {
+    SchemaRules rules = new SchemaRules(pointer, errors);
     rules.visit(schema, "");
     rules.references.forEach(rules::resolve);
-    if (mistakes.none()) {
+    if (errors.isEmpty()) {
       rules.refuseCircles();
     }
     return new Size(rules.widest, rules.inPlace.size(), rules.patternWeight);
@@ -262,6 +262,6 @@ final class SchemaRules {
         shown.append('/').append(Pointer.escape(part.replace("~1", "/").replace("~0", "~")));
       }
     }
-    mistakes.add(shown.toString(), code, message);
+    errors.add(shown.toString(), code, message);
   }
 }

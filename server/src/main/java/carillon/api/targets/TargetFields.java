@@ -71,18 +71,18 @@ public final class TargetFields {
     try {
       HiddenValues.keep(name, target, null);
     } catch (HiddenValues.Unknown e) {
-      e.problems().forEach(problem -> parent.mistakes().add(error(parent.at(""), problem)));
+      e.problems().forEach(problem -> parent.errors().add(error(parent.at(""), problem)));
     }
   }
 
-  /** Runs a change of something stored; hidden values that it has none of are mistakes. */
+  /** Runs a change of something stored; hidden values that it has none of are errors. */
   public static <T> T keeping(Supplier<T> change) {
     try {
       return change.get();
     } catch (HiddenValues.Unknown e) {
-      ValidationErrors mistakes = new ValidationErrors();
-      e.problems().forEach(problem -> mistakes.add(error("/", problem)));
-      mistakes.refuse();
+      ValidationErrors errors = new ValidationErrors();
+      e.problems().forEach(problem -> errors.add(error("/", problem)));
+      errors.throwIfAny();
       throw e;
     }
   }
@@ -109,12 +109,12 @@ public final class TargetFields {
 
   /** For those who only listen: who pulls can as well look at what it wants to know. */
   public @Nullable Target http(Fields parent, String name) {
-    int before = parent.mistakes().count();
+    int before = parent.errors().count();
     Target target = read(parent, name, (_, _) -> null);
     if (target instanceof Target.Http) {
       return target;
     }
-    if (parent.has(name) && parent.mistakes().count() == before) {
+    if (parent.has(name) && parent.errors().count() == before) {
       parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
     }
     return null;
@@ -181,7 +181,7 @@ public final class TargetFields {
             asWritten(http, secretHeaders, headers),
             body,
             timeout);
-    rules.check(target).forEach(problem -> http.mistakes().add(error(http.at(""), problem)));
+    rules.check(target).forEach(problem -> http.errors().add(error(http.at(""), problem)));
     return target;
   }
 
@@ -193,7 +193,7 @@ public final class TargetFields {
       String name = names.get(i);
       headers.keySet().stream().filter(name::equalsIgnoreCase).forEach(written::add);
       if (headers.keySet().stream().noneMatch(name::equalsIgnoreCase)) {
-        http.mistakes()
+        http.errors()
             .add(
                 http.at("secretHeaders") + "/" + i,
                 ErrorCode.INVALID_VALUE,

@@ -35,7 +35,7 @@ final class StatusFields {
       String here = fields.at(name) + "/" + i;
       range(items.get(i))
           .ifPresentOrElse(
-              ranges::add, () -> fields.mistakes().add(here, ErrorCode.INVALID_VALUE, RULE));
+              ranges::add, () -> fields.errors().add(here, ErrorCode.INVALID_VALUE, RULE));
     }
     return ranges;
   }

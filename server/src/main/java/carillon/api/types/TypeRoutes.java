@@ -48,16 +48,16 @@ public final class TypeRoutes {
   private final Types types;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
   public TypeRoutes(
-      Types types, TargetFields targets, DatabaseGate database, Idempotency once, Paging lists) {
+      Types types, TargetFields targets, DatabaseGate database, Idempotency idempotency, Paging paging) {
     this.types = types;
     this.targets = targets;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -74,14 +74,14 @@ public final class TypeRoutes {
 
   private Answer list(Call call) {
     int limit = call.query().limit();
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<TaskType, String> page = database.use(() -> types.list(call.tenant(), limit, after));
     List<ObjectNode> visible =
         page.items().stream()
             .filter(type -> call.caller().mayTouch(type.name()))
             .map(TypeRoutes::json)
             .toList();
-    return lists.answer(call, visible, page.next());
+    return paging.answer(call, visible, page.next());
   }
 
   private Answer show(Call call) {
@@ -101,9 +101,9 @@ public final class TypeRoutes {
     Types.Settings settings = settings(fields, name, call.caller().grants());
     if (fields.hasAny(READ_ONLY)) {
       Optional<TaskType> now = database.use(() -> types.find(call.tenant(), name));
-      fields.mustStay(READ_ONLY, now.map(TypeRoutes::json).orElse(null));
+      fields.requireUnchanged(READ_ONLY, now.map(TypeRoutes::json).orElse(null));
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     return database.use(
         () -> {
           if (ifMatch.mustExist()
@@ -148,7 +148,7 @@ public final class TypeRoutes {
       fields.wrong("schema", ErrorCode.TOO_LONG, "may have " + Limits.SCHEMA_BYTES + " bytes");
       return null;
     }
-    PayloadSchema.compile(schema, fields.at("schema"), fields.mistakes());
+    PayloadSchema.compile(schema, fields.at("schema"), fields.errors());
     return schema;
   }
 
@@ -185,7 +185,7 @@ public final class TypeRoutes {
   private Answer setPaused(Call call, boolean paused) {
     String name = name(call);
     call.noFields();
-    return once.run(
+    return idempotency.run(
         call, tx -> changed(types.setPaused(tx, call.tenant(), name, paused, call.caller().who())));
   }
 

@@ -25,27 +25,27 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PayloadSchemaTest {
 
   private static PayloadSchema compiled(String schema) {
-    ValidationErrors mistakes = new ValidationErrors();
-    return PayloadSchema.compile(schema, "/schema", mistakes)
-        .orElseThrow(() -> new AssertionError(errors(mistakes)));
+    ValidationErrors errors = new ValidationErrors();
+    return PayloadSchema.compile(schema, "/schema", errors)
+        .orElseThrow(() -> new AssertionError(list(errors)));
   }
 
-  private static List<FieldError> errors(ValidationErrors mistakes) {
-    return mistakes.none()
+  private static List<FieldError> list(ValidationErrors errors) {
+    return errors.isEmpty()
         ? List.of()
-        : catchThrowableOfType(ApiException.class, mistakes::refuse).errors();
+        : catchThrowableOfType(ApiException.class, errors::throwIfAny).errors();
   }
 
   private static List<FieldError> wrongWith(String schema) {
-    ValidationErrors mistakes = new ValidationErrors();
-    assertThat(PayloadSchema.compile(schema, "/schema", mistakes)).isEmpty();
-    return errors(mistakes);
+    ValidationErrors errors = new ValidationErrors();
+    assertThat(PayloadSchema.compile(schema, "/schema", errors)).isEmpty();
+    return list(errors);
   }
 
   private static List<FieldError> misfits(String schema, String payload) {
-    ValidationErrors mistakes = new ValidationErrors();
-    compiled(schema).check(payload, "/payload", new CheckBudget(1), mistakes);
-    return errors(mistakes);
+    ValidationErrors errors = new ValidationErrors();
+    compiled(schema).check(payload, "/payload", new CheckBudget(1), errors);
+    return list(errors);
   }
 
   @ParameterizedTest
@@ -118,11 +118,11 @@ class PayloadSchemaTest {
 
   @Test
   void no_payload_is_checked_as_null() {
-    ValidationErrors mistakes = new ValidationErrors();
+    ValidationErrors errors = new ValidationErrors();
 
-    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), mistakes);
+    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), errors);
 
-    assertThat(errors(mistakes))
+    assertThat(list(errors))
         .containsExactly(
             new FieldError("/payload", "schema_mismatch", "null found, object expected"));
   }
@@ -258,16 +258,16 @@ class PayloadSchemaTest {
   @MethodSource("bombs")
   void no_schema_and_payload_take_long(String what, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
-    ValidationErrors mistakes = new ValidationErrors();
+    ValidationErrors errors = new ValidationErrors();
     long began = System.nanoTime();
 
-    compiled.check(payload, "/payload", new CheckBudget(1), mistakes);
+    compiled.check(payload, "/payload", new CheckBudget(1), errors);
 
     // Far above what it takes, for slow machines, and far below what it would take.
     assertThat(Duration.ofNanos(System.nanoTime() - began))
         .as(what)
         .isLessThan(Duration.ofSeconds(10));
-    assertThat(errors(mistakes)).as(what).hasSizeLessThanOrEqualTo(20).isNotEmpty();
+    assertThat(list(errors)).as(what).hasSizeLessThanOrEqualTo(20).isNotEmpty();
   }
 
   @ParameterizedTest
@@ -284,16 +284,16 @@ class PayloadSchemaTest {
   private static Checked checked(int batch, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
     CheckBudget budget = new CheckBudget(batch);
-    ValidationErrors mistakes = new ValidationErrors();
+    ValidationErrors errors = new ValidationErrors();
     int tasks = 0;
     while (tasks < batch) {
-      compiled.check(payload, "/payload", budget, mistakes);
-      if (!mistakes.none()) {
+      compiled.check(payload, "/payload", budget, errors);
+      if (!errors.isEmpty()) {
         break;
       }
       tasks++;
     }
-    return new Checked(tasks, errors(mistakes));
+    return new Checked(tasks, list(errors));
   }
 
   @Test
