@@ -21,9 +21,7 @@ import io.helidon.http.Status;
 import io.helidon.webserver.http.Handler;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -31,8 +29,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +45,7 @@ public final class FrontDoor implements Handler, DirectHandler {
   static final String REQUEST_ID = "Carillon-Request-Id";
 
   private static final String HEAD = "HEAD";
+  private static final String NO_ROUTE = "none";
 
   private static final List<Header> ON_EVERY_ANSWER =
       List.of(
@@ -67,8 +64,7 @@ public final class FrontDoor implements Handler, DirectHandler {
 
   private final Endpoints endpoints;
   private final Auth auth;
-  private final MeterRegistry metrics;
-  private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
+  private final RequestMeters meters;
   private final BodyMemory memory;
   private final HttpDate date;
 
@@ -80,14 +76,10 @@ public final class FrontDoor implements Handler, DirectHandler {
       InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
-    this.metrics = metrics;
+    this.meters = new RequestMeters(metrics);
     this.memory = memory;
     this.date = new HttpDate(clock);
   }
-
-  private record Counted(String route, int status) {}
-
-  private record Meters(Counter requests, Timer took) {}
 
   /** What is known about a request so far. */
   private static final class Progress {
@@ -95,7 +87,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     private final long startedAt = System.nanoTime();
     private final ClientConnection.Peer peer;
     private final BodyStream body;
-    private String route = "none";
+    private String route = NO_ROUTE;
     private boolean closes;
     private BodyMemory.@Nullable Share share;
 
@@ -162,7 +154,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     } catch (ApiException e) {
       progress.closes |= e.closes();
       RequestException fault = progress.body.fault();
-      return Problem.answer(fault == null ? e : transportProblem(fault), progress.requestId);
+      return Problem.answer(fault == null ? e : TransportProblem.of(fault), progress.requestId);
     } catch (LimitReached e) {
       return Problem.answer(TenantFull.answer(e), progress.requestId);
     } catch (StoreException e) {
@@ -173,7 +165,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     } catch (RequestException e) {
       // The server found, while the body was read, that it is not HTTP.
       progress.closes = true;
-      return Problem.answer(transportProblem(e), progress.requestId);
+      return Problem.answer(TransportProblem.of(e), progress.requestId);
     } catch (RuntimeException | Error e) {
       LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
       return Problem.answer(
@@ -312,9 +304,7 @@ public final class FrontDoor implements Handler, DirectHandler {
 
   private void count(ServerRequest request, Progress progress, int status) {
     Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
-    Meters meters = counted.computeIfAbsent(new Counted(progress.route, status), this::meters);
-    meters.requests().increment();
-    meters.took().record(took);
+    meters.record(progress.route, status, took);
     if (LOG.isDebugEnabled()) {
       LOG.debug(
           "request={} method={} route={} path={} status={} ms={}",
@@ -325,24 +315,6 @@ public final class FrontDoor implements Handler, DirectHandler {
           status,
           took.toMillis());
     }
-  }
-
-  /** Looked up once: the registry builds and compares names and tags each time that it is asked. */
-  private Meters meters(Counted key) {
-    return new Meters(
-        requests(key.route(), key.status()),
-        Timer.builder("carillon.api.request")
-            .description("how long requests took, with what they waited for")
-            .tag("route", key.route())
-            .register(metrics));
-  }
-
-  private Counter requests(String route, int status) {
-    return Counter.builder("carillon.api.requests")
-        .description("requests, by route and status")
-        .tag("route", route)
-        .tag("status", String.valueOf(status))
-        .register(metrics);
   }
 
   /** Answers what the server refuses before it becomes a request. */
@@ -356,10 +328,10 @@ public final class FrontDoor implements Handler, DirectHandler {
     String requestId = newRequestId();
     // A message of type OTHER is ours, and may be shown.
     String detail = type == EventType.OTHER ? message : null;
-    Answer answer = Problem.answer(transportProblem(status, detail, request.headers()), requestId);
+    Answer answer = Problem.answer(TransportProblem.of(status, detail, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    requests("none", answer.status()).increment();
+    meters.count(NO_ROUTE, answer.status());
     LOG.debug(
         "request={} refused by the server: status={} {}",
         requestId,
@@ -371,31 +343,6 @@ public final class FrontDoor implements Handler, DirectHandler {
         .keepAlive(false)
         .entity(answer.body())
         .build();
-  }
-
-  private static ApiException transportProblem(RequestException e) {
-    String detail = e.eventType() == EventType.OTHER ? e.getMessage() : null;
-    return transportProblem(e.status(), detail, ServerRequestHeaders.create());
-  }
-
-  private static ApiException transportProblem(
-      Status status, @Nullable String detail, ServerRequestHeaders headers) {
-    ErrorCode code =
-        switch (status.code()) {
-          case 408 -> ErrorCode.REQUEST_TIMEOUT;
-          case 413 -> ErrorCode.BODY_TOO_LARGE;
-          case 414 -> ErrorCode.URI_TOO_LONG;
-          case 431 -> ErrorCode.HEADERS_TOO_LARGE;
-          case 503 -> ErrorCode.OVERLOADED;
-          case 505 -> ErrorCode.HTTP_VERSION_NOT_SUPPORTED;
-          // The server calls a compressed body a bad request, and a request line that it stumbles
-          // over its own fault.
-          default ->
-              headers.contains(HeaderNames.CONTENT_ENCODING)
-                  ? ErrorCode.ENCODING_NOT_SUPPORTED
-                  : ErrorCode.BAD_REQUEST;
-        };
-    return new ApiException(code, detail == null ? code.meaning() : detail);
   }
 
   private static String newRequestId() {

@@ -6,11 +6,9 @@ import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
 import carillon.api.error.ValidationErrors;
 import java.io.ByteArrayInputStream;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +74,7 @@ public final class JsonText {
   /** So much is not given back between two values that are read one after the other. */
   private static final long KEPT = 64 << 10;
 
-  private final Source source;
+  private final JsonSource source;
   private final JsonParser parser;
   private final int maxDepth;
   private final BodyMemory.Held held;
@@ -87,45 +85,12 @@ public final class JsonText {
   private boolean hasLongName;
 
   private JsonText(
-      Source source, JsonParser parser, int maxDepth, BodyMemory.Held held, long outside) {
+      JsonSource source, JsonParser parser, int maxDepth, BodyMemory.Held held, long outside) {
     this.source = source;
     this.parser = parser;
     this.maxDepth = maxDepth;
     this.held = held;
     this.outside = outside;
-  }
-
-  /** Where the bytes are. */
-  private interface Source {
-
-    Utf8Check check();
-
-    /** By offsets as the parser counts them. */
-    String text(long from, long to);
-  }
-
-  /** A text that is in memory as a whole. */
-  private static final class Whole implements Source {
-
-    private final byte[] bytes;
-    private final int start;
-    private final Utf8Check check;
-
-    Whole(byte[] bytes, int start, Utf8Check check) {
-      this.bytes = bytes;
-      this.start = start;
-      this.check = check;
-    }
-
-    @Override
-    public Utf8Check check() {
-      return check;
-    }
-
-    @Override
-    public String text(long from, long to) {
-      return new String(bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);
-    }
   }
 
   /** The object that the text is. */
@@ -160,7 +125,7 @@ public final class JsonText {
     if (isBlank(bytes, from, length)) {
       throw empty();
     }
-    Whole whole = new Whole(bytes, from, check);
+    JsonSource whole = new JsonSource.Whole(bytes, from, check);
     boolean isClean = false;
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), bytes, from, length)) {
       JsonText reader = new JsonText(whole, parser, Limits.DEPTH, held, outside);
@@ -224,18 +189,18 @@ public final class JsonText {
    */
   public static void items(
       InputStream in, String name, int maxItem, BodyMemory.Share share, Consumer<JsonValue> each) {
-    items(new Window(in, name, maxItem, share.held()), name, share.held(), each);
+    items(new JsonSource.Window(in, name, maxItem, share.held()), name, share.held(), each);
   }
 
   /** Hands over the items of the array in a text that is in memory. */
   static void items(String text, String name, Consumer<JsonValue> each) {
     InputStream in = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     BodyMemory.Held held = BodyMemory.Held.unbounded();
-    items(new Window(in, name, Integer.MAX_VALUE, held), name, held, each);
+    items(new JsonSource.Window(in, name, Integer.MAX_VALUE, held), name, held, each);
   }
 
   private static void items(
-      Window window, String name, BodyMemory.Held held, Consumer<JsonValue> each) {
+      JsonSource.Window window, String name, BodyMemory.Held held, Consumer<JsonValue> each) {
     boolean isClean = false;
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), window)) {
       JsonText reader = new JsonText(window, parser, Limits.DEPTH + 2, held, 0);
@@ -252,90 +217,7 @@ public final class JsonText {
     }
   }
 
-  /** What the parser has read of a stream, from the start of the current item on. */
-  private static final class Window extends InputStream implements Source {
-
-    private static final int PIECE = 8 << 10;
-
-    private final InputStream in;
-    private final String name;
-    private final int maxItem;
-    private final BodyMemory.Held held;
-    private final Utf8Check check = new Utf8Check();
-    private byte[] bytes = new byte[0];
-    private int size;
-    private long start; // the offset of the first byte
-    private long wanted; // bytes before this offset are not needed any more
-    private boolean isBlank = true;
-
-    Window(InputStream in, String name, int maxItem, BodyMemory.Held held) {
-      this.in = in;
-      this.name = name;
-      this.maxItem = maxItem;
-      this.held = held;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-    }
-
-    @Override
-    public int read(byte[] buffer, int offset, int length) throws IOException {
-      int read = in.read(buffer, offset, Math.min(length, PIECE));
-      if (read < 0) {
-        check.end();
-        return read;
-      }
-      check.check(buffer, offset, offset + read);
-      isBlank = isBlank && JsonText.isBlank(buffer, offset, read);
-      forget();
-      if (size > maxItem) {
-        throw new ApiException(
-                ErrorCode.BODY_TOO_LARGE,
-                "an item of " + name + " has more than " + maxItem + " bytes")
-            .closing();
-      }
-      if (size + read > bytes.length) {
-        int grown = Math.max(2 * PIECE, Math.max(size + read, 2 * bytes.length));
-        held.need((long) bytes.length + grown);
-        bytes = Arrays.copyOf(bytes, grown);
-      }
-      System.arraycopy(buffer, offset, bytes, size, read);
-      size += read;
-      return read;
-    }
-
-    private void forget() {
-      int gone = (int) Math.min(size, wanted - start);
-      if (gone > 0) {
-        System.arraycopy(bytes, gone, bytes, 0, size - gone);
-        size -= gone;
-        start += gone;
-      }
-    }
-
-    void keepFrom(long offset) {
-      wanted = offset;
-    }
-
-    boolean isBlank() {
-      return isBlank;
-    }
-
-    @Override
-    public Utf8Check check() {
-      return check;
-    }
-
-    @Override
-    public String text(long from, long to) {
-      return new String(bytes, (int) (from - start), (int) (to - from), StandardCharsets.UTF_8);
-    }
-  }
-
-  private void readItems(String name, Window window, Consumer<JsonValue> each) {
+  private void readItems(String name, JsonSource.Window window, Consumer<JsonValue> each) {
     boolean seen = false;
     JsonToken first = parser.nextToken();
     if (first == null) {
