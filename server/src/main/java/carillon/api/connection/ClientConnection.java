@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class ClientConnection {
 
-  private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+  private static final Logger log = LoggerFactory.getLogger(ClientConnection.class);
 
   /** Bodies and answers from this size on must keep up {@link #MIN_RATE}. */
   static final int LARGE_BODY = 64 << 10;
@@ -203,7 +203,7 @@ public final class ClientConnection {
     try {
       channel.close();
     } catch (IOException e) {
-      LOG.debug("a connection closed with an error", e);
+      log.debug("a connection closed with an error", e);
     }
   }
 
@@ -213,7 +213,7 @@ public final class ClientConnection {
     try {
       channel.shutdownInput();
     } catch (IOException e) {
-      LOG.debug("a connection closed while it was cut off", e);
+      log.debug("a connection closed while it was cut off", e);
     }
   }
 

@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class FramedHttp implements ServerConnectionSelector {
 
-  private static final Logger LOG = LoggerFactory.getLogger(FramedHttp.class);
+  private static final Logger log = LoggerFactory.getLogger(FramedHttp.class);
 
   /** Read and thrown away after an early answer, so that a client still sending can read it. */
   private static final int LINGER_BYTES = 4 << 20;
@@ -141,7 +141,7 @@ public final class FramedHttp implements ServerConnectionSelector {
           left -= read.length;
         }
       } catch (IOException | UncheckedIOException e) {
-        LOG.debug("connection closed while its client was still sending", e);
+        log.debug("connection closed while its client was still sending", e);
       }
     }
 

@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class SlowClients implements SocketOptions, AutoCloseable {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SlowClients.class);
+  private static final Logger log = LoggerFactory.getLogger(SlowClients.class);
 
   /** How long is waited for a client, whatever it is that it should do. */
   public static final Duration PATIENCE = Duration.ofSeconds(8);
@@ -203,7 +203,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     long now = System.nanoTime();
     long last = loggedAt.get();
     if (now - last >= LOG_PERIOD.toNanos() && loggedAt.compareAndSet(last, now)) {
-      LOG.warn(
+      log.warn(
           "too many connections and none of them idle reason={} address={} connections={}"
               + " max_per_address={} max={}",
           reason.label(),
@@ -254,7 +254,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
         sweepOnce();
       }
     } catch (InterruptedException e) {
-      LOG.debug("stopped");
+      log.debug("stopped");
     }
   }
 
@@ -263,7 +263,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
       long now = System.nanoTime();
       connections.values().forEach(each -> sweepOne(each, now));
     } catch (RuntimeException e) {
-      LOG.error("sweep of connections failed", e); // without it nobody would ever be dropped
+      log.error("sweep of connections failed", e); // without it nobody would ever be dropped
     }
   }
 

@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class FrontDoor implements Handler, DirectHandler {
 
-  private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
+  private static final Logger log = LoggerFactory.getLogger(FrontDoor.class);
 
   static final String REQUEST_ID = "Carillon-Request-Id";
 
@@ -167,7 +167,7 @@ public final class FrontDoor implements Handler, DirectHandler {
       progress.closes = true;
       return Problem.answer(TransportProblem.of(e), progress.requestId);
     } catch (RuntimeException | Error e) {
-      LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+      log.error("request={} route={} failed", progress.requestId, progress.route, e);
       return Problem.answer(
           new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
     }
@@ -244,7 +244,7 @@ public final class FrontDoor implements Handler, DirectHandler {
 
   private static ApiException storeProblem(StoreException e, Progress progress) {
     if (e.isUnavailable() || e.isBusy()) {
-      LOG.warn(
+      log.warn(
           "request={} route={} the database is not available: {}",
           progress.requestId,
           progress.route,
@@ -252,7 +252,7 @@ public final class FrontDoor implements Handler, DirectHandler {
       return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy")
           .with("Retry-After", "1");
     }
-    LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+    log.error("request={} route={} failed", progress.requestId, progress.route, e);
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
   }
 
@@ -290,7 +290,7 @@ public final class FrontDoor implements Handler, DirectHandler {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
       // Who watches goes without saying so; then there is nobody left to answer.
-      LOG.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
+      log.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
       connection.drop();
     }
   }
@@ -305,8 +305,8 @@ public final class FrontDoor implements Handler, DirectHandler {
   private void count(ServerRequest request, Progress progress, int status) {
     Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
     meters.record(progress.route, status, took);
-    if (LOG.isDebugEnabled()) {
-      LOG.debug(
+    if (log.isDebugEnabled()) {
+      log.debug(
           "request={} method={} route={} path={} status={} ms={}",
           progress.requestId,
           Echo.of(request.prologue().method().text()),
@@ -332,7 +332,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     meters.count(NO_ROUTE, answer.status());
-    LOG.debug(
+    log.debug(
         "request={} refused by the server: status={} {}",
         requestId,
         status.code(),

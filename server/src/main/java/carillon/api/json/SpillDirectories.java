@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  */
 public record SpillDirectories(@Nullable Path dataDirectory) {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SpillDirectories.class);
+  private static final Logger log = LoggerFactory.getLogger(SpillDirectories.class);
 
   /** Of the data directory. */
   static final String NAME = "tmp";
@@ -45,7 +45,7 @@ public record SpillDirectories(@Nullable Path dataDirectory) {
       if (Files.isDirectory(own)) {
         return own; // another request was faster
       }
-      LOG.warn("cannot create a directory for large batches directory={}", own, e);
+      log.warn("cannot create a directory for large batches directory={}", own, e);
       return null;
     }
   }

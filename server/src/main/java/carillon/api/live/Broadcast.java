@@ -45,7 +45,7 @@ public final class Broadcast implements AutoCloseable {
   /** Of one stream in one pass, so a second: more than a person can read. */
   static final int MOST_TOLD = 50;
 
-  private static final Logger LOG = LoggerFactory.getLogger(Broadcast.class);
+  private static final Logger log = LoggerFactory.getLogger(Broadcast.class);
 
   private static final Duration STATS = Duration.ofSeconds(2);
   private static final Duration RENEWAL = Duration.ofSeconds(10);
@@ -169,7 +169,7 @@ public final class Broadcast implements AutoCloseable {
         wakeUps.drainPermits();
       }
     } catch (InterruptedException e) {
-      LOG.debug("stopped");
+      log.debug("stopped");
     }
   }
 
@@ -199,11 +199,11 @@ public final class Broadcast implements AutoCloseable {
       isFailing = false;
     } catch (StoreException | ApiException e) {
       if (!isFailing) { // said once until it works again
-        LOG.warn("streams are told nothing for now: {}", e.getMessage());
+        log.warn("streams are told nothing for now: {}", e.getMessage());
       }
       isFailing = true;
     } catch (RuntimeException | Error e) { // a thread that ended would leave them all silent
-      LOG.error("streams are told nothing for now", e);
+      log.error("streams are told nothing for now", e);
     }
     return EVERY;
   }
@@ -229,7 +229,7 @@ public final class Broadcast implements AutoCloseable {
         live = database.use(() -> keys.remember(ids));
       }
     } catch (ApiException e) {
-      LOG.debug("keys are looked at by the next pass", e);
+      log.debug("keys are looked at by the next pass", e);
       return;
     }
     for (EventStream stream : open) {
