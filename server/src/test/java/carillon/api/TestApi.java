@@ -41,8 +41,8 @@ public final class TestApi implements AutoCloseable {
 
   public static final String ADMIN_KEY = "the-admin-key-of-this-test";
 
-  private static final SlowClients.Most MOST =
-      new SlowClients.Most(HttpApi.MAX_CONNECTIONS, 1024, 64);
+  private static final SlowClients.Max MOST =
+      new SlowClients.Max(HttpApi.MAX_CONNECTIONS, 1024, 64);
 
   public final World world = World.create();
   public final PrometheusMeterRegistry metrics =
@@ -59,7 +59,7 @@ public final class TestApi implements AutoCloseable {
       Function<StoredSchedule, Timetable> timetables,
       Set<BrokerName> brokers,
       Duration patience,
-      SlowClients.Most most) {
+      SlowClients.Max most) {
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
@@ -96,16 +96,17 @@ public final class TestApi implements AutoCloseable {
   /** With other nominal times for backfills. */
   public static TestApi start(
       int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
-    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.PATIENCE, MOST);
+    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.CLIENT_TIMEOUT, MOST);
   }
 
   /** Of an operator who has registered these. */
   public static TestApi withBrokers(BrokerName... brokers) {
-    return new TestApi(8, StoredSchedule::timetable, Set.of(brokers), SlowClients.PATIENCE, MOST);
+    return new TestApi(
+        8, StoredSchedule::timetable, Set.of(brokers), SlowClients.CLIENT_TIMEOUT, MOST);
   }
 
   /** With other limits for clients. */
-  public static TestApi withClients(Duration patience, SlowClients.Most most) {
+  public static TestApi withClients(Duration patience, SlowClients.Max most) {
     return new TestApi(8, StoredSchedule::timetable, Set.of(), patience, most);
   }
 

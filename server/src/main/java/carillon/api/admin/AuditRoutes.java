@@ -18,7 +18,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** Shows who changed what. */
+/** Lists the audit log. */
 public final class AuditRoutes {
 
   private static final int MAX_TEXT = 200;
@@ -48,7 +48,7 @@ public final class AuditRoutes {
         new Audit.Filter(
             query.text("action", MAX_TEXT),
             query.text("subject", MAX_TEXT),
-            call.caller().role() == Role.ADMIN); // to others admins' keys do not exist
+            call.caller().role() == Role.ADMIN); // other roles must not see the keys of admins
     int limit = query.limit();
     Long before = paging.start(call, AuditRoutes::position);
     Page<Audit.Entry, Long> page =

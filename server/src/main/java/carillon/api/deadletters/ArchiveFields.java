@@ -267,7 +267,7 @@ public final class ArchiveFields {
     }
     String output = JsonText.string(json);
     if (!Fields.isWellFormed(output)) {
-      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.HALF_A_PAIR);
+      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.UNPAIRED_SURROGATE);
       return null;
     }
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {

@@ -36,7 +36,8 @@ public final class RedriveRoutes {
   private final Idempotency idempotency;
   private final Paging paging;
 
-  public RedriveRoutes(Redrives redrives, DatabaseGate database, Idempotency idempotency, Paging paging) {
+  public RedriveRoutes(
+      Redrives redrives, DatabaseGate database, Idempotency idempotency, Paging paging) {
     this.redrives = redrives;
     this.database = database;
     this.idempotency = idempotency;
@@ -95,14 +96,16 @@ public final class RedriveRoutes {
   private Answer stop(Call call) {
     UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
-    return idempotency.run(call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
+    return idempotency.run(
+        call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
   }
 
   private Answer undo(Call call) {
     UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
     Answer begun =
-        idempotency.run(call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
+        idempotency.run(
+            call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
     if (begun.status() == 200) {
       return begun; // already undone
     }

@@ -35,9 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Takes every request through the same steps: match, authenticate, allow, handle, answer, count.
- */
+/** Takes every request through the same steps: match, authenticate, authorize, handle, respond. */
 public final class FrontDoor implements Handler, DirectHandler {
 
   private static final Logger log = LoggerFactory.getLogger(FrontDoor.class);
@@ -47,7 +45,7 @@ public final class FrontDoor implements Handler, DirectHandler {
   private static final String HEAD = "HEAD";
   private static final String NO_ROUTE = "none";
 
-  private static final List<Header> ON_EVERY_ANSWER =
+  private static final List<Header> COMMON_HEADERS =
       List.of(
           HeaderValues.createCached(
               "Content-Security-Policy",
@@ -81,7 +79,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     this.date = new HttpDate(clock);
   }
 
-  /** What is known about a request so far. */
+  /** The state of a request that is being handled. */
   private static final class Progress {
     private final String requestId = newRequestId();
     private final long startedAt = System.nanoTime();
@@ -102,14 +100,14 @@ public final class FrontDoor implements Handler, DirectHandler {
     }
 
     /**
-     * Whether nothing more is read from this connection once the answer is sent. Where a body was
-     * not read to its end, the next byte is not the next request.
+     * Whether the connection is closed after the response. If the body was not read to its end, the
+     * next byte does not start the next request.
      */
     private boolean closes() {
       return closes || !body.isAtEnd();
     }
 
-    private void giveBackMemory() {
+    private void releaseMemory() {
       if (share != null) {
         share.close();
       }
@@ -119,8 +117,8 @@ public final class FrontDoor implements Handler, DirectHandler {
   @Override
   public void handle(ServerRequest request, ServerResponse response) {
     Progress progress = new Progress(request);
-    progress.peer.connection().asked();
-    boolean closes = true; // also if the answer cannot be sent
+    progress.peer.connection().requested();
+    boolean closes = true; // also if the response cannot be sent
     try {
       Answer answer = answer(request, progress);
       closes = progress.closes() || answer.live() != null;
@@ -128,7 +126,7 @@ public final class FrontDoor implements Handler, DirectHandler {
         progress.share.keepFor(answer.body().length());
       }
       if (answer.live() != null) {
-        count(request, progress, answer.status()); // how long somebody watches is nobody's delay
+        count(request, progress, answer.status()); // without the lifetime of the stream
         try (Answer.Live _ = answer.live()) {
           send(request, answer, progress, response);
         }
@@ -137,7 +135,7 @@ public final class FrontDoor implements Handler, DirectHandler {
       send(request, answer, progress, response);
       count(request, progress, answer.status());
     } finally {
-      progress.giveBackMemory();
+      progress.releaseMemory();
       progress.peer.framing().answered(closes);
     }
   }
@@ -148,7 +146,8 @@ public final class FrontDoor implements Handler, DirectHandler {
       if (answer.live() != null && progress.peer.framing().isHttp10()) {
         answer.live().close();
         throw new ApiException(
-            ErrorCode.HTTP_VERSION_NOT_SUPPORTED, "streams need HTTP/1.1: HTTP/1.0 has no chunks");
+            ErrorCode.HTTP_VERSION_NOT_SUPPORTED,
+            "event streams need HTTP/1.1, because HTTP/1.0 has no chunks");
       }
       return answer;
     } catch (ApiException e) {
@@ -156,18 +155,18 @@ public final class FrontDoor implements Handler, DirectHandler {
       RequestException fault = progress.body.fault();
       return Problem.answer(fault == null ? e : TransportProblem.of(fault), progress.requestId);
     } catch (LimitReached e) {
-      return Problem.answer(TenantFull.answer(e), progress.requestId);
+      return Problem.answer(TenantFull.error(e), progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return Problem.answer(DatabaseGate.overloaded(), progress.requestId);
     } catch (RequestException e) {
-      // The server found, while the body was read, that it is not HTTP.
+      // The framing of the body is invalid.
       progress.closes = true;
       return Problem.answer(TransportProblem.of(e), progress.requestId);
     } catch (RuntimeException | Error e) {
-      log.error("request={} route={} failed", progress.requestId, progress.route, e);
+      log.error("request failed request={} route={}", progress.requestId, progress.route, e);
       return Problem.answer(
           new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
     }
@@ -180,12 +179,13 @@ public final class FrontDoor implements Handler, DirectHandler {
       throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
     }
     String method = request.prologue().method().text();
-    // Whatever can be read can be asked about.
+    // HEAD works wherever GET does.
     Endpoints.Match match = endpoints.match(method.equals(HEAD) ? "GET" : method, path);
     Endpoint endpoint = match.endpoint();
     progress.route = endpoint.path();
-    if (progress.peer.connection().isReserved() && !isAboutTheNode(path)) {
-      throw new ApiException(ErrorCode.OVERLOADED, "too many connections").with("Retry-After", "1");
+    if (progress.peer.connection().isReserved() && !isHealthOrMetrics(path)) {
+      throw new ApiException(ErrorCode.OVERLOADED, "too many connections on this node")
+          .with("Retry-After", "1");
     }
     Query query = Query.parse(request.prologue().query().rawValue());
     RequestBody body = body(request, progress.body);
@@ -211,8 +211,8 @@ public final class FrontDoor implements Handler, DirectHandler {
         .answer(new Call(wire, match.parameters(), query, caller, callerNow, share));
   }
 
-  /** What must be answered however busy the node is. */
-  private static boolean isAboutTheNode(String path) {
+  /** Health checks and metrics are served however busy the node is. */
+  private static boolean isHealthOrMetrics(String path) {
     return path.startsWith("/health/") || path.equals("/metrics");
   }
 
@@ -229,8 +229,8 @@ public final class FrontDoor implements Handler, DirectHandler {
   }
 
   /**
-   * In bytes; -1 if there is none. {@link carillon.api.connection.RequestFraming} has made sure
-   * that it is a number.
+   * In bytes; -1 without the header. {@link carillon.api.connection.RequestHead} has checked that
+   * it is a number.
    */
   private static long contentLength(ServerRequestHeaders headers) {
     return headers.contains(HeaderNames.CONTENT_LENGTH)
@@ -245,14 +245,14 @@ public final class FrontDoor implements Handler, DirectHandler {
   private static ApiException storeProblem(StoreException e, Progress progress) {
     if (e.isUnavailable() || e.isBusy()) {
       log.warn(
-          "request={} route={} the database is not available: {}",
+          "database unavailable request={} route={} error={}",
           progress.requestId,
           progress.route,
           e.getMessage());
-      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy")
+      return new ApiException(ErrorCode.UNAVAILABLE, "the database is unreachable or overloaded")
           .with("Retry-After", "1");
     }
-    log.error("request={} route={} failed", progress.requestId, progress.route, e);
+    log.error("request failed request={} route={}", progress.requestId, progress.route, e);
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
   }
 
@@ -289,16 +289,16 @@ public final class FrontDoor implements Handler, DirectHandler {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
-      // Who watches goes without saying so; then there is nobody left to answer.
-      log.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
+      // Clients disconnect without notice; then there is nobody left to respond to.
+      log.debug("event stream ended error={}", Echo.of(String.valueOf(e.getMessage())));
       connection.drop();
     }
   }
 
   private void setCommon(ServerResponseHeaders headers, String requestId) {
-    ON_EVERY_ANSWER.forEach(headers::set);
+    COMMON_HEADERS.forEach(headers::set);
     headers.set(REQUEST_ID_NAME, requestId);
-    // The server's own is in the zone of the machine, which HTTP does not allow.
+    // The web server writes it in the zone of the machine, which HTTP does not allow.
     headers.set(date.now());
   }
 
@@ -317,7 +317,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     }
   }
 
-  /** Answers what the server refuses before it becomes a request. */
+  /** Responds to requests that the web server rejects before it routes them. */
   @Override
   public TransportResponse handle(
       TransportRequest request,
@@ -326,14 +326,15 @@ public final class FrontDoor implements Handler, DirectHandler {
       ServerResponseHeaders headers,
       @Nullable String message) {
     String requestId = newRequestId();
-    // A message of type OTHER is ours, and may be shown.
+    // Messages of type OTHER are ours and safe to show.
     String detail = type == EventType.OTHER ? message : null;
-    Answer answer = Problem.answer(TransportProblem.of(status, detail, request.headers()), requestId);
+    Answer answer =
+        Problem.answer(TransportProblem.of(status, detail, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
     meters.count(NO_ROUTE, answer.status());
     log.debug(
-        "request={} refused by the server: status={} {}",
+        "rejected request={} status={} error={}",
         requestId,
         status.code(),
         Echo.of(String.valueOf(message)));

@@ -34,7 +34,7 @@ final class RequestMeters {
     return new Meters(
         requests(key.route(), key.status()),
         Timer.builder("carillon.api.request")
-            .description("how long requests took, with what they waited for")
+            .description("Duration of requests, including the time they waited")
             .tag("route", key.route())
             .register(metrics));
   }
@@ -46,7 +46,7 @@ final class RequestMeters {
 
   private Counter requests(String route, int status) {
     return Counter.builder("carillon.api.requests")
-        .description("requests, by route and status")
+        .description("Requests, by route and status")
         .tag("route", route)
         .tag("status", String.valueOf(status))
         .register(metrics);

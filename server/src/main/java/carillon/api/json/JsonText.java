@@ -24,23 +24,22 @@ import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Reads JSON as RFC 8259 has it and nothing else: no duplicate names, no comments, no NaN, bounded
- * depth. The fields named in {@link #RAW} are not turned into values but cut out of the text as
- * they stand, so that {@code 1.0} stays {@code 1.0}.
+ * Reads JSON strictly as in RFC 8259: no duplicate names, no comments, no NaN, bounded depth. The
+ * fields in {@link #RAW} are kept as text, so that {@code 1.0} stays {@code 1.0}.
  *
- * <p>It reads bytes, and the values that it makes are weighed as they are made: a body of many
- * small values takes some thirty times its length.
+ * <p>The memory of values is reserved as they are created: a body of many small values takes about
+ * thirty times its length.
  */
 public final class JsonText {
 
   private static final Set<String> RAW = Set.of("payload", "output");
 
-  /** The same, but only at the top: deeper, it is a name like any other. */
-  private static final String RAW_AT_THE_TOP = "schema";
+  /** Kept as text at the top level only; deeper, it is a name like any other. */
+  private static final String RAW_AT_TOP = "schema";
 
   /**
-   * Replaced after names that are long or were part of what is no JSON: a factory keeps the last
-   * thousands of names that it has read, however long they are.
+   * Replaced after long names and after invalid JSON: a factory caches the last thousands of names
+   * that it has read, however long they are.
    */
   private static volatile JsonFactory factory = newFactory();
 
@@ -51,9 +50,9 @@ public final class JsonText {
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .streamReadConstraints(
             StreamReadConstraints.builder()
-                // One more than we allow ourselves: a batch adds two levels of its own.
+                // One more than our own limit; a batch adds two levels.
                 .maxNestingDepth(Limits.DEPTH + 3)
-                // Longer than any text that is taken, but a line of an archive is longer still.
+                // The length of the largest body; only lines of archives are longer.
                 .maxStringLength(Limits.BODY_BYTES)
                 .maxNumberLength(Integer.MAX_VALUE)
                 .maxNameLength(Integer.MAX_VALUE)
@@ -61,24 +60,24 @@ public final class JsonText {
         .build();
   }
 
-  // About what values take, in bytes, with what refers to them.
+  // Approximate bytes of values, including their references.
   private static final int OBJECT = 160;
   private static final int FIELD = 100;
   private static final int ARRAY = 96;
   private static final int ITEM = 12;
   private static final int TEXT = 56;
 
-  /** The parser remembers the names of every object that is not at its end. */
+  /** The parser keeps the names of every open object. */
   private static final int NAME = 64;
 
-  /** So much is not given back between two values that are read one after the other. */
+  /** Not released between two items. */
   private static final long KEPT = 64 << 10;
 
   private final JsonSource source;
   private final JsonParser parser;
   private final int maxDepth;
   private final BodyMemory.Held held;
-  private final long outside; // what is held besides the values
+  private final long outside; // bytes held in addition to the values
   private int depth;
   private int values;
   private long weight;
@@ -93,25 +92,25 @@ public final class JsonText {
     this.outside = outside;
   }
 
-  /** The object that the text is. */
+  /** Reads a text that is an object. */
   public static JsonValue.Members object(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return object(bytes, 0, bytes.length, BodyMemory.Held.unbounded(), 0);
   }
 
   /**
-   * The object that the bytes are.
+   * Reads bytes that are an object.
    *
-   * @param held covers the bytes; afterwards the object alone, for they are needed no more
+   * @param held the memory of the bytes; afterwards of the object only
    */
   public static JsonValue.Members object(byte[] bytes, int length, BodyMemory.Held held) {
     return object(bytes, 0, length, held, bytes.length);
   }
 
   /**
-   * The object that a line is.
+   * Reads a line that is an object.
    *
-   * @param held covers the object, until the next one
+   * @param held the memory of the object, until the next one
    */
   public static JsonValue.Members line(byte[] bytes, int from, int length, BodyMemory.Held held) {
     return object(bytes, from, length, held, 0);
@@ -143,7 +142,7 @@ public final class JsonText {
     }
   }
 
-  /** Whether there is nothing but white space. */
+  /** Whether the bytes are white space only. */
   public static boolean isBlank(byte[] bytes, int from, int length) {
     for (int i = from; i < from + length; i++) {
       if (bytes[i] > ' ' || bytes[i] < 0) {
@@ -154,7 +153,7 @@ public final class JsonText {
   }
 
   private static ApiException empty() {
-    return new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+    return new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; send a JSON object");
   }
 
   private JsonValue.Members readObject() {
@@ -166,10 +165,10 @@ public final class JsonText {
       return object;
     }
     throw new ApiException(
-        ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; an object was expected");
+        ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; send a JSON object");
   }
 
-  /** What a string literal says. */
+  /** The value of a string literal. */
   public static String string(String literal) {
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), literal)) {
       parser.nextToken();
@@ -182,8 +181,8 @@ public final class JsonText {
   }
 
   /**
-   * Hands over the items of the one array in {@code {"name": [...]}} one by one as they arrive, so
-   * that only one of them is held at a time.
+   * Passes on the items of the array in {@code {"name": [...]}} one by one as they arrive, so that
+   * only one is held at a time.
    *
    * @param maxItem bytes that an item may have
    */
@@ -192,7 +191,7 @@ public final class JsonText {
     items(new JsonSource.Window(in, name, maxItem, share.held()), name, share.held(), each);
   }
 
-  /** Hands over the items of the array in a text that is in memory. */
+  /** Passes on the items of the array in a text that is in memory. */
   static void items(String text, String name, Consumer<JsonValue> each) {
     InputStream in = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     BodyMemory.Held held = BodyMemory.Held.unbounded();
@@ -226,8 +225,7 @@ public final class JsonText {
     depth++;
     if (first != JsonToken.START_OBJECT) {
       throw new ApiException(
-          ErrorCode.OBJECT_EXPECTED,
-          "the body is not an object; {\"" + name + "\": [...]} was expected");
+          ErrorCode.OBJECT_EXPECTED, "the body is not an object; send {\"" + name + "\": [...]}");
     }
     while (next() != JsonToken.END_OBJECT) {
       String field = parser.currentName();
@@ -236,7 +234,7 @@ public final class JsonText {
             new FieldError(
                 "/" + Pointer.escape(field),
                 ErrorCode.UNKNOWN_FIELD.code(),
-                "there is no such field; did you mean " + name + "?"));
+                "unknown field; did you mean " + name + "?"));
       }
       seen = true;
       if (next() != JsonToken.START_ARRAY) {
@@ -262,7 +260,8 @@ public final class JsonText {
     if (parser.nextToken() != null) {
       throw new ApiException(
           ErrorCode.INVALID_JSON,
-          "something follows the JSON at offset " + parser.currentTokenLocation().getByteOffset());
+          "unexpected text after the JSON at offset "
+              + parser.currentTokenLocation().getByteOffset());
     }
   }
 
@@ -280,24 +279,24 @@ public final class JsonText {
       depth--;
     } else if (token == JsonToken.PROPERTY_NAME || token == JsonToken.VALUE_STRING) {
       hasLongName |= token == JsonToken.PROPERTY_NAME && parser.currentName().length() > LONG_NAME;
-      if (source.check().mayHoldNul()) {
-        refuseNul(parser.getString());
+      if (source.check().mayHaveNul()) {
+        rejectNul(parser.getString());
       }
     }
     return token;
   }
 
   private static ApiException endsEarly() {
-    return new ApiException(ErrorCode.INVALID_JSON, "the JSON ends too early");
+    return new ApiException(ErrorCode.INVALID_JSON, "the JSON is incomplete");
   }
 
-  /** Takes memory for what is made next. */
+  /** Reserves memory for the next value. */
   private void weigh(long bytes) {
     weight += bytes;
     held.need(outside + weight);
   }
 
-  /** About what a text of this many bytes takes as a string. */
+  /** The approximate memory of a string with this many bytes of text. */
   private long weightOf(long length) {
     return TEXT + (source.check().isAscii() ? length : 2 * length);
   }
@@ -313,7 +312,7 @@ public final class JsonText {
               ErrorCode.BODY_TOO_LARGE,
               "the body has more than "
                   + Limits.BODY_VALUES
-                  + " values, not counting those in payloads; send less at once")
+                  + " values, not counting those in payloads; split the request")
           .closing();
     }
     JsonToken token = parser.currentToken();
@@ -345,7 +344,7 @@ public final class JsonText {
     do {
       String name = parser.currentName();
       weigh(FIELD + NAME + weightOf(name.length()));
-      boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_THE_TOP));
+      boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_TOP));
       next();
       fields.put(name, value(raw));
     } while (next() != JsonToken.END_OBJECT);
@@ -366,7 +365,7 @@ public final class JsonText {
     return new JsonValue.Array(items);
   }
 
-  /** The text of the current value, whatever it is; every token in it is still checked. */
+  /** The text of the current value, of any kind; all its tokens are checked. */
   private String slice() {
     long start = parser.currentTokenLocation().getByteOffset();
     long before = weight;
@@ -376,14 +375,14 @@ public final class JsonText {
         weigh(NAME + weightOf(parser.getStringLength()));
       }
     }
-    parser.finishToken(); // strings are read lazily: only now is their end known
+    parser.finishToken(); // strings are read lazily, so their end is known only now
     weight = before;
     long end = parser.currentLocation().getByteOffset();
     weigh(weightOf(end - start));
     return source.text(start, end);
   }
 
-  private static void refuseNul(String string) {
+  private static void rejectNul(String string) {
     if (string.indexOf('\0') >= 0) {
       throw new ApiException(ErrorCode.NUL_NOT_ALLOWED, "a string contains the character U+0000");
     }
@@ -404,7 +403,7 @@ public final class JsonText {
   private static ApiException invalid(JacksonException e) {
     long offset = e.getLocation() == null ? -1 : e.getLocation().getByteOffset();
     String where = offset >= 0 ? " at offset " + offset : "";
-    // The parser has no type of its own for this; its message is the only sign.
+    // The parser has no exception type for this; only its message tells.
     String message = String.valueOf(e.getOriginalMessage());
     if (message.startsWith("Duplicate")) {
       return new ApiException(

@@ -122,7 +122,7 @@ public final class ScheduleRoutes {
   }
 
   private static boolean isVisible(Call call, StoredSchedule stored) {
-    return call.caller().mayTouch(stored.schedule().task().type());
+    return call.caller().hasAccess(stored.schedule().task().type());
   }
 
   private Answer show(Call call) {
@@ -194,7 +194,8 @@ public final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     call.noFields();
     String who = call.caller().who();
-    return idempotency.run(call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
+    return idempotency.run(
+        call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
   }
 
   private Answer trigger(Call call) {

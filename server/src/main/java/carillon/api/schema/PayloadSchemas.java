@@ -11,7 +11,9 @@ import carillon.store.tasks.TaskView;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Holds payloads against the schemas of their types. A type without a schema costs a look-up. */
+/**
+ * Validates payloads against the schemas of their types. A type without a schema costs a lookup.
+ */
 public final class PayloadSchemas {
 
   private static final String POINTER = "/payload";
@@ -33,7 +35,7 @@ public final class PayloadSchemas {
     errors.throwIfAny();
   }
 
-  /** What does not fit; may take some seconds. */
+  /** Validates all payloads of a batch; may take some seconds. */
   public ValidationErrors findErrors(TenantId tenant, PackedTasks batch) {
     ValidationErrors errors = new ValidationErrors();
     CheckBudget budget = new CheckBudget(batch.size());
@@ -51,14 +53,14 @@ public final class PayloadSchemas {
     validate(tenant, task.type(), task.payload());
   }
 
-  /** A schema may have changed since its tasks were created. */
+  /** Validates the payload of an existing task, whose schema may have changed since. */
   public void validateAgain(TenantId tenant, TaskView task) {
     try {
       validate(tenant, task);
     } catch (ApiException e) {
       throw new ApiException(
           e.code(),
-          "the payload no longer fits the schema of its type, edit it first: " + e.detail(),
+          "the payload no longer matches the schema of its type; edit it first: " + e.detail(),
           e.errors());
     }
   }
@@ -74,14 +76,14 @@ public final class PayloadSchemas {
     if (schema == null) {
       return;
     }
-    Optional<PayloadSchema> made = compiled.of(tenant, type, schema);
-    if (made.isPresent()) {
-      made.get().check(payload, pointer, budget, errors);
-    } else { // accepted by an earlier release with other rules
+    Optional<PayloadSchema> found = compiled.of(tenant, type, schema);
+    if (found.isPresent()) {
+      found.get().check(payload, pointer, budget, errors);
+    } else { // accepted by an earlier version with other rules
       errors.add(
           pointer,
           ErrorCode.INVALID_SCHEMA,
-          "cannot be checked: the schema of the type cannot be used, put the type again");
+          "cannot be validated: the schema of the type is not supported; update the type");
     }
   }
 }

@@ -37,7 +37,8 @@ public final class BatchRoutes {
   private final PayloadSchemas schemas;
   private final Idempotency idempotency;
 
-  public BatchRoutes(Tasks tasks, TaskFields reader, PayloadSchemas schemas, Idempotency idempotency) {
+  public BatchRoutes(
+      Tasks tasks, TaskFields reader, PayloadSchemas schemas, Idempotency idempotency) {
     this.tasks = tasks;
     this.reader = reader;
     this.schemas = schemas;
@@ -152,7 +153,7 @@ public final class BatchRoutes {
       count++;
       if (errors.isEmpty()) {
         tasks.add(task);
-        forbidden = forbidden == null && !caller.mayTouch(task.type()) ? task.type() : forbidden;
+        forbidden = forbidden == null && !caller.hasAccess(task.type()) ? task.type() : forbidden;
       } else if (errors.isFull() && !isRepeatable) {
         errors.throwIfAny();
       }

@@ -130,7 +130,8 @@ public final class TaskListRoutes {
               LargePages::bytes);
       RecordedFire.Moment next = page.next();
       return Optional.of(
-          paging.answer(call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
+          paging.answer(
+              call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
     } catch (NoSchedule e) {
       return Optional.empty();
     }

@@ -126,13 +126,14 @@ public final class TaskRoutes {
     TaskId id = call.taskId();
     TaskStory story =
         database.use(() -> tasks.story(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
-    if (!call.caller().mayTouch(story.task().type())) {
+    if (!call.caller().hasAccess(story.task().type())) {
       throw notFound();
     }
     ObjectNode node = TaskJson.of(story);
     node.put("attemptsCursor", paging.cursor(call, attemptsOf(id), text(story.olderAttempts())));
     node.put(
-        "transitionsCursor", paging.cursor(call, transitionsOf(id), text(story.olderTransitions())));
+        "transitionsCursor",
+        paging.cursor(call, transitionsOf(id), text(story.olderTransitions())));
     return Answer.json(200, node).withVersion(story.task().version());
   }
 
@@ -195,7 +196,7 @@ public final class TaskRoutes {
     TaskId id = call.taskId();
     return database
         .use(() -> tasks.find(call.tenant(), id))
-        .filter(task -> call.caller().mayTouch(task.type()))
+        .filter(task -> call.caller().hasAccess(task.type()))
         .orElseThrow(TaskRoutes::notFound);
   }
 
@@ -291,7 +292,7 @@ public final class TaskRoutes {
       // A task never changes its type, so this need not be in the transaction.
       TaskView task =
           database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
-      if (!call.caller().mayTouch(task.type())) {
+      if (!call.caller().hasAccess(task.type())) {
         throw notFound();
       }
     }

@@ -261,7 +261,7 @@ public final class WorkRoutes {
         tx ->
             renewed(
                 renewals,
-                queue.renew(tx, call.tenant(), renewals, call.caller()::mayTouch, length)));
+                queue.renew(tx, call.tenant(), renewals, call.caller()::hasAccess, length)));
   }
 
   private static Answer renewed(

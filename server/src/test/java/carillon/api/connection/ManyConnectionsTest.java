@@ -35,7 +35,7 @@ class ManyConnectionsTest {
 
   @BeforeAll
   static void start() {
-    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Most(16, 8, 2));
+    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Max(16, 8, 2));
   }
 
   @AfterAll

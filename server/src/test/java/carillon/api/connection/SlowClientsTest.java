@@ -29,7 +29,7 @@ class SlowClientsTest {
 
   private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
   private final SlowClients slowClients =
-      new SlowClients(PATIENCE, new SlowClients.Most(8, 4, 2), metrics);
+      new SlowClients(PATIENCE, new SlowClients.Max(8, 4, 2), metrics);
   private final List<SocketChannel> clients = new ArrayList<>();
   private ServerSocketChannel server;
 
@@ -56,13 +56,13 @@ class SlowClientsTest {
     }
 
     void write(int bytes) throws IOException {
-      connection.waits(ClientConnection.Wait.ANSWER);
+      connection.waits(ClientConnection.Wait.RESPONSE);
       channel.write(ByteBuffer.allocate(bytes));
       connection.works();
     }
 
     Accepted busy() {
-      connection.asked();
+      connection.requested();
       connection.works();
       return this;
     }
@@ -156,7 +156,7 @@ class SlowClientsTest {
             () -> {
               for (Accepted each : List.of(large, small)) {
                 each.connection().taken(1);
-                each.connection().waits(ClientConnection.Wait.ANSWER);
+                each.connection().waits(ClientConnection.Wait.RESPONSE);
               }
               return !large.isOpen();
             });

@@ -25,7 +25,7 @@ class SlowReadersTest {
 
   @BeforeAll
   static void start() {
-    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Most(16, 8, 2));
+    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Max(16, 8, 2));
     for (int i = 0; i < TASKS; i++) {
       api.task(
           "{\"type\": \"t\", \"delay\": \"1h\", \"payload\": \"" + "x".repeat(PAYLOAD) + "\"}");

@@ -124,7 +124,7 @@ class BroadcastTest {
   }
 
   private void pass() {
-    pass(Broadcast.EVERY);
+    pass(Broadcast.PASS_INTERVAL);
   }
 
   /** Everything that a stream has to read by now, and the stream's end. */
@@ -213,7 +213,7 @@ class BroadcastTest {
     EventStream limited = watch(caller(1, "mail"), ALL);
     pass();
     List<Events.Event> events = new ArrayList<>();
-    for (int i = 0; i < Broadcast.MOST_TOLD + 7; i++) {
+    for (int i = 0; i < Broadcast.MAX_EVENTS_PER_PASS + 7; i++) {
       TaskId id = TaskId.at(world.clock.instant(), new Random(i));
       var change = new Events.Change(id, "sms", null, TaskState.PENDING, 0);
       events.add(new Events.Event(World.TENANT, world.clock.instant(), change, 0));
@@ -223,7 +223,7 @@ class BroadcastTest {
     pass();
 
     String told = rest(stream);
-    assertThat(told.split("event: task")).hasSize(Broadcast.MOST_TOLD + 1);
+    assertThat(told.split("event: task")).hasSize(Broadcast.MAX_EVENTS_PER_PASS + 1);
     assertThat(told).contains("event: more\ndata: {\"skipped\":1007}\n\n");
     assertThat(rest(limited)).contains("{\"skipped\":1}").doesNotContain("event: task");
   }
@@ -383,7 +383,7 @@ class BroadcastTest {
     EventStream idle = watch(caller(1), ALL);
     EventStream reader = watch(caller(1), ALL);
     pass();
-    for (int i = 0; i < EventStream.MOST_WAITING; i++) {
+    for (int i = 0; i < EventStream.MAX_WAITING; i++) {
       idle.add(new byte[1]);
     }
     assertThat(idle.isEnded()).isFalse();

@@ -94,7 +94,7 @@ class StatsApiTest {
     waiting
         .changes()
         .keySet()
-        .forEach(partition -> waiting.keep(partition, waiting.count(partition)));
+        .forEach(partition -> waiting.save(partition, waiting.count(partition)));
     waiting.done(now);
   }
 

@@ -203,7 +203,7 @@ class PayloadSchemaTest {
 
     assertThat(wrongWith("{\"properties\": {" + many + "}}"))
         .extracting(FieldError::message)
-        .containsExactly("may have 2000 schemas in it");
+        .containsExactly("must have at most 2000 subschemas");
   }
 
   /** Each takes for ever without a bound: what, schema, payload. */
@@ -275,7 +275,7 @@ class PayloadSchemaTest {
   void a_number_that_is_longer_than_it_looks_is_refused(String payload) {
     assertThat(misfits("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
         .extracting(FieldError::message)
-        .containsExactly("has a number that is too long");
+        .containsExactly("has a number with too many digits");
   }
 
   /** How many of the tasks of a batch can be checked; and what is said of the next. */
@@ -306,8 +306,8 @@ class PayloadSchemaTest {
     assertThat(checked.errors())
         .extracting(FieldError::message)
         .containsExactly(
-            "the tasks up to here take too many steps to check; send fewer at once, or simplify the"
-                + " schema");
+            "validation of this request takes too many steps; send fewer tasks at once, or simplify"
+                + " the schema");
   }
 
   @Test
@@ -380,7 +380,7 @@ class PayloadSchemaTest {
     assertThat(wrongWith(schema))
         .extracting(FieldError::message)
         .containsExactly(
-            "is a pattern too many: with their repeats written out, the patterns of a schema may"
-                + " have about 20000 characters; use fewer, or shorter repeats");
+            "the patterns of a schema must have at most about 20000 characters with their repeats"
+                + " written out; use fewer patterns or shorter repeats");
   }
 }

@@ -258,7 +258,8 @@ class TypeRulesTest {
         api.post("/v1/tasks/" + id + "/redrive").send().expect(ErrorCode.SCHEMA_MISMATCH);
 
     assertThat(refused.text("detail"))
-        .startsWith("the payload no longer fits the schema of its type, edit it first: /payload");
+        .startsWith(
+            "the payload no longer matches the schema of its type; edit it first: /payload");
     assertThat(api.get("/v1/tasks/" + id).send().text("status")).isEqualTo("DEAD");
     assertThat(
             api.world.value("SELECT count(*) FROM carillon.dead_letter WHERE task = '" + id + "'"))

@@ -84,7 +84,7 @@ class DuePartitionsTest {
         .isEqualTo(1L);
     assertThat(reader.running(Set.of(World.TENANT)).get(World.TENANT))
         .isEqualTo(new StatsReader.PerType<>(Map.of(), false));
-    assertThat(backlog.look(world.clock.instant(), 100).due()).isEqualTo(1);
+    assertThat(backlog.read(world.clock.instant(), 100).due()).isEqualTo(1);
   }
 
   @Test
@@ -110,7 +110,7 @@ class DuePartitionsTest {
                   reader.due(Set.of(World.TENANT));
                   reader.running(Set.of(World.TENANT));
                   reader.waiting(Set.of(World.TENANT));
-                  backlog.look(world.clock.instant(), 100);
+                  backlog.read(world.clock.instant(), 100);
                   storage.read();
                   counts.changes();
                   world.tasks.list(World.TENANT, TaskFilter.ALL, 100, null, false);
@@ -128,10 +128,10 @@ class DuePartitionsTest {
     census(old.get(3), 1);
     census(early.get(7), 2);
 
-    DuePartitions.Looks looks = duePartitions.of(List.of(1, 2, 3), world.clock.instant());
+    DuePartitions.Scans scans = duePartitions.of(List.of(1, 2, 3), world.clock.instant());
 
-    assertThat(looks.isAll()).isTrue();
-    assertThat(looks.lanes())
+    assertThat(scans.isAll()).isTrue();
+    assertThat(scans.lanes())
         .containsEntry(today, List.of(1, 2, 3))
         .containsEntry(old.get(3), List.of(1))
         .containsEntry(early.get(7), List.of(1, 2))
@@ -145,12 +145,12 @@ class DuePartitionsTest {
     open.addAll(openPartitions(today.day().plusDays(10), 9));
     open.forEach(partition -> census(partition, lanes.size()));
 
-    DuePartitions.Looks looks = duePartitions.of(lanes, world.clock.instant());
+    DuePartitions.Scans scans = duePartitions.of(lanes, world.clock.instant());
 
-    assertThat(looks.isAll()).isFalse();
-    assertThat(looks.lanes()).containsKeys(today, OLD, open.get(3)).doesNotContainKey(open.get(4));
-    assertThat(looks.lanes().values().stream().mapToInt(List::size).sum())
-        .isEqualTo(DuePartitions.MOST_LOOKS + lanes.size());
+    assertThat(scans.isAll()).isFalse();
+    assertThat(scans.lanes()).containsKeys(today, OLD, open.get(3)).doesNotContainKey(open.get(4));
+    assertThat(scans.lanes().values().stream().mapToInt(List::size).sum())
+        .isEqualTo(DuePartitions.MAX_SCANS + lanes.size());
     assertThat(duePartitions.of(List.of(), world.clock.instant()).lanes()).isEmpty();
   }
 }

@@ -78,7 +78,7 @@ class StatsReaderTest {
     reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     world.catalog.refresh();
     WaitingCounts counts = new WaitingCounts(world.db);
-    counts.changes().keySet().forEach(partition -> counts.keep(partition, counts.count(partition)));
+    counts.changes().keySet().forEach(partition -> counts.save(partition, counts.count(partition)));
   }
 
   private static void randomTasks(Partition partition) {
@@ -182,7 +182,7 @@ class StatsReaderTest {
           SELECT 1, gen_random_uuid(), DATE '%s', 1, now() - n * interval '1 ms', now(), now()
           FROM generate_series(1, %d) AS n
           """
-              .formatted(partition.day(), StatsReader.MOST_OF_A_LANE + 5));
+              .formatted(partition.day(), StatsReader.MAX_DUE_PER_LANE + 5));
       var ours = new StatsReader(long_.db, long_.catalog, long_.partitions, long_.clock);
 
       Due due =
@@ -191,7 +191,7 @@ class StatsReaderTest {
                   .types()
                   .get("t"));
 
-      assertThat(due.tasks()).isEqualTo(StatsReader.MOST_OF_A_LANE);
+      assertThat(due.tasks()).isEqualTo(StatsReader.MAX_DUE_PER_LANE);
       assertThat(due.atLeast()).isTrue();
       assertThat(due.oldest()).isBefore(long_.clock.instant().minusSeconds(9));
     }
@@ -209,7 +209,7 @@ class StatsReaderTest {
           SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
           FROM generate_series(1, %d)
           """
-              .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
+              .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MAX_RUNNING + 5));
       busy.tasks.create(small, World.task("t", new Target.Discard()));
       busy.claimOne("node");
       var ours = new StatsReader(busy.db, busy.catalog, busy.partitions, busy.clock);
