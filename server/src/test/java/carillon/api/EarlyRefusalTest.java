@@ -112,7 +112,7 @@ class EarlyRefusalTest {
 
   @ParameterizedTest
   @MethodSource("refusals")
-  void a_refused_request_is_answered_once_and_its_connection_closed(Refusal refusal)
+  void a_rejected_request_gets_one_response_and_its_connection_is_closed(Refusal refusal)
       throws IOException {
     for (int i = 0; i < 16; i++) {
       check(new Sent(refusal, (i & 1) > 0, (i & 2) > 0, (i & 4) > 0, (i & 8) > 0));
@@ -171,7 +171,7 @@ class EarlyRefusalTest {
   }
 
   @Test
-  void a_large_body_that_is_refused_does_not_cost_the_client_its_answer() throws IOException {
+  void a_client_gets_its_response_although_its_large_body_was_rejected() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       write(
@@ -187,7 +187,7 @@ class EarlyRefusalTest {
   }
 
   @Test
-  void a_refusal_without_a_body_keeps_the_connection() throws IOException {
+  void a_rejected_request_without_a_body_keeps_the_connection() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       String none = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n";

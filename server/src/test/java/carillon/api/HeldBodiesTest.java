@@ -81,7 +81,7 @@ class HeldBodiesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"application/json", "application/x-ndjson"})
-  void a_body_holds_what_has_arrived_of_it_and_not_what_its_length_says(String type)
+  void a_body_holds_memory_for_received_bytes_not_for_its_content_length(String type)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket

@@ -270,7 +270,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void the_largest_body_of_every_endpoint_is_answered_and_the_node_stays_alive()
+  void every_endpoint_handles_its_largest_body_and_the_node_survives()
       throws InterruptedException {
     List<Sent> sent = all();
     assertThat(sent).hasSizeGreaterThan(80);
@@ -300,14 +300,14 @@ class LargestBodiesTest {
 
   /** As objects, all of these at once would take more than the heap. */
   @Test
-  void the_tasks_of_a_batch_are_not_kept_as_they_were_parsed() throws IOException {
+  void parsed_tasks_of_a_batch_are_not_kept_in_memory() throws IOException {
     Sent batch = new Sent("POST", BatchRoutes.PATH, "many fields", manyFields(60_000));
 
     assertThat(send(batch)).isEqualTo(202);
   }
 
   @Test
-  void names_that_are_long_are_not_kept() throws IOException {
+  void long_names_are_not_cached() throws IOException {
     for (int i = 0; i < 400; i++) {
       Body body = new Body(RequestBody.JSON, "{\"n" + i, "x".repeat(10_000), 100, "\":1}");
 
@@ -317,7 +317,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void a_list_of_large_tasks_ends_early_and_goes_on() throws Exception {
+  void a_page_of_large_tasks_ends_early_and_the_next_page_continues() throws Exception {
     String task =
         "{\"type\":\"large\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(262_000) + "\"}\n";
     Body batch = new Body(RequestBody.NDJSON, "", task, 250, "");
@@ -343,7 +343,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void the_tasks_of_a_batch_are_in_memory_up_to_its_part_and_then_in_a_file() throws Exception {
+  void the_rows_of_a_batch_spill_to_a_file_beyond_their_share_of_memory() throws Exception {
     String task = "{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(1_000) + "\"}\n";
     URI url = server.url();
     try (Socket socket = new Socket(url.getHost(), url.getPort())) {

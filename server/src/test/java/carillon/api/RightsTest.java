@@ -69,7 +69,7 @@ class RightsTest {
   }
 
   @Test
-  void every_endpoint_refuses_every_role_that_its_permission_does_not_name() {
+  void every_endpoint_rejects_roles_without_its_permission() {
     List<String> wrong = new ArrayList<>();
     List<Endpoint> endpoints = endpoints();
     for (Role role : Role.values()) {
@@ -95,7 +95,7 @@ class RightsTest {
 
   /** Written out on purpose: a new endpoint has to say here who may use it. */
   @Test
-  void every_endpoint_asks_for_exactly_this() {
+  void every_endpoint_requires_exactly_this_permission() {
     assertThat(
             endpoints().stream()
                 .map(each -> each.method() + " " + each.path() + " " + each.permission())
@@ -236,7 +236,7 @@ class RightsTest {
   }
 
   @Test
-  void the_audit_has_admins_keys_for_admins_only() {
+  void only_admins_see_audit_entries_about_admin_keys() {
     String owner = api.key("audited", "owner");
     String viewer = api.key("audited", "viewer");
     String admin = api.key("audited", "admin");
@@ -291,7 +291,7 @@ class RightsTest {
   }
 
   @Test
-  void a_kept_answer_is_for_those_who_may_touch_the_same_types() {
+  void a_stored_response_is_only_for_keys_with_the_same_types() {
     String owner = api.key("kept", "owner");
     String limited = api.key("kept", "producer", "mine");
     String task = "{\"type\":\"theirs\",\"payload\":\"confidential\"}";
@@ -312,7 +312,7 @@ class RightsTest {
   }
 
   @Test
-  void a_key_that_was_rotated_still_gets_its_repeat() {
+  void a_rotated_key_still_gets_the_stored_response() {
     String before = api.key("rotated", "producer", "b", "a");
     String after = api.key("rotated", "producer", "a", "b");
     String body = "{\"type\":\"a\"}";

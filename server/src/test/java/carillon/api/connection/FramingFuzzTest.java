@@ -65,7 +65,7 @@ class FramingFuzzTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void every_request_gets_its_own_answer_and_nothing_else_gets_one(long seed) throws Exception {
+  void every_request_gets_exactly_its_own_response(long seed) throws Exception {
     List<Future<?>> clients = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < CLIENTS; i++) {

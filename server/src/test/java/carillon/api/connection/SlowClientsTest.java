@@ -96,7 +96,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void who_watches_may_be_idle_who_should_ask_may_not() throws IOException {
+  void an_event_stream_may_be_idle_and_a_client_without_a_request_may_not() throws IOException {
     Accepted watcher = accept();
     watcher.write(10);
     Accepted silent = accept();
@@ -124,7 +124,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void who_watches_and_does_not_read_is_cut_off() throws IOException {
+  void an_event_stream_that_is_not_read_is_disconnected() throws IOException {
     Accepted watcher = accept();
     Thread writer =
         Thread.ofVirtual()
@@ -145,7 +145,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_large_answer_that_is_taken_byte_by_byte_is_cut_off_and_a_small_one_is_not()
+  void a_large_response_that_is_read_too_slowly_is_cut_off_and_a_small_one_is_not()
       throws IOException {
     Accepted large = accept().busy();
     Accepted small = accept().busy();
@@ -166,7 +166,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_dead_connection_takes_none_with_it_that_has_got_its_port() throws IOException {
+  void a_dead_connection_does_not_close_another_one_with_its_port() throws IOException {
     // Of an address that nobody else connects from, so that nobody else has the port meanwhile.
     SocketChannel first = connect(new InetSocketAddress("127.0.0.77", 0));
     SocketChannel gone = server.accept();
@@ -196,7 +196,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_body_that_stalls_is_cut_off_but_can_still_be_answered() throws IOException {
+  void a_stalled_body_is_cut_off_but_still_gets_a_response() throws IOException {
     Accepted uploads = accept();
     uploads.connection().bodyStarts(100);
     uploads.connection().waits(ClientConnection.Wait.BODY);
@@ -207,7 +207,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_body_that_passes_its_deadline_is_cut_off_without_another_byte() throws IOException {
+  void a_body_is_cut_off_at_its_deadline_without_another_byte() throws IOException {
     Accepted uploads = accept();
     uploads.connection().bodyStarts(100);
     uploads.connection().bodyUntil(System.nanoTime());
@@ -218,7 +218,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_large_body_that_trickles_is_cut_off_and_a_small_one_is_not() throws Exception {
+  void a_large_body_that_arrives_too_slowly_is_cut_off_and_a_small_one_is_not() throws Exception {
     Accepted large = accept();
     Accepted small = accept();
     large.connection().bodyStarts(64 << 20);
@@ -244,7 +244,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_head_that_comes_byte_by_byte_has_one_deadline() throws IOException {
+  void a_head_that_arrives_byte_by_byte_has_one_deadline() throws IOException {
     Accepted asks = accept();
     await()
         .pollInterval(Duration.ofMillis(20))
@@ -279,7 +279,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void one_too_many_gets_a_place_for_questions_about_the_node() throws IOException {
+  void a_connection_beyond_the_limit_is_reserved_for_health_checks() throws IOException {
     for (int i = 0; i < 4; i++) {
       accept().busy();
     }
@@ -296,7 +296,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void all_addresses_together_have_a_limit_too() throws IOException {
+  void all_addresses_together_have_a_limit() throws IOException {
     for (int i = 0; i < 7; i++) {
       accept("127.0.1." + i / 2).busy();
     }
@@ -309,7 +309,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_place_is_free_again_when_its_connection_is_closed() throws IOException {
+  void a_closed_connection_makes_room_for_another() throws IOException {
     for (int i = 0; i < 20; i++) {
       Accepted accepted = accept().busy();
       assertThat(accepted.connection().isReserved()).isFalse();

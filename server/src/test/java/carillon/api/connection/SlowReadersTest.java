@@ -59,7 +59,7 @@ class SlowReadersTest {
   }
 
   @Test
-  void a_client_that_takes_its_answer_slowly_but_steadily_gets_all_of_it() throws IOException {
+  void a_client_that_reads_slowly_but_steadily_gets_the_whole_response() throws IOException {
     try (Socket socket = asks()) {
       InputStream in = socket.getInputStream();
       double droppedBefore = dropped();
@@ -80,7 +80,7 @@ class SlowReadersTest {
   }
 
   @Test
-  void a_client_that_takes_nothing_is_cut_off() throws IOException {
+  void a_client_that_reads_nothing_is_cut_off() throws IOException {
     double droppedBefore = dropped();
     try (Socket _ = asks()) {
       await().until(() -> dropped() == droppedBefore + 1);

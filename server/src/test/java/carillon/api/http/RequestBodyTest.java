@@ -66,7 +66,7 @@ class RequestBodyTest {
   }
 
   @Test
-  void large_bodies_on_all_cores_leave_room_for_other_requests() throws InterruptedException {
+  void large_bodies_on_all_cores_do_not_block_other_requests() throws InterruptedException {
     BodyMemory memory = new BodyMemory(1L << 30, new SpillDirectories(null));
     AtomicBoolean over = new AtomicBoolean();
     List<Thread> parsers = new ArrayList<>();

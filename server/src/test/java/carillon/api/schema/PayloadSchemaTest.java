@@ -92,7 +92,7 @@ class PayloadSchemaTest {
           {"properties": {"child": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["v"]} | {"v": 1, "child": {"v": 2, "$ref": "x"}} | {"v": 1, "child": {}}
           {"x-my-own": 1, "type": "null"}                       | null                  | 1
           """)
-  void payloads_fit_or_do_not(String schema, @Nullable String fits, String misfit) {
+  void payloads_match_or_do_not(String schema, @Nullable String fits, String misfit) {
     if (fits != null) {
       assertThat(misfits(schema, fits)).isEmpty();
     }
@@ -102,7 +102,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void every_misfit_says_where_it_is() {
+  void every_mismatch_has_a_pointer() {
     String schema =
         """
         {"type": "object", "required": ["to"], "properties": {"lines": {"items": {
@@ -117,7 +117,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void no_payload_is_checked_as_null() {
+  void a_missing_payload_is_validated_as_null() {
     ValidationErrors errors = new ValidationErrors();
 
     compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), errors);
@@ -128,7 +128,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void names_and_values_in_messages_are_made_harmless_and_short() {
+  void names_and_values_in_messages_are_escaped_and_truncated() {
     String names = "\"<b>\\u001b[31m\", \"" + "x".repeat(500) + "\"";
 
     assertThat(misfits("{\"enum\": [" + names + "]}", "1"))
@@ -186,7 +186,7 @@ class PayloadSchemaTest {
           {"pattern": "((a{1000}){1000}){1000}"}        | invalid_schema | /schema/pattern
           {"patternProperties": {"a/(": true}}          | invalid_schema | /schema/patternProperties/a~1(
           """)
-  void what_is_no_schema_here_is_refused_with_its_place(
+  void an_unsupported_schema_is_rejected_with_a_pointer(
       String schema, String code, String pointer) {
     assertThat(wrongWith(schema))
         .isNotEmpty()
@@ -195,7 +195,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void a_schema_has_a_bounded_number_of_schemas_in_it() {
+  void a_schema_has_a_bounded_number_of_subschemas() {
     String many =
         IntStream.range(0, 5_000)
             .mapToObj(i -> "\"p" + i + "\":{}")
@@ -256,7 +256,7 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("bombs")
-  void no_schema_and_payload_take_long(String what, String schema, String payload) {
+  void validation_time_is_bounded(String what, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
     ValidationErrors errors = new ValidationErrors();
     long began = System.nanoTime();
@@ -272,7 +272,7 @@ class PayloadSchemaTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"1e999999999", "-1e-999999999", "[1e100000]"})
-  void a_number_that_is_longer_than_it_looks_is_refused(String payload) {
+  void a_number_with_too_many_digits_is_rejected(String payload) {
     assertThat(misfits("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
         .extracting(FieldError::message)
         .containsExactly("has a number with too many digits");
@@ -311,7 +311,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void the_largest_batch_with_an_ordinary_schema_is_within_its_budget() {
+  void the_largest_batch_with_an_ordinary_schema_fits_its_budget() {
     String uuid =
         "{\"pattern\": \"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$\"}";
     String schema =
@@ -360,7 +360,7 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("largePatterns")
-  void no_schema_becomes_large_when_it_is_compiled(String what, String schema, String pointer) {
+  void the_memory_of_compiled_patterns_is_bounded(String what, String schema, String pointer) {
     assertThat(schema).as(what).hasSizeLessThan(Limits.SCHEMA_BYTES);
 
     assertThat(wrongWith(schema))
@@ -374,7 +374,7 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void too_many_long_patterns_are_told_what_to_do() {
+  void the_error_for_too_many_long_patterns_says_what_to_do() {
     String schema = properties(5, "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}");
 
     assertThat(wrongWith(schema))

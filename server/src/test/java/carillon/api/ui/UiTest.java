@@ -140,7 +140,7 @@ class UiTest {
   }
 
   @Test
-  void the_policy_lets_only_our_files_and_the_import_map_run() {
+  void the_policy_allows_only_our_files_and_the_import_map() {
     String policy = String.valueOf(file("/").header("content-security-policy"));
     String hash = Base64.getEncoder().encodeToString(KeyText.sha256(importMap()));
 
@@ -151,7 +151,7 @@ class UiTest {
   }
 
   @Test
-  void no_template_makes_markup_from_text() throws Exception {
+  void no_template_creates_markup_from_text() throws Exception {
     for (String name : ownFiles()) {
       String text = file("/ui/" + name).expect(200).body();
 
@@ -165,7 +165,7 @@ class UiTest {
   }
 
   @Test
-  void a_file_is_not_sent_twice_and_is_sent_packed_to_who_can_unpack_it() throws Exception {
+  void files_are_cached_and_compressed_for_clients_that_support_it() throws Exception {
     for (String path : List.of("/", "/ui/app.js", "/ui/lib/pico/pico.min.css")) {
       TestApi.Reply plain = file(path).expect(200);
       HttpResponse<byte[]> packed = packed(path, "br, gzip;q=0.5");

@@ -71,7 +71,7 @@ class ActivityTest {
   }
 
   @Test
-  void nodes_that_add_at_once_neither_lose_anything_nor_wait_in_a_circle() throws Exception {
+  void concurrent_additions_are_not_lost_and_do_not_deadlock() throws Exception {
     int nodes = 4;
     try (ExecutorService pool = Executors.newFixedThreadPool(nodes)) {
       List<Future<?>> adding = new ArrayList<>();
@@ -106,7 +106,7 @@ class ActivityTest {
   }
 
   @Test
-  void a_window_has_what_happened_in_it_and_nothing_else() {
+  void a_window_counts_exactly_its_own_activity() {
     row(1, "2027-01-31T12:34:00Z", 1); // the minute under way
     row(1, "2027-01-31T12:33:00Z", 40); // of which a quarter is not a minute ago
     row(1, "2027-01-31T11:35:00Z", 100); // the first of the last hour
@@ -134,7 +134,7 @@ class ActivityTest {
   }
 
   @Test
-  void more_than_one_statement_should_add_up_are_added_up_by_several() {
+  void many_ranges_are_added_up_by_several_statements() {
     row(1, "2027-01-31T12:34:00Z", 3);
     List<Of> many = new ArrayList<>();
     for (int i = 0; i < 1_001; i++) {
@@ -151,7 +151,7 @@ class ActivityTest {
   }
 
   @Test
-  void a_series_has_every_step_and_adds_up_what_lies_in_one() {
+  void a_series_has_every_step_with_the_sum_of_its_minutes() {
     row(1, "2027-01-31T12:34:00Z", 1);
     row(1, "2027-01-31T12:30:00Z", 2);
     row(1, "2027-01-31T12:29:00Z", 4);
@@ -174,7 +174,7 @@ class ActivityTest {
   }
 
   @Test
-  void minutes_are_forgotten_after_a_day_and_hours_after_a_week() {
+  void minutes_are_deleted_after_a_day_and_hours_after_a_week() {
     world.sql(
         """
         INSERT INTO carillon.activity (span, tenant, type, at, late)

@@ -69,7 +69,7 @@ class DuePartitionsTest {
   }
 
   @Test
-  void a_partition_that_was_dropped_since_somebody_read_of_it_has_nothing() {
+  void a_dropped_partition_has_no_due_tasks() {
     openPartitions(OLD.day(), 1); // without its tables
     census(OLD, 1);
     world.sql(
@@ -88,7 +88,7 @@ class DuePartitionsTest {
   }
 
   @Test
-  void whatever_is_read_while_partitions_come_and_go_is_an_answer() throws Exception {
+  void reads_succeed_while_partitions_are_created_and_dropped() throws Exception {
     StorageReader storage = new StorageReader(world.db);
     WaitingCounts counts = new WaitingCounts(world.db);
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
@@ -122,7 +122,7 @@ class DuePartitionsTest {
   }
 
   @Test
-  void of_old_partitions_and_early_ones_only_those_are_looked_at_where_the_census_saw_something() {
+  void other_partitions_are_scanned_only_where_the_census_found_tasks() {
     List<Partition> old = openPartitions(OLD.day(), 20);
     List<Partition> early = openPartitions(today.day().plusDays(10), 200);
     census(old.get(3), 1);
@@ -139,7 +139,7 @@ class DuePartitionsTest {
   }
 
   @Test
-  void however_many_partitions_are_open_so_many_lanes_are_looked_at_the_earliest_first() {
+  void the_number_of_scanned_lanes_is_bounded_earliest_partitions_first() {
     List<Integer> lanes = IntStream.rangeClosed(1, 5_000).boxed().toList();
     List<Partition> open = new ArrayList<>(openPartitions(OLD.day(), 1));
     open.addAll(openPartitions(today.day().plusDays(10), 9));

@@ -139,7 +139,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_waits_and_what_runs_is_what_the_rows_say() {
+  void waiting_running_and_dead_counts_match_the_rows() {
     for (TenantId tenant : both) {
       assertThat(said(reader.waiting(both), tenant, n -> n))
           .isEqualTo(counted(tenant, "count(*)", "t.ready_at IS NOT NULL"))
@@ -155,7 +155,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_is_due_is_what_the_rows_say_in_old_partitions_and_early_ones_too() {
+  void due_counts_match_the_rows_in_all_partitions() {
     Map<TenantId, PerType<Due>> due = reader.due(both);
 
     for (TenantId tenant : both) {
@@ -172,7 +172,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void a_long_line_is_counted_up_to_a_limit() {
+  void due_tasks_are_counted_up_to_a_limit() {
     try (World long_ = World.create()) {
       long_.discard();
       Partition partition = Partition.of(long_.clock.instant());
@@ -198,7 +198,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_runs_is_counted_up_to_a_limit_for_each_tenant() {
+  void running_tasks_are_counted_up_to_a_limit_for_each_tenant() {
     try (World busy = World.create()) {
       busy.node("node");
       TenantId small = busy.store.tenants().put("small", Tenants.Settings.DEFAULT, "test").id();
@@ -222,7 +222,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void dues_are_put_together_with_the_oldest_of_them() {
+  void sums_of_due_tasks_have_the_oldest_time() {
     Instant early = Instant.parse("2027-01-31T00:00:00Z");
     Due one = new Due(1, false, early);
     Due two = new Due(2, true, early.plusSeconds(1));
@@ -242,7 +242,7 @@ class StatsReaderTest {
     "ActivityReader, SERIES, activity",
     "WaitingCounts, EMPTIED, waiting"
   })
-  void what_is_read_is_read_through_an_index(String type, String field, String table)
+  void all_statistics_use_an_index(String type, String field, String table)
       throws Exception {
     String sql = Explained.text(Explained.type(type).getDeclaredField(field));
 
@@ -253,7 +253,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void lanes_that_have_emptied_are_compared_with_none_of_the_others() throws Exception {
+  void emptied_lanes_are_not_compared_with_all_others() throws Exception {
     String sql = Explained.text(WaitingCounts.class.getDeclaredField("EMPTIED"));
 
     assertThat(Explained.generic(world, sql))
@@ -267,7 +267,7 @@ class StatsReaderTest {
     "ADD_UP, span = n.span.*tenant = n.tenant.*type = n.type.*at >= n.since.*at < n.until",
     "SERIES, 'span = .*tenant = .*type = ANY .*at >= '"
   })
-  void the_range_of_a_sum_is_one_of_the_primary_key(String field, String range) throws Exception {
+  void sums_read_ranges_of_the_primary_key(String field, String range) throws Exception {
     String sql = Explained.text(ActivityReader.class.getDeclaredField(field));
 
     assertThat(Explained.generic(world, sql))

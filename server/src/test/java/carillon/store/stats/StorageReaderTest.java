@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class StorageReaderTest {
 
   @Test
-  void only_transactions_of_this_database_keep_its_dead_rows() throws SQLException {
+  void only_transactions_of_this_database_count_as_snapshots() throws SQLException {
     try (World world = World.create();
         World other = World.create();
         Db monitor = Db.open(monitor(world), "monitor", 1)) {
@@ -33,7 +33,7 @@ class StorageReaderTest {
   }
 
   @Test
-  void a_plain_role_is_shown_everything_but_transactions_of_others() throws SQLException {
+  void an_ordinary_role_sees_everything_except_other_transactions() throws SQLException {
     try (World world = World.create();
         Connection open = begun(world)) {
       assertThat(open.isValid(1)).isTrue();
