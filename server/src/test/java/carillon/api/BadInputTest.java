@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What must be refused, over the wire: nothing is stored, and the code says why. */
+/** Invalid requests are rejected with the right code, and nothing is stored. */
 class BadInputTest {
 
   private static final String ID = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";

@@ -19,7 +19,7 @@ import java.util.UUID;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 
-/** Keys, tokens, cursors and roles, as far as they need no server. */
+/** Keys, tokens, cursors and roles without a server. */
 class CredentialsTest {
 
   private final Random random = new Random(7);
@@ -80,7 +80,7 @@ class CredentialsTest {
     }
   }
 
-  /** Written out on purpose: a change of the table in Role must be made twice. */
+  /** A copy on purpose: a change of the table in Role must be confirmed here. */
   @Test
   void each_role_has_exactly_these_permissions() {
     Map<Role, Set<Permission>> table = new EnumMap<>(Role.class);

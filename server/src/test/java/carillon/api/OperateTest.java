@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Health, metrics, pages, and the description that must agree with the table of endpoints. */
+/** Health, metrics, pages, and the OpenAPI document, which must match the endpoints. */
 class OperateTest {
 
   private static final JsonNode OPENAPI =
@@ -62,7 +62,7 @@ class OperateTest {
         .all();
   }
 
-  /** The node itself, or what its $ref names. */
+  /** The node itself, or the target of its $ref. */
   private static JsonNode resolved(JsonNode node) {
     return node.has("$ref") ? OPENAPI.at(node.get("$ref").asString().substring(1)) : node;
   }

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What only a raw socket can send. */
+/** Requests that only a raw socket can send. */
 class ProtocolTest {
 
   private static final String AUTH = "Authorization: Bearer " + TestApi.ADMIN_KEY + "\r\n";
@@ -61,7 +61,7 @@ class ProtocolTest {
         answer.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
       }
     } catch (SocketException e) {
-      answer.append("(reset)"); // closed while we were still sending
+      answer.append("(reset)"); // closed while the test was still sending
     }
     return answer.toString();
   }
@@ -146,7 +146,7 @@ class ProtocolTest {
   void a_request_of_http_1_0_is_answered_and_the_connection_closed(String text) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
-      socket.setSoTimeout(7_000); // less than an idle connection has
+      socket.setSoTimeout(7_000); // less than the timeout of an idle connection
 
       assertThat(readAll(socket))
           .startsWith("HTTP/1.1 200")
@@ -319,13 +319,13 @@ class ProtocolTest {
     }
   }
 
-  /** Sends something at once and the rest a byte per second. */
+  /** Sends the first part immediately and the rest one byte per second. */
   private static Duration timeUntilClosed(String atOnce, String slowly) throws IOException {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(atOnce.getBytes(StandardCharsets.ISO_8859_1));
       socket.setSoTimeout(
-          slowly.isEmpty() ? 30_000 : 1_000); // waiting for the end is the pause between two bytes
+          slowly.isEmpty() ? 30_000 : 1_000); // the read timeout is the pause between two bytes
       for (byte next : slowly.getBytes(StandardCharsets.ISO_8859_1)) {
         if (isClosedAfter(socket, next)) {
           break;
@@ -338,7 +338,7 @@ class ProtocolTest {
     }
   }
 
-  /** Asks for more than all buffers hold and reads nothing of it. */
+  /** Requests more than all buffers hold, and reads nothing. */
   private static Duration timeUntilTheDeafAreDropped() throws IOException {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {

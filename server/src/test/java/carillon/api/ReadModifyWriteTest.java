@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** What GET answers can be changed and sent back by PUT. */
+/** The response of GET can be edited and sent back by PUT. */
 class ReadModifyWriteTest {
 
   private static final String TYPE = "/v1/types/edited";

@@ -18,12 +18,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Secrets of targets are stored and sent, and shown to nobody. */
+/** Secrets of targets are stored and sent, but never shown. */
 class SecretTargetsTest {
 
   private static final String SECRET = "SUPERSECRET";
 
-  /** A header that looks secret, one that is marked so, one that is none, and a parameter. */
+  /** A secret-looking header, one marked as secret, an ordinary one, and a parameter. */
   private static final String HTTP =
       """
       {"http": {"url": "https://hooks.example/a?token=SUPERSECRET-1&page=2", "method": "POST",
@@ -106,7 +106,7 @@ class SecretTargetsTest {
     assertThat(answers).allSatisfy(answer -> assertThat(answer).doesNotContain(SECRET));
     assertThat(api.get("/v1/types/seen").send().json().get("target").toString()).isEqualTo(SHOWN);
     assertThat(api.get("/v1/tasks/" + id).send().json().get("onDead").toString()).isEqualTo(SHOWN);
-    // And they are kept, to be sent.
+    // They are stored, to be sent.
     assertThat(stored("task_type", "target", "name = 'seen'")).contains("SUPERSECRET-3");
     assertThat(stored("task", "on_dead", "id = '" + id + "'")).contains("SUPERSECRET-2");
   }
@@ -213,7 +213,7 @@ class SecretTargetsTest {
     assertThat(stored("task_type", "target", "name = 'mark'")).contains("SUPERSECRET-3");
   }
 
-  /** Otherwise whoever may change a target could read its secrets at a host of their own. */
+  /** Otherwise a caller that can change a target could send its secrets to another host. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -337,7 +337,7 @@ class SecretTargetsTest {
         .contains("SUPERSECRET-1", "SUPERSECRET-2", "SUPERSECRET-3")
         .doesNotContain("(hidden)");
     assertThat(stored("task", "on_dead", "id = '" + same + "'")).contains("SUPERSECRET-2");
-    // Its host is another: only a person can say what the secrets were.
+    // Another host: the secrets must be sent again.
     assertThat(stored("task", "target", "id = '" + other + "'")).contains("(hidden)");
     String shown = api.get("/v1/tasks/" + other).send().json().get("target").toString();
     api.patch("/v1/tasks/" + other)

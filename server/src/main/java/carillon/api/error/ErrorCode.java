@@ -100,7 +100,7 @@ public enum ErrorCode {
       "Invalid cron",
       "A field of the cron expression is invalid. The message says which one and why."),
   NEVER_FIRES(422, "Never fires", "No date ever matches the cron expression."),
-  INTERVAL_TOO_SHORT(422, "Interval too short", "A schedule fires at most once a second."),
+  INTERVAL_TOO_SHORT(422, "Interval too short", "A schedule runs at most once a second."),
   TOO_MANY(
       422, "Too many", "The request asks for more items than one request can return or create."),
   EXCLUSIVE_FIELDS(422, "Exclusive fields", "Two fields that exclude each other are both set."),

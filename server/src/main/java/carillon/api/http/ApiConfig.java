@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param servesTasks false on a node without the role api, which serves health and metrics. Default
  *     true.
  * @param adminKeyHash SHA-256 of the bootstrap admin key, in hex
- * @param secret of the installation, the same on all nodes: cursors carry a MAC made with it
+ * @param secret of the installation, the same on all nodes: it signs cursors
  * @param databaseRequests maximum concurrent requests to the database; at most the size of the
  *     connection pool
  * @param stopGrace how long running requests may take after a stop. Default 5 s.

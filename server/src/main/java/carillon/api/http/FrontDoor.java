@@ -289,7 +289,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
-      // Clients disconnect without notice; then there is nobody left to respond to.
+      // Clients disconnect without notice; then the response has no reader.
       log.debug("event stream ended error={}", Echo.of(String.valueOf(e.getMessage())));
       connection.drop();
     }

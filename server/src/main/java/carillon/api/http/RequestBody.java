@@ -279,7 +279,7 @@ public final class RequestBody {
       try {
         return in.read(buffer, offset, length);
       } catch (CloseConnectionException e) {
-        throw tooSlow(); // or the client is gone: then nobody reads the response
+        throw tooSlow(); // or the client is gone, and the response has no reader
       } catch (RuntimeException e) {
         throw new IOException(e); // from the server's parser, for an invalid chunk
       }

@@ -403,7 +403,7 @@ public final class JsonText {
   private static ApiException invalid(JacksonException e) {
     long offset = e.getLocation() == null ? -1 : e.getLocation().getByteOffset();
     String where = offset >= 0 ? " at offset " + offset : "";
-    // The parser has no exception type for this; only its message tells.
+    // The parser has no exception type for this; the message is the only sign.
     String message = String.valueOf(e.getOriginalMessage());
     if (message.startsWith("Duplicate")) {
       return new ApiException(

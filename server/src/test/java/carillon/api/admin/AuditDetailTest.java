@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** The audit says what was changed, from what to what, and tells no secrets. */
+/** Audit entries have the old and new values of changes, without secrets. */
 class AuditDetailTest {
 
   private static TestApi api;

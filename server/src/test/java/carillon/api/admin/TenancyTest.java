@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Who may do what to whom. */
+/** Isolation of tenants, and the permissions of roles. */
 class TenancyTest {
 
   private static final String NOBODY = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
@@ -135,7 +135,7 @@ class TenancyTest {
         .contains("default");
   }
 
-  /** Which of the calls each role may make: everything else is 403. */
+  /** The calls that each role may make; all others are 403. */
   @Test
   void every_role_is_denied_what_its_row_does_not_grant() {
     Map<String, Permission> calls =

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** A tenant has so many types, lanes, schedules and keys, and not one more. */
+/** Limits of a tenant's types, lanes, schedules and keys. */
 class TenantLimitsTest {
 
   private static TestApi api;
@@ -37,7 +37,7 @@ class TenantLimitsTest {
     api.world.sql("UPDATE carillon.tenant_limits SET types = 1000, lanes = 10000, keys = 1000");
   }
 
-  /** A tenant that may have so much, and its owner's key. */
+  /** Creates a tenant with limits and returns the key of its owner. */
   private static String owner(String tenant, String limits) {
     String owner = api.key(tenant, "owner");
     limit(tenant, limits);
@@ -157,7 +157,7 @@ class TenantLimitsTest {
         "2 lanes");
     isRefused(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "2 lanes");
 
-    assertThat(count("task_type", "lanes")).as("types of lanes that were refused").isEqualTo("1");
+    assertThat(count("task_type", "lanes")).as("types of rejected lanes").isEqualTo("1");
     assertThat(send(owner, "PATCH", "/v1/tasks/" + id, "{\"priority\":1}").expect(200).text("id"))
         .isEqualTo(id);
   }
@@ -202,7 +202,7 @@ class TenantLimitsTest {
         send(owner, "PUT", "/v1/schedules/c", every.replace("\"a\"", "\"new\"")),
         "",
         "2 schedules");
-    assertThat(count("task_type", "both")).as("the type of what was refused").isEqualTo("1");
+    assertThat(count("task_type", "both")).as("the type of the rejected task").isEqualTo("1");
     send(owner, "PUT", "/v1/schedules/b", every.replace("1h", "2h")).expect(200);
     api.request("DELETE", "/v1/schedules/a").as(owner).send().expect(204);
     send(owner, "PUT", "/v1/schedules/c", every).expect(201);

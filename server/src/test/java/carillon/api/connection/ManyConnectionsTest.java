@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A server with few places and little patience, and clients that want more of both. */
+/** A server with few connections and short timeouts, and too many slow clients. */
 @Tag("slow")
 class ManyConnectionsTest {
 
@@ -68,7 +68,7 @@ class ManyConnectionsTest {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  /** The first line of the next answer; empty if the connection is closed instead. */
+  /** The first line of the next response; empty if the connection is closed instead. */
   private static String status(Socket socket) throws IOException {
     StringBuilder line = new StringBuilder();
     InputStream in = socket.getInputStream();
@@ -177,7 +177,7 @@ class ManyConnectionsTest {
       }
     }
     assertThat(answer).startsWith("HTTP/1.1 408");
-    // Counted once its input is shut, so the answer may be here before.
+    // Counted after its input is shut down, so the response may arrive before.
     Awaitility.await().until(() -> dropped(ClientConnection.Drop.SLOW_BODY) == 1);
 
     Socket flows = connect();

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the server's parser gets to see, however the bytes arrive. */
+/** The bytes that the server's parser gets, however they arrive. */
 class RequestFramingTest {
 
   /** Bytes that arrive in pieces. */
@@ -49,7 +49,7 @@ class RequestFramingTest {
     }
   }
 
-  /** All that comes out, if every request is answered as soon as it is complete. */
+  /** All output, if every request gets its response as soon as it is complete. */
   private static String all(String text, int size) {
     RequestFraming framing = new RequestFraming(new Pieces(text, size));
     StringBuilder out = new StringBuilder();
@@ -153,7 +153,7 @@ class RequestFramingTest {
                 "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}GET / HTTP/1.1\r\n\r\n", 999));
 
     assertThat(framing.next()).asString().endsWith("\r\n\r\n");
-    framing.answered(false); // early: the body is still there
+    framing.answered(false); // early: the body is not read yet
     assertThat(framing.next()).isNull();
     assertThat(framing.isUnread()).isTrue();
   }
@@ -194,8 +194,8 @@ class RequestFramingTest {
     Pieces pieces = new Pieces("GET / HTTP/1.1\r\nContent-Length: 9\r\n\r\n.........", 20);
     RequestFraming framing = new RequestFraming(pieces);
 
-    framing.next(); // the head, of which the second piece has the end
-    framing.next(); // what that piece has of the body
+    framing.next(); // the head, which ends in the second piece
+    framing.next(); // the start of the body in that piece
     framing.next();
 
     assertThat(pieces.waits)

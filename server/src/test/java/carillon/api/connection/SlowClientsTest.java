@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How long is waited for clients, and how many there may be, on connections no server reads. */
+/** Timeouts and limits of connections, without a server that reads them. */
 class SlowClientsTest {
 
   private static final Duration PATIENCE = Duration.ofMillis(300);
@@ -48,7 +48,7 @@ class SlowClientsTest {
     }
   }
 
-  /** A connection as both ends see it. */
+  /** Both ends of a connection. */
   private record Accepted(SocketChannel channel, ClientConnection connection) {
 
     boolean isOpen() {
@@ -167,13 +167,13 @@ class SlowClientsTest {
 
   @Test
   void a_dead_connection_does_not_close_another_one_with_its_port() throws IOException {
-    // Of an address that nobody else connects from, so that nobody else has the port meanwhile.
+    // From an address that no other test uses, so that the port stays free.
     SocketChannel first = connect(new InetSocketAddress("127.0.0.77", 0));
     SocketChannel gone = server.accept();
     SocketAddress address = gone.getRemoteAddress();
     ClientConnection dead = slowClients.accept(gone);
     first.setOption(StandardSocketOptions.SO_LINGER, 0);
-    first.close(); // at once, so that its port is free
+    first.close(); // now, so that its port is free
     assertThat(connect(address).getLocalAddress()).isEqualTo(address);
     SocketChannel channel = server.accept();
     Accepted accepted = new Accepted(channel, slowClients.accept(channel));
@@ -189,7 +189,7 @@ class SlowClientsTest {
     assertThat(accepted.isOpen()).isTrue();
   }
 
-  /** Waits in a read of its own, as the server does, and answers how it ended. */
+  /** Reads on its own thread, as the server does, and returns how the read ended. */
   private static boolean isCutWhileReading(Accepted accepted) throws IOException {
     int read = accepted.channel().read(ByteBuffer.allocate(10));
     return read < 0 && accepted.connection().isCut() && accepted.isOpen();
@@ -271,7 +271,7 @@ class SlowClientsTest {
 
     Accepted fifth = accept();
 
-    assertThat(silent.isOpen()).as("silent for longest, and it has never asked").isFalse();
+    assertThat(silent.isOpen()).as("idle for longest, and it never sent a request").isFalse();
     assertThat(List.of(keptAlive, later, answered, elsewhere, fifth)).allMatch(Accepted::isOpen);
     assertThat(fifth.connection().isReserved()).isFalse();
     await().until(() -> dropped(ClientConnection.Drop.MADE_ROOM) == 1);
@@ -289,10 +289,10 @@ class SlowClientsTest {
 
     assertThat(accept().busy().connection().isReserved()).isTrue();
 
-    assertThat(waits.isOpen()).as("it was waited for, the others are being answered").isFalse();
+    assertThat(waits.isOpen()).as("the only connection that waits for its client").isFalse();
     assertThatThrownBy(this::accept).isInstanceOf(CloseConnectionException.class);
     await().until(() -> dropped(ClientConnection.Drop.ADDRESS_LIMIT) == 1);
-    assertThat(accept("127.0.0.2").connection().isReserved()).as("of another address").isFalse();
+    assertThat(accept("127.0.0.2").connection().isReserved()).as("from another address").isFalse();
   }
 
   @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Clients that take a large answer slowly, or not at all. */
+/** Clients that read a large response slowly, or not at all. */
 class SlowReadersTest {
 
   private static final int TASKS = 16;
@@ -37,7 +37,7 @@ class SlowReadersTest {
     api.close();
   }
 
-  /** Asks for all tasks with their payloads, which are more than any system holds for a client. */
+  /** Requests all tasks with payloads, which are larger than any send buffer. */
   private static Socket asks() throws IOException {
     Socket socket = new Socket();
     socket.setReceiveBufferSize(32 << 10);

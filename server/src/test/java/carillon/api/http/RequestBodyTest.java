@@ -22,7 +22,7 @@ class RequestBodyTest {
   private static final byte[] LINE =
       "{\"type\": \"t\", \"payload\": {\"a\": 1}}\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** Lines that have always arrived already, until the test is over. */
+  /** An endless body whose lines never have to be waited for, until the test ends. */
   private static final class Endless extends InputStream {
     private final AtomicBoolean over;
 

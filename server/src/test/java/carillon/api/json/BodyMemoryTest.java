@@ -59,7 +59,7 @@ class BodyMemoryTest {
   @Test
   void without_a_writable_data_directory_the_temporary_directory_is_used() throws IOException {
     Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
-    Files.createFile(data.resolve("tmp")); // so it cannot be a directory
+    Files.createFile(data.resolve("tmp")); // so that it cannot be a directory
     for (Path given : List.of(data, data.resolve("not-there"))) {
       BodyMemory withoutData = new BodyMemory(32 * MIB, new SpillDirectories(given));
       try (BodyMemory.Share share = withoutData.share(ONE)) {

@@ -45,14 +45,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Passes are made by hand, at times of the test's own. */
+/** Passes are run by the test, at times that it sets. */
 class BroadcastTest {
 
   private static final EventStream.Filter ALL = new EventStream.Filter(null, Set.of(), false);
 
   private World world;
-  private final AtomicInteger looks = new AtomicInteger();
-  private final AtomicReference<Set<Viewer>> lookedAt = new AtomicReference<>(Set.of());
+  private final AtomicInteger statsReads = new AtomicInteger();
+  private final AtomicReference<Set<Viewer>> readViewers = new AtomicReference<>(Set.of());
   private Broadcast broadcast;
   private final Random random = new Random(1);
   private long now = System.nanoTime();
@@ -64,7 +64,7 @@ class BroadcastTest {
   }
 
   private Broadcast broadcast() {
-    return broadcast(this::look);
+    return broadcast(this::readStats);
   }
 
   private Broadcast broadcast(Function<Set<Viewer>, Map<Viewer, String>> stats) {
@@ -76,10 +76,10 @@ class BroadcastTest {
         world.clock);
   }
 
-  /** Knows one tenant only. */
-  private Map<Viewer, String> look(Set<Viewer> viewers) {
-    looks.incrementAndGet();
-    lookedAt.set(viewers);
+  /** Has statistics of one tenant only. */
+  private Map<Viewer, String> readStats(Set<Viewer> viewers) {
+    statsReads.incrementAndGet();
+    readViewers.set(viewers);
     Map<Viewer, String> json = new HashMap<>();
     for (Viewer viewer : viewers) {
       if (viewer.tenant().equals(World.TENANT)) {
@@ -117,7 +117,7 @@ class BroadcastTest {
     return broadcast.open(caller, () -> caller, filter);
   }
 
-  /** A pass, so long after the last. */
+  /** Runs a pass, some time after the last one. */
   private void pass(Duration later) {
     now += later.toNanos();
     broadcast.passOnce(now);
@@ -127,7 +127,7 @@ class BroadcastTest {
     pass(Broadcast.PASS_INTERVAL);
   }
 
-  /** Everything that a stream has to read by now, and the stream's end. */
+  /** Everything that a stream has sent so far, and an end mark. */
   private static String rest(EventStream stream) {
     var out = new ByteArrayOutputStream();
     Thread reader = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMinutes(1)));
@@ -234,19 +234,19 @@ class BroadcastTest {
     EventStream first = watch(caller(1), filter);
     EventStream none = watch(caller(1), ALL);
     pass();
-    assertThat(looks).hasValue(1);
+    assertThat(statsReads).hasValue(1);
     EventStream again = watch(caller(1), filter);
     pass(Duration.ofMillis(100));
-    assertThat(looks).as("the last look is still good").hasValue(1);
+    assertThat(statsReads).as("the last statistics are still fresh").hasValue(1);
     EventStream second = watch(caller(1, "mail"), filter);
     EventStream stranger = watch(caller(2), filter);
     pass(Duration.ofMillis(100));
     Viewer limited = new Viewer(World.TENANT, List.of("mail"));
-    assertThat(lookedAt).hasValue(Set.of(limited, Viewer.ofAll(new TenantId(2))));
+    assertThat(readViewers).hasValue(Set.of(limited, Viewer.ofAll(new TenantId(2))));
     pass(Duration.ofSeconds(2));
 
-    assertThat(looks).hasValue(3);
-    assertThat(lookedAt)
+    assertThat(statsReads).hasValue(3);
+    assertThat(readViewers)
         .hasValue(Set.of(limited, Viewer.ofAll(World.TENANT), Viewer.ofAll(new TenantId(2))));
     assertThat(rest(again).split("event: stats")).hasSize(3);
     assertThat(rest(first).split("event: stats\ndata: \\{\"all\":true}\n\n")).hasSize(3);
@@ -260,10 +260,10 @@ class BroadcastTest {
     world.countStatements();
     int one = statementsOf(1);
     assertThat(statementsOf(50)).isEqualTo(one);
-    assertThat(one).as("of 12 seconds").isBetween(40, 150);
+    assertThat(one).as("in 12 seconds").isBetween(40, 150);
   }
 
-  /** All that there are in 12 s, with a task a second; each stream has its own key and type. */
+  /** The statements of 12 s with a task a second; each stream has its own key and type. */
   private int statementsOf(int streams) {
     broadcast.close();
     var reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
@@ -332,7 +332,7 @@ class BroadcastTest {
     happens(1, "mail");
     pass();
 
-    assertThat(asked).as("once more by the next pass").hasValue(2);
+    assertThat(asked).as("again by the next pass").hasValue(2);
     open.forEach(stream -> assertThat(rest(stream)).contains("mail"));
   }
 
@@ -415,7 +415,7 @@ class BroadcastTest {
     assertThat(moved.isEnded()).isTrue();
     refusal.set(DatabaseGate.overloaded());
     pass(Duration.ofSeconds(7));
-    assertThat(stream.isEnded()).as("not known").isFalse();
+    assertThat(stream.isEnded()).as("the database was too busy to check").isFalse();
     refusal.set(Auth.unauthorized());
     pass(Duration.ofSeconds(7));
 
@@ -456,7 +456,7 @@ class BroadcastTest {
 
           @Override
           public void write(byte[] bytes) throws IOException {
-            if (writes.incrementAndGet() > 2) { // the first after its start is still taken
+            if (writes.incrementAndGet() > 2) { // the first write after the start still succeeds
               throw new IOException("gone");
             }
           }

@@ -45,7 +45,7 @@ class EventApiTest {
     api.close();
   }
 
-  /** A client that reads what comes. */
+  /** A client that reads events. */
   private static final class Watching implements AutoCloseable {
 
     private final HttpClient client = HttpClient.newHttpClient();
@@ -113,7 +113,7 @@ class EventApiTest {
       await()
           .until(
               () -> {
-                other.discard(); // the other node hears who is watched every two seconds
+                other.discard(); // the other node reads the watched tenants every two seconds
                 return watching.heard().indexOf("event: task") > 0;
               });
 
@@ -132,7 +132,7 @@ class EventApiTest {
     assertThat(streams(api)).isPositive();
     watching.close();
 
-    // The next thing that is written finds nobody there.
+    // The next write finds that the client has disconnected.
     await()
         .atMost(Duration.ofSeconds(15))
         .until(
@@ -159,7 +159,7 @@ class EventApiTest {
         api.request("HEAD", "/v1/events").as(TestApi.ADMIN_KEY).send().expect(200);
 
     assertThat(reply.body()).isEmpty();
-    // What was opened for it is closed once the answer is written.
+    // The stream that was opened for it is closed after the response.
     await().untilAsserted(() -> assertThat(streams(api)).isLessThanOrEqualTo(before));
   }
 
@@ -232,7 +232,7 @@ class EventApiTest {
 
       await().until(() -> watching.heard().indexOf("the end") > 0);
       assertThat(Duration.ofNanos(System.nanoTime() - from))
-          .as("less than the grace for requests that go on")
+          .as("less than the grace period of running requests")
           .isLessThan(Duration.ofSeconds(2));
     }
   }

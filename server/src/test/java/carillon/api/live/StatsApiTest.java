@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code GET /v1/stats} and what belongs to it. */
+/** {@code GET /v1/stats} and related endpoints. */
 class StatsApiTest {
 
   private static final String[] ACTIVITY = {
@@ -48,7 +48,7 @@ class StatsApiTest {
   private static TestApi api;
   private static String worker;
 
-  /** Of the tenant stats: three mails that wait, two of them due, and ten completed; one sms. */
+  /** The tenant stats has three pending mails, two of them due, ten completed ones, and one sms. */
   @BeforeAll
   static void start() {
     api = TestApi.start();
@@ -443,7 +443,7 @@ class StatsApiTest {
     for (int i = 0; i < 120; i++) {
       counts.add(Counts.Kind.COMPLETED);
     }
-    Instant until = Instant.parse("2027-01-31T12:00:00Z"); // however long ago that is
+    Instant until = Instant.parse("2027-01-31T12:00:00Z"); // long before now
 
     JsonNode json = StatsJson.activity(new Since(until.minusSeconds(60), until, counts));
 

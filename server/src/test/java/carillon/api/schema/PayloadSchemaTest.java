@@ -36,13 +36,13 @@ class PayloadSchemaTest {
         : catchThrowableOfType(ApiException.class, errors::throwIfAny).errors();
   }
 
-  private static List<FieldError> wrongWith(String schema) {
+  private static List<FieldError> schemaErrors(String schema) {
     ValidationErrors errors = new ValidationErrors();
     assertThat(PayloadSchema.compile(schema, "/schema", errors)).isEmpty();
     return list(errors);
   }
 
-  private static List<FieldError> misfits(String schema, String payload) {
+  private static List<FieldError> mismatches(String schema, String payload) {
     ValidationErrors errors = new ValidationErrors();
     compiled(schema).check(payload, "/payload", new CheckBudget(1), errors);
     return list(errors);
@@ -92,11 +92,11 @@ class PayloadSchemaTest {
           {"properties": {"child": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["v"]} | {"v": 1, "child": {"v": 2, "$ref": "x"}} | {"v": 1, "child": {}}
           {"x-my-own": 1, "type": "null"}                       | null                  | 1
           """)
-  void payloads_match_or_do_not(String schema, @Nullable String fits, String misfit) {
+  void payloads_match_or_do_not(String schema, @Nullable String fits, String mismatch) {
     if (fits != null) {
-      assertThat(misfits(schema, fits)).isEmpty();
+      assertThat(mismatches(schema, fits)).isEmpty();
     }
-    assertThat(misfits(schema, misfit))
+    assertThat(mismatches(schema, mismatch))
         .isNotEmpty()
         .allMatch(error -> error.code().equals("schema_mismatch"));
   }
@@ -109,7 +109,7 @@ class PayloadSchemaTest {
            "properties": {"a/b": {"type": "integer"}}}}}}
         """;
 
-    assertThat(misfits(schema, "{\"lines\": [{}, {\"a/b\": \"x\"}]}"))
+    assertThat(mismatches(schema, "{\"lines\": [{}, {\"a/b\": \"x\"}]}"))
         .containsExactlyInAnyOrder(
             new FieldError("/payload", "schema_mismatch", "required property to not found"),
             new FieldError(
@@ -131,7 +131,7 @@ class PayloadSchemaTest {
   void names_and_values_in_messages_are_escaped_and_truncated() {
     String names = "\"<b>\\u001b[31m\", \"" + "x".repeat(500) + "\"";
 
-    assertThat(misfits("{\"enum\": [" + names + "]}", "1"))
+    assertThat(mismatches("{\"enum\": [" + names + "]}", "1"))
         .singleElement()
         .satisfies(
             error ->
@@ -139,7 +139,7 @@ class PayloadSchemaTest {
                     .hasSizeLessThanOrEqualTo(200)
                     .contains("\\u003cb\\u003e\\u001B[31m")
                     .matches("[ -~]*"));
-    assertThat(misfits("{\"additionalProperties\": {\"type\": \"null\"}}", "{\"\\u202e<\": 1}"))
+    assertThat(mismatches("{\"additionalProperties\": {\"type\": \"null\"}}", "{\"\\u202e<\": 1}"))
         .singleElement()
         .extracting(FieldError::pointer)
         .isEqualTo("/payload/\\u202e\\u003c");
@@ -188,7 +188,7 @@ class PayloadSchemaTest {
           """)
   void an_unsupported_schema_is_rejected_with_a_pointer(
       String schema, String code, String pointer) {
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .isNotEmpty()
         .allMatch(error -> error.code().equals(code))
         .anyMatch(error -> pointer.equals("-") || error.pointer().equals(pointer));
@@ -201,12 +201,12 @@ class PayloadSchemaTest {
             .mapToObj(i -> "\"p" + i + "\":{}")
             .collect(Collectors.joining(","));
 
-    assertThat(wrongWith("{\"properties\": {" + many + "}}"))
+    assertThat(schemaErrors("{\"properties\": {" + many + "}}"))
         .extracting(FieldError::message)
         .containsExactly("must have at most 2000 subschemas");
   }
 
-  /** Each takes for ever without a bound: what, schema, payload. */
+  /** Without a bound, each would take forever: name, schema, payload. */
   static Stream<Arguments> bombs() {
     String as = "\"" + "a".repeat(200_000) + "!\"";
     String doubling =
@@ -263,7 +263,7 @@ class PayloadSchemaTest {
 
     compiled.check(payload, "/payload", new CheckBudget(1), errors);
 
-    // Far above what it takes, for slow machines, and far below what it would take.
+    // Far above the usual time, for slow machines, and far below the time without a bound.
     assertThat(Duration.ofNanos(System.nanoTime() - began))
         .as(what)
         .isLessThan(Duration.ofSeconds(10));
@@ -273,12 +273,12 @@ class PayloadSchemaTest {
   @ParameterizedTest
   @ValueSource(strings = {"1e999999999", "-1e-999999999", "[1e100000]"})
   void a_number_with_too_many_digits_is_rejected(String payload) {
-    assertThat(misfits("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
+    assertThat(mismatches("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
         .extracting(FieldError::message)
         .containsExactly("has a number with too many digits");
   }
 
-  /** How many of the tasks of a batch can be checked; and what is said of the next. */
+  /** The number of validated tasks of a batch, and the errors of the next one. */
   private record Checked(int tasks, List<FieldError> errors) {}
 
   private static Checked checked(int batch, String schema, String payload) {
@@ -334,7 +334,7 @@ class PayloadSchemaTest {
   }
 
   /**
-   * Each becomes more than a node has memory without a bound: what, schema, where it is refused.
+   * Without a bound, each would take more memory than a node has: name, schema, pointer of the error.
    */
   static Stream<Arguments> largePatterns() {
     String long4990 = "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}";
@@ -363,7 +363,7 @@ class PayloadSchemaTest {
   void the_memory_of_compiled_patterns_is_bounded(String what, String schema, String pointer) {
     assertThat(schema).as(what).hasSizeLessThan(Limits.SCHEMA_BYTES);
 
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .as(what)
         .singleElement()
         .satisfies(
@@ -377,7 +377,7 @@ class PayloadSchemaTest {
   void the_error_for_too_many_long_patterns_says_what_to_do() {
     String schema = properties(5, "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}");
 
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .extracting(FieldError::message)
         .containsExactly(
             "the patterns of a schema must have at most about 20000 characters with their repeats"

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** The rules that a type sets for the answers of its target and for its payloads. */
+/** Status codes and payload schemas of types. */
 class TypeRulesTest {
 
   private static final String ORDER =
@@ -284,7 +284,7 @@ class TypeRulesTest {
         .isEqualTo(Json.MAPPER.readTree("[\"payload\", \"retry\", \"target\"]"));
   }
 
-  /** A task that a worker has given up. */
+  /** A dead task of a pull worker. */
   private static String dead(String type, String payload) {
     String id = api.task("{\"type\": \"%s\", \"payload\": %s}".formatted(type, payload));
     JsonNode claimed =

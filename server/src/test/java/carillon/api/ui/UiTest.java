@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** The dashboard's files, as a browser asks for them. */
+/** The files of the dashboard, as a browser requests them. */
 class UiTest {
 
   private static final Pattern LINKED = Pattern.compile("(?:src|href)=\"(/ui/[^\"]+)\"");
@@ -43,7 +43,7 @@ class UiTest {
   private static final Pattern IMPORT_MAP =
       Pattern.compile("<script type=\"importmap\">(.*?)</script>", Pattern.DOTALL);
 
-  /** Of the description of the API, which is a page of its own. */
+  /** Files of the API documentation, which is a separate page. */
   private static final Set<String> OTHERS =
       Set.of("index.html", "docs.html", "docs.js", "docs.css");
 
@@ -73,7 +73,7 @@ class UiTest {
     return map.group(1);
   }
 
-  /** Everything that a browser could ever load, from the page on. */
+  /** All files that a browser can load, starting from the page. */
   private static Map<String, TestApi.Reply> everythingReachable() {
     JsonNode imports = Json.MAPPER.readTree(importMap()).get("imports");
     Map<String, TestApi.Reply> found = new TreeMap<>();
@@ -111,7 +111,7 @@ class UiTest {
   }
 
   private static Set<String> ownFiles() throws IOException {
-    Path root = Path.of("src/main/resources/ui"); // target may have files that are gone
+    Path root = Path.of("src/main/resources/ui"); // target may have deleted files
     Set<String> names = new TreeSet<>();
     try (Stream<Path> files = Files.walk(root)) {
       files

@@ -51,7 +51,7 @@ class ActivityTest {
     return counts;
   }
 
-  /** A row of the past. */
+  /** Adds a row with a past time. */
   private void row(int span, String at, int completed) {
     world.sql(
         """
@@ -82,7 +82,7 @@ class ActivityTest {
                 () -> {
                   for (int round = 0; round < 20; round++) {
                     List<Activity.Row> rows = new ArrayList<>();
-                    for (int type = 0; type < 20; type++) { // each begins with another one
+                    for (int type = 0; type < 20; type++) { // each thread starts with another one
                       rows.add(new Activity.Row(1, "t" + (first * 5 + type) % 20, counts(3)));
                     }
                     activity.add(rows);
@@ -107,15 +107,15 @@ class ActivityTest {
 
   @Test
   void a_window_counts_exactly_its_own_activity() {
-    row(1, "2027-01-31T12:34:00Z", 1); // the minute under way
-    row(1, "2027-01-31T12:33:00Z", 40); // of which a quarter is not a minute ago
-    row(1, "2027-01-31T11:35:00Z", 100); // the first of the last hour
+    row(1, "2027-01-31T12:34:00Z", 1); // the current minute
+    row(1, "2027-01-31T12:33:00Z", 40); // a quarter of it is less than a minute ago
+    row(1, "2027-01-31T11:35:00Z", 100); // the first minute of the last hour
     row(1, "2027-01-31T11:34:00Z", 1_000);
     row(60, "2027-01-31T12:00:00Z", 41);
     row(60, "2027-01-31T11:00:00Z", 1_100);
     row(60, "2027-01-30T13:00:00Z", 10_000); // the first whole hour of the day
     row(60, "2027-01-30T12:00:00Z", 7_777_777);
-    row(1, "2027-01-30T12:35:00Z", 100_000); // what of the hour before is in the day
+    row(1, "2027-01-30T12:35:00Z", 100_000); // the part of the hour before that is in the day
     row(1, "2027-01-30T12:34:00Z", 7_777_777);
 
     Lately lately = lately();

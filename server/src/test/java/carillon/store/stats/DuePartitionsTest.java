@@ -55,7 +55,7 @@ class DuePartitionsTest {
             .formatted(partition.day(), lanes));
   }
 
-  /** Of days from a first one on. */
+  /** Opens partitions of consecutive days. */
   private List<Partition> openPartitions(LocalDate first, int days) {
     List<Partition> partitions =
         first.datesUntil(first.plusDays(days)).map(Partition::new).toList();
@@ -117,7 +117,7 @@ class DuePartitionsTest {
                 })
             .doesNotThrowAnyException();
       } while (!dropped.isDone());
-      assertThat(dropped.get()).as("partitions dropped meanwhile").isPositive();
+      assertThat(dropped.get()).as("partitions dropped in the meantime").isPositive();
     }
   }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The numbers are those that counting all rows gives, and are had without doing so. */
+/** The counts are the same as by counting all rows, and are read without doing so. */
 class StatsReaderTest {
 
   private static final int TYPES = 6;
@@ -58,7 +58,7 @@ class StatsReaderTest {
     }
     world.sql(
         "UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
-    // As claims are: of two tenants in one, and with tasks that have ended since.
+    // Claims can have tasks of two tenants, and tasks that have ended since.
     world.sql(
         """
         INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
@@ -74,7 +74,7 @@ class StatsReaderTest {
         FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
         """);
-    world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // groups that are empty now
+    world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // leaves empty groups
     reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     world.catalog.refresh();
     WaitingCounts counts = new WaitingCounts(world.db);
@@ -112,7 +112,7 @@ class StatsReaderTest {
     world.close();
   }
 
-  /** By counting all rows, as {@code type=number} in order. */
+  /** Counts all rows, as sorted {@code type=number}. */
   private static String counted(TenantId tenant, String what, String where) {
     return world.value(
         """
@@ -202,7 +202,7 @@ class StatsReaderTest {
     try (World busy = World.create()) {
       busy.node("node");
       TenantId small = busy.store.tenants().put("small", Tenants.Settings.DEFAULT, "test").id();
-      // Of tasks that have ended since, none of which will be found.
+      // A claim of tasks that no longer exist.
       busy.sql(
           """
           INSERT INTO carillon.claim (id, node, partition, tenants, tasks)

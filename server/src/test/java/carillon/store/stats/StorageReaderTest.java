@@ -22,7 +22,7 @@ class StorageReaderTest {
       StorageReader reader = new StorageReader(monitor);
       try (Connection open = begun(other)) {
         assertThat(open.isValid(1)).isTrue();
-        // Our own pool's connections may just be looking something up: for a moment.
+        // Connections of our own pool may have a snapshot for a moment.
         await().until(() -> Duration.ZERO.equals(reader.read().oldestSnapshot()));
       }
       try (Connection open = begun(world)) {
@@ -41,7 +41,7 @@ class StorageReaderTest {
     }
   }
 
-  /** A role that may see all sessions, as docs/operations.md says how. */
+  /** A role that can see all sessions, created as docs/operations.md describes. */
   private static Db.Address monitor(World world) {
     String role = "monitor_" + world.address.url().replaceAll(".*/", "");
     world.sqlAsSuperuser("CREATE ROLE " + role + " LOGIN");
@@ -51,7 +51,7 @@ class StorageReaderTest {
     return new Db.Address(world.address.url(), role, "any");
   }
 
-  /** A transaction that has written something, and does not end. */
+  /** An open transaction that has written something. */
   private static Connection begun(World world) throws SQLException {
     Connection connection = Postgres.connect(world.address);
     connection.setAutoCommit(false);
