@@ -185,7 +185,7 @@ class EventApiTest {
             .send()
             .expect(ErrorCode.TOO_LONG);
 
-    assertThat(refused.text("detail")).contains("100 ids");
+    assertThat(refused.text("detail")).contains("100 IDs");
   }
 
   @Test

@@ -188,8 +188,8 @@ class BadScheduleTest {
         "{'type':'strict-shape','every':'1h','payload':{'no':1}} | SCHEMA_MISMATCH | /payload | id",
         "{'type':'t','every':'1h','timezoen':'UTC'} | UNKNOWN_FIELD | /timezoen | timezone",
         "{'type':'t','every':'1h','metadata':{}} | UNKNOWN_FIELD | /metadata | unknown field",
-        "{'type':'t','every':'1h','name':'n'} | READ_ONLY_FIELD | /name | server only",
-        "{'type':'t','every':'1h','nextRuns':[]} | READ_ONLY_FIELD | /nextRuns | server only",
+        "{'type':'t','every':'1h','name':'n'} | READ_ONLY_FIELD | /name | read-only",
+        "{'type':'t','every':'1h','nextRuns':[]} | READ_ONLY_FIELD | /nextRuns | read-only",
       })
   void a_wrong_field_is_refused_with_why(String json, ErrorCode code, String pointer, String why) {
     refused(put(json), code, pointer, why);

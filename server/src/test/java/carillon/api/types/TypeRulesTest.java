@@ -68,7 +68,7 @@ class TypeRulesTest {
     JsonNode refused = api.delete("/v1/types/scheduled").send().expect(409).json();
 
     assertThat(refused.get("code").asString()).isEqualTo("type_in_use");
-    assertThat(refused.get("detail").asString()).startsWith("schedule nightly makes tasks of");
+    assertThat(refused.get("detail").asString()).startsWith("schedule nightly creates tasks of");
     api.delete("/v1/schedules/nightly").send().expect(204);
     api.delete("/v1/types/scheduled").send().expect(204);
   }

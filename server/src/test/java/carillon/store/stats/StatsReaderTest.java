@@ -240,7 +240,7 @@ class StatsReaderTest {
     "StatsReader, COUNT_DEAD, dead_letter_group",
     "ActivityReader, ADD_UP, activity",
     "ActivityReader, SERIES, activity",
-    "WaitingCounts, EMPTIED, waiting"
+    "WaitingCounts, DELETE_EMPTY, waiting"
   })
   void all_statistics_use_an_index(String type, String field, String table)
       throws Exception {
@@ -254,7 +254,7 @@ class StatsReaderTest {
 
   @Test
   void emptied_lanes_are_not_compared_with_all_others() throws Exception {
-    String sql = Explained.text(WaitingCounts.class.getDeclaredField("EMPTIED"));
+    String sql = Explained.text(WaitingCounts.class.getDeclaredField("DELETE_EMPTY"));
 
     assertThat(Explained.generic(world, sql))
         .contains("Index Scan using waiting_pkey on waiting ")
