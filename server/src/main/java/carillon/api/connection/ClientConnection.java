@@ -286,7 +286,7 @@ public final class ClientConnection {
     try {
       return channel.socket().getInputStream().available() > 0;
     } catch (IOException e) {
-      LOG.debug("a connection closed while it was swept", e);
+      log.debug("connection closed during the sweep", e);
       return false;
     }
   }
