@@ -73,7 +73,7 @@ public final class Main {
       of Carillon come over HTTP from the benchmark, which counts nowhere.
 
       Memory is what is resident, of all processes of the program: `RSS` when the scenario ends, `peak` the most that
-      each of them had since it was started. Every scenario starts the system anew, so a peak is that of one scenario's
+      each of them had since it was started. Every scenario restarts the system, so a peak is that of one scenario's
       node with its warm-up; the target takes the highest of them. `sql` has no program: its memory is the benchmark's.
 
       Times are: enqueue and bulk, a call; lateness and burst, due to started, and `last` is when the last task of a
@@ -119,7 +119,7 @@ public final class Main {
     new Main(options, String.join(" ", "bench/run", String.join(" ", arguments)).strip()).run();
   }
 
-  /** Whoever stops a run would leave a PostgreSQL and a peer behind. */
+  /** A run that is interrupted must not leave a PostgreSQL and a peer behind. */
   private static void endAll() {
     ProcessHandle.current().descendants().forEach(ProcessHandle::destroy);
   }
@@ -282,7 +282,7 @@ public final class Main {
   private static final Map<String, String> NOT_ON_TIME =
       Map.of("jobrunr", "looks every five seconds at most");
 
-  /** Those that can run here; the others are named loudly. */
+  /** The systems that can run here; the others are printed with the reason. */
   private List<String> peers() throws IOException, InterruptedException {
     if (options.quick()) {
       System.err.println("Of the peers only db-scheduler's drain: make bench has them all.");
@@ -308,7 +308,7 @@ public final class Main {
     return peers;
   }
 
-  /** Says of those that are left out why. */
+  /** Prints why a system was left out. */
   private List<String> without(List<String> peers, String scenario, Map<String, String> leftOut) {
     List<String> rest = new ArrayList<>(peers);
     for (String peer : peers) {

@@ -48,10 +48,10 @@ record Options(
           Nodes.NAME,
           Dashboard.NAME);
 
-  /** Only who asks for these gets them; each has a page of its own. */
+  /** Run only if named with --only; each has a page of its own. */
   static final Set<String> APART = Set.of(Nodes.NAME, Dashboard.NAME);
 
-  /** Those that a quick run has no time for, unless asked for them. */
+  /** Left out of a quick run unless named with --only. */
   static final Set<String> LONG = Set.of(BigBurst.NAME, Publishing.NAME, "rabbitmq");
 
   static final List<String> SYSTEMS =
@@ -62,7 +62,7 @@ record Options(
       bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
                 [--server "--concurrency 4096"] [--out DIR]
       Results of everything, and those of nodes or dashboard alone, go to bench/results, others to
-      bench/target/results. Only who asks for nodes or dashboard gets it: each has a page of its own,
+      bench/target/results. The scenarios nodes and dashboard run only if named; their pages are
       nodes.md and dashboard.md. A quick run leaves out %s unless asked.
       Scenarios: %s
       Systems: %s

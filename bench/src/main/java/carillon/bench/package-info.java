@@ -1,5 +1,5 @@
 /**
- * Measures schedulers from outside: as separate programs, over their public interfaces, beside the
+ * Measures schedulers from outside: as separate programs, over their public interfaces, next to the
  * same PostgreSQL, in one run.
  *
  * <p>{@link carillon.bench.Main} goes through the scenarios. Each gets a database of its own and a

@@ -99,7 +99,7 @@ public final class Main {
     System.exit(status);
   }
 
-  /** Whoever stops a run would leave nodes and a PostgreSQL behind. */
+  /** A run that is interrupted must not leave nodes and a PostgreSQL behind. */
   private static void endAll(Options options, Path directory) {
     Processes.endAll();
     if (options.keep() == null && isWell) {

@@ -52,7 +52,7 @@ public final class Trials {
   private static final int AT_ONCE = 3;
   private static final long SEED = 1;
 
-  /** So many suspects of one crash may run at once on a node with the default number of seats. */
+  /** Suspects of one crash that may run at once on a node with the default number of seats. */
   private static final int GROUP = 23;
 
   /** How many of those that wait are cancelled. */
@@ -134,7 +134,7 @@ public final class Trials {
     return trial;
   }
 
-  /** What a history says of whoever made it; of the program as it is, if enough happened in it. */
+  /** Judges the history of a mutant, or of the unchanged program if enough happened in it. */
   static Trial judged(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
     List<Violation> found = Verdict.on(history).failures();
     List<String> troubles = new ArrayList<>(Troubles.in(history));
@@ -267,7 +267,7 @@ public final class Trials {
     };
   }
 
-  /** Beside the load, one worker that reports when another has its task already. */
+  /** Adds to the load one worker that reports after another worker has claimed its task. */
   private static void workers(Cluster cluster, Load load) throws IOException, InterruptedException {
     Directed tenant = new Directed(cluster, load.tenants().getFirst());
     cluster.must(

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The dashboard beside millions of tasks: how long does each request take that its pages make
+ * The dashboard next to millions of tasks: how long each request of its pages takes
  * first, and what do many open tabs cost the database?
  */
 public final class Dashboard implements Scenario<CarillonServer> {
@@ -61,9 +61,9 @@ public final class Dashboard implements Scenario<CarillonServer> {
     double worst = askForPages(carillon, stage, examples);
     stage.progress().step("explaining");
     explain(carillon, examples);
-    stage.progress().step("streams beside nothing else");
+    stage.progress().step("streams without load");
     streams(carillon, stage, "idle");
-    stage.progress().step("streams beside %,d tasks a second".formatted(TASKS_PER_SECOND));
+    stage.progress().step("streams next to %,d tasks a second".formatted(TASKS_PER_SECOND));
     try (SteadyLoad _ = SteadyLoad.start(carillon, TASKS_PER_SECOND)) {
       Thread.sleep(CALM);
       streams(carillon, stage, "%,d tasks/s".formatted(TASKS_PER_SECOND));
@@ -147,7 +147,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
   }
 
   /** Without, with, and without again: what drifts meanwhile is no cost of the streams. */
-  private void streams(CarillonServer carillon, Stage stage, String beside)
+  private void streams(CarillonServer carillon, Stage stage, String load)
       throws SQLException, InterruptedException {
     Duration span = stage.sizes().watching();
     Share before = Share.during(carillon.store(), span);
@@ -160,7 +160,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
       events = (streams.events() - already) / (double) span.toSeconds();
       streams.check();
     } catch (IOException e) {
-      results.failed(STREAMS, beside, String.valueOf(e.getMessage()));
+      results.failed(STREAMS, load, String.valueOf(e.getMessage()));
       return;
     }
     Thread.sleep(CALM);
@@ -168,7 +168,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
     double without = (before.core() + after.core()) / 2;
     results.add(
         STREAMS,
-        beside,
+        load,
         new Figures()
             .with(Metric.WITHOUT, without)
             .with(Metric.WITH, with.core())

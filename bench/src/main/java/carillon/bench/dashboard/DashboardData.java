@@ -53,7 +53,7 @@ final class DashboardData {
     return "customer-%02d".formatted(number);
   }
 
-  /** Some of those that the tenant with most tasks has. */
+  /** Some types of the tenant with the most tasks. */
   static List<String> types(int number) {
     return List.of("push-%02d".formatted(number % PUSHED), "pull-%02d".formatted(number % PULLED));
   }

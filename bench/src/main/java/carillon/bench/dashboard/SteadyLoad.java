@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** So many tasks a second, due at once, until closed. */
+/** Creates tasks that are due at once, at a fixed rate, until it is closed. */
 final class SteadyLoad implements AutoCloseable {
 
   private static final int STEPS_PER_SECOND = 10;

@@ -24,7 +24,7 @@ public final class Percentiles {
     return ofMillis(Arrays.stream(nanos).mapToDouble(n -> n / 1e6).toArray());
   }
 
-  /** The smallest value that so many per cent of all are not above. */
+  /** The smallest value that is not below the given share of all values. */
   public double at(double percent) {
     int rank = (int) Math.ceil(percent / 100 * sorted.length);
     return sorted[Math.clamp(rank - 1, 0, sorted.length - 1)];

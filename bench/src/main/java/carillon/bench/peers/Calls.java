@@ -33,7 +33,7 @@ final class Calls {
     void send(List<T> part) throws Exception;
   }
 
-  /** Calls from so many threads for so long, as the protocol answers it. */
+  /** Calls from several threads for a given time and returns the reply of the protocol. */
   static Map<String, ?> during(Duration duration, int callers, Callable<? extends Caller> caller)
       throws Exception {
     long end = System.nanoTime() + duration.toNanos();
@@ -42,7 +42,7 @@ final class Calls {
     }
   }
 
-  /** Calls so many times, from so many virtual threads. */
+  /** Makes a number of calls from several virtual threads. */
   static Map<String, ?> times(int calls, int callers, Callable<? extends Caller> caller)
       throws Exception {
     AtomicInteger left = new AtomicInteger(calls);
@@ -81,7 +81,7 @@ final class Calls {
     return Map.of("tasks", millis.length, "seconds", seconds, "millis", percentiles(millis));
   }
 
-  /** Sends everything in parts of a size, on so many threads. */
+  /** Sends everything in batches from several threads. */
   static <T> void inParts(List<T> all, int size, int threads, Part<T> part) throws Exception {
     List<Callable<Void>> parts = new ArrayList<>();
     for (int from = 0; from < all.size(); from += size) {

@@ -17,7 +17,7 @@ final class Producer {
 
   private Producer() {}
 
-  /** Sends so many and waits until all are confirmed. */
+  /** Sends a number of messages and waits until all are confirmed. */
   static Map<String, ?> produce(String servers, int tasks, String payload) {
     byte[] value = payload.getBytes(StandardCharsets.UTF_8);
     byte[] said = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);

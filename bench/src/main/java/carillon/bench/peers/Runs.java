@@ -30,7 +30,7 @@ final class Runs {
   private final AtomicLong first = new AtomicLong(Long.MAX_VALUE);
   private final AtomicLong last = new AtomicLong(Long.MIN_VALUE);
 
-  /** From now on runs are those of so many jobs, the earliest of them due then. */
+  /** Starts a new round with this many jobs, the earliest of them due then. */
   void expect(int jobs, Instant due) {
     earliest = due;
     next.set(0);

@@ -7,27 +7,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** Writes down how the dashboard does beside millions of tasks: as JSON, as a page, as a chart. */
+/** Reports how the dashboard performs next to millions of tasks: as JSON, a page and a chart. */
 public final class DashboardReport {
 
   private static final String NOTES =
       """
-      One node with all roles beside the tasks that `sizes` calls dashboard: 70 of 100 completed, 10 dead, 3 cancelled or
+      One node with all roles next to the tasks that `sizes` calls dashboard: 70 of 100 completed, 10 dead, 3 cancelled or
       expired, 1 due and waiting for a worker, 16 due in the next 20 days; in 40 partitions, 1,000 lanes of 49 tenants, 95 of
       100 tasks those of one tenant, with which the pages are asked for. Half of a partition's tasks lie in the table in the
       order of their due times, half anywhere.
 
-      - All requests are made one after the other, 20 times, two seconds apart. `first` is the first of them, when nothing
-        had asked for this since the node started; `max` the longest of all. Lists and searches ask the database each
-        time. The numbers of `/v1/stats` and `/v1/stats/tenants` do not: each kind of them is looked at again only after
-        300 times what the look took, two seconds at least and a minute at most, and is told from memory until then. So
-        their `first` is the look itself, as far as no request above it has looked at the same, and their p50 is mostly
-        memory. Each time is from the first byte sent to the last received, by the benchmark on the same machine, so a
-        little more than the server's own.
-      - Streams: CPU of PostgreSQL's processes (from `/proc`), in per cent of one core, in as long a time without streams
-        (half of it before, half after), with 50 of them (`/v1/events`, each with a key of its own: half of the tenant with
-        most tasks, every second of these limited to two types, the others each of another tenant), and the difference, which must be less than 2. `events/s` is what all of them received.
-      - The plans of every statement, as they were run for these requests, are in [dashboard-plans.md](dashboard-plans.md).
+      - All requests are made one after the other, 20 times, two seconds apart. `first` is the first request for the data
+        since the node started, `max` the longest of all. Lists and searches query the database each time. The figures of
+        `/v1/stats` and `/v1/stats/tenants` are refreshed at fixed intervals and served from memory in between, so their
+        `first` is a query and their p50 is mostly memory. Each time is from the first byte sent to the last received,
+        measured by the benchmark on the same machine, so a little more than the server's own.
+      - Streams: CPU of the PostgreSQL processes (from `/proc`) in per cent of one core: without streams (half of the time
+        before, half after), with 50 of them (`/v1/events`, each with its own key: half of the tenant with the most tasks,
+        every second of these limited to two types, the others each of another tenant), and the difference, which must be
+        below 2. `events/s` is what all of them received.
+      - The plan of every statement that ran for these requests is in [dashboard-plans.md](dashboard-plans.md).
       """;
 
   private static final int LABEL = 32;
@@ -57,7 +56,7 @@ public final class DashboardReport {
   }
 
   static String page(Results results, Map<String, String> facts) {
-    StringBuilder page = new StringBuilder("# The dashboard beside millions of tasks\n\n");
+    StringBuilder page = new StringBuilder("# The dashboard next to millions of tasks\n\n");
     facts.forEach((name, value) -> page.append("- %s: %s%n".formatted(name, value)));
     page.append("\n![Milliseconds of each request](dashboard.svg)\n\n");
     page.append(Report.tables(results).replace("| system  ", "| request "));
@@ -79,7 +78,7 @@ public final class DashboardReport {
     return chart.svg();
   }
 
-  /** As much as fits beside a bar. */
+  /** Shortened to what fits next to a bar. */
   private static String shortened(String path) {
     String rest = path.replace("/v1/", "").replaceAll("[?&]limit=[0-9]+", "");
     return rest.length() <= LABEL ? rest : rest.substring(0, LABEL - 1) + "…";

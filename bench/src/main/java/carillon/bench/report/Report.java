@@ -130,7 +130,7 @@ public final class Report {
   }
 
   /**
-   * The page beside the JSON.
+   * The page next to the JSON.
    *
    * @param facts of the run: when, what, where
    * @param postgres its settings
@@ -152,7 +152,7 @@ public final class Report {
     facts.forEach((name, value) -> page.append("- %s: %s%n".formatted(name, value)));
     page.append("- PostgreSQL, the same for all: ").append(listed(postgres)).append("\n\n");
     page.append(
-        "What each scenario does, who takes part and how to run one alone: [bench](../README.md)."
+        "What each scenario does, which systems take part, and how to run one alone: [bench](../README.md)."
             + "\n\n## Targets\n\nAll of Carillon, compared with others in this very run.\n\n");
     page.append(lines(Targets.rows(results, bigBurst), 2)).append('\n');
     page.append(disturbed(results));

@@ -170,7 +170,7 @@ final class Targets {
     return Measured.of(peaks.stream().max(Double::compare).orElse(null));
   }
 
-  /** Carillon's rate as so many times that of another. */
+  /** Carillon's rate as a multiple of another system's. */
   private void ratio(
       String scenario, String otherScenario, String other, Bound bound, @Nullable Double stretch) {
     Results.Row ours = carillon(scenario);
@@ -224,7 +224,7 @@ final class Targets {
     return disturbed.isEmpty() ? reached : "(" + reached.replace("*", "") + ")";
   }
 
-  /** Those that it rests on and that had not the whole machine. */
+  /** The rows behind the figure that were disturbed by other programs. */
   private String disturbed(Measured measured) {
     return measured.restsOn().stream()
         .filter(row -> results.isDisturbed(row.scenario(), row.system()))

@@ -12,14 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Due tasks that wait, let go at once: how fast does everything get done? And what disturbs it?
- * What is disturbed is compared with the same system's drain without that, round by round in turns,
- * because machines get faster and slower, and programs too.
+ * Releases a backlog of due tasks at once and measures how fast it is completed. A disturbed drain is
+ * compared with an undisturbed one of the same system in alternating rounds, because machines and
+ * programs get faster and slower over time.
  */
 public enum Drain implements Rounds<Worker> {
   ALONE,
 
-  /** While somebody holds a snapshot, so that nothing dead can be cleared away. */
+  /** With a snapshot held by another session, so that dead rows cannot be removed. */
   SNAPSHOT {
     @Override
     public Figures run(Worker worker, Stage stage)
@@ -42,7 +42,7 @@ public enum Drain implements Rounds<Worker> {
     Figures run() throws IOException, SQLException, InterruptedException;
   }
 
-  /** A round and the one right after it, which tell of one and the same machine. */
+  /** Two consecutive rounds, measured on the same machine in the same state. */
   private record Pair(Figures without, Figures with) {
 
     double ratio() {
@@ -57,8 +57,8 @@ public enum Drain implements Rounds<Worker> {
   }
 
   /**
-   * Without, with, without, with and so on; says both rates and what of the first is left, of the
-   * pair in the middle.
+   * Alternates rounds without and with the disturbance, and returns both rates and their ratio for
+   * the median pair.
    */
   static Figures inTurns(Round without, Round with, Stage stage)
       throws IOException, SQLException, InterruptedException {

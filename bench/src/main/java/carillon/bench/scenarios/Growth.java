@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.sql.SQLException;
 
 /**
- * A drain beside many tasks that are due in the next weeks, in turns with a drain of the same
+ * A drain next to many tasks that are due in the next weeks, alternating with a drain of the same
  * system without them. That is another one of its kind on a store of its own, because what was
  * loaded cannot be taken away again as if it had never been there.
  */

@@ -69,7 +69,7 @@ public final class Proc {
     return stats(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
   }
 
-  /** A process, those that it has started, those that they have started, and so on. */
+  /** A process and all its descendants. */
   static List<Long> tree(long pid) {
     return stats(pid).stream().map(Stat::pid).toList();
   }

@@ -17,7 +17,7 @@ import java.util.List;
  */
 interface Rounds<C extends Contender> extends Scenario<C> {
 
-  /** Who has taken so long is slow enough to be measured by what was done. */
+  /** A system that takes longer than this is measured by what it has done by then. */
   Duration AGAIN = Duration.ofSeconds(30);
 
   void warmUp(C contender, Stage stage) throws IOException, SQLException, InterruptedException;

@@ -6,15 +6,15 @@ import java.time.Duration;
  * How much of everything.
  *
  * @param warmUp tasks drained before anything is measured, so that the JIT has seen the code
- * @param httpWarmUp the same of http, where there is more to compile
+ * @param httpWarmUp tasks of the warm-up of http, where the JVM has more to compile
  * @param enqueueWarmUp how long tasks are handed in one by one before that is measured
  * @param drain tasks of drain, growth, snapshot and lanes
- * @param future tasks beside which growth drains
+ * @param future tasks of the next weeks that growth drains next to
  * @param bulk tasks handed in in bulk
  * @param http tasks delivered over HTTP in a round
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
- * @param bigBurst the same of the burst that takes long
+ * @param bigBurst tasks of burst-500k
  * @param dashboard tasks that there are while pages are asked for
  * @param watching how long streams are measured at a time
  * @param window over which the tasks of lateness are spread
@@ -89,7 +89,7 @@ public record Sizes(
       snapshot once of all but Carillon; of a drain at most 300,000 of graphile-worker, 150,000 of pg-boss, 80,000 of
       BullMQ, 60,000 of db-scheduler, 12,000 of JobRunr and 2,000 of Quartz, after 150,000, 40,000, 20,000, 40,000, 5,000
       and 1,000 to warm up; in bulk 300,000 of graphile-worker and pg-boss, 100,000 of BullMQ, 50,000 of JobRunr and 3,000
-      of Quartz; the future beside a drain has 1,000,000; lateness is over 10 s, and enqueue takes 5 s\
+      of Quartz; growth has 1,000,000 future tasks; lateness is over 10 s, and enqueue takes 5 s\
       """;
 
   private static final int FUTURE_OF_OTHERS = 1_000_000;

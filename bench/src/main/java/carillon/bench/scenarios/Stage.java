@@ -25,7 +25,7 @@ public record Stage(Sizes sizes, Progress progress) {
     }
   }
 
-  /** Drains some tasks that nobody measures, so that the JIT has seen the code. */
+  /** Drains some unmeasured tasks, so that the JIT has compiled the code. */
   void warmUp(Worker worker) throws IOException, SQLException, InterruptedException {
     progress.step("warming up");
     long before = worker.finished();
@@ -34,7 +34,7 @@ public record Stage(Sizes sizes, Progress progress) {
     await(worker, before, sizes.warmUp());
   }
 
-  /** Waits until so many more than before have finished, or time is up. */
+  /** Waits until this many more tasks have finished, or time is up. */
   Reached await(Worker worker, long before, long tasks) throws IOException, InterruptedException {
     long began = System.nanoTime();
     while (true) {
@@ -51,7 +51,7 @@ public record Stage(Sizes sizes, Progress progress) {
     }
   }
 
-  /** Seldom, not to disturb, but ever more often towards the ends, not to miss them. */
+  /** Polls rarely, to disturb little, and more often towards the end, to see it in time. */
   static long pauseMillis(long done, long tasks, long nanos) {
     double left = done == 0 ? 0 : nanos / 1e6 * (tasks - done) / done;
     return Math.clamp((long) (left / 4), 10, 200);

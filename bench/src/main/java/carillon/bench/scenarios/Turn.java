@@ -12,7 +12,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One system's part in a scenario whose rounds several take in turns, so that a machine that gets
+ * One system's part in a scenario whose systems alternate, so that a machine that gets
  * faster or slower meanwhile does so for all of them. It is there from the first round to the last,
  * and has nothing to do while the others are at it.
  */

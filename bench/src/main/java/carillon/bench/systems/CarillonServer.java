@@ -87,7 +87,7 @@ public final class CarillonServer implements Scheduler {
         node.url(), tenant == null ? headers : headers + "Carillon-Tenant: " + tenant + "\r\n");
   }
 
-  /** The same for somebody else than the administrator. */
+  /** A client with a key other than the admin key. */
   public Wire wireOf(String key) throws IOException {
     return new Wire(node.url(), authorization(key));
   }
@@ -203,7 +203,7 @@ public final class CarillonServer implements Scheduler {
 
   @Override
   public long finished() {
-    // Its metrics also count what waits, by a statement of their own: asked seldom, not to disturb.
+    // Its metrics also count waiting tasks by a statement, so they are read rarely.
     long now = System.nanoTime();
     if (now - askedAt > SELDOM_NANOS) {
       askedAt = now;
@@ -218,7 +218,7 @@ public final class CarillonServer implements Scheduler {
     return seconds(tasks, type, EVER);
   }
 
-  /** The same of all types whose names begin so, and of what was handed in since then. */
+  /** Counts tasks of all types with this prefix that were created since then. */
   public double seconds(long tasks, String prefix, String since) throws SQLException {
     long completed = (long) Double.parseDouble(ask("count(*)", prefix, since));
     if (completed != tasks) {
@@ -258,7 +258,7 @@ public final class CarillonServer implements Scheduler {
         database.column(FROM_COMPLETED.formatted(millis(from, to)), type, EVER));
   }
 
-  /** How late tasks of another type were, of those that were due while the last ones ran. */
+  /** Start delays of another type's tasks that were due during the last run. */
   public Percentiles latenessDuring(String other) throws SQLException {
     String whileTheyRan = " AND t.due_at <= ?::timestamptz";
     return Percentiles.ofMillis(

@@ -15,11 +15,11 @@ public interface Contender extends AutoCloseable {
   Store store();
 
   /**
-   * The process whose CPU and memory are the program's; those that it has started count as well.
+   * The process whose CPU and memory are measured, together with its descendants.
    */
   long pid();
 
-  /** The same of a system that runs as several, each with those that it has started. */
+  /** The processes of a system that runs several, each with its descendants. */
   default List<Long> pids() {
     return List.of(pid());
   }

@@ -123,7 +123,7 @@ public record Database(
     return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
   }
 
-  /** Ours for asking among them, but not those that are marked as such. */
+  /** Includes our own statements, except those that are marked as such. */
   @Override
   public double statements() throws SQLException {
     return Double.parseDouble(
@@ -180,7 +180,7 @@ public record Database(
     asSuperuser().execute("CHECKPOINT");
   }
 
-  /** Drops it, whoever is still connected. */
+  /** Drops the database, even if sessions are connected to it. */
   @Override
   public void close() throws SQLException {
     new Database(host, port, "postgres", superuser, superuser, postgres)

@@ -19,9 +19,9 @@ public interface Intake extends Contender {
    */
   record Taken(long tasks, double seconds, @Nullable Times times) {}
 
-  /** One task a call, by many callers at once, for so long. */
+  /** Creates one task per call, from many callers at once, for the given time. */
   Taken oneByOne(Duration duration) throws IOException, SQLException, InterruptedException;
 
-  /** So many tasks in the best way that it has. */
+  /** Creates this many tasks by the fastest way that the system has. */
   Taken inBulk(int tasks) throws IOException, SQLException, InterruptedException;
 }

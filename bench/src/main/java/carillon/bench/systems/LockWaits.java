@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long sessions wait for locks of others: sampled from {@code pg_stat_activity}, and those that
+ * How long sessions wait for locks of others: sampled from {@code pg_stat_activity}, and waits that
  * take long counted in the server's log.
  */
 public final class LockWaits implements AutoCloseable {
@@ -96,7 +96,7 @@ public final class LockWaits implements AutoCloseable {
         last = now;
       }
     } catch (SQLException e) {
-      failure = e; // for who asks what was seen
+      failure = e; // reported with the result
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }

@@ -16,14 +16,14 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A process that does what it is told: a command a line goes in, an answer a line comes out. */
+/** A process that reads one command per line and writes one reply per line. */
 final class PeerProcess implements AutoCloseable {
 
   private static final JsonMapper JSON = JsonMapper.builder().build();
   private static final Duration START = Duration.ofMinutes(1);
   private static final Duration END = Duration.ofSeconds(10);
 
-  /** What the end of the output looks like to whoever waits for an answer. */
+  /** Marks the end of the output for a caller that waits for a reply. */
   private static final String ENDED = "";
 
   private final String name;

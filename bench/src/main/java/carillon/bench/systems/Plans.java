@@ -80,7 +80,7 @@ public final class Plans {
     database.asSuperuser().execute("SELECT pg_reload_conf()");
   }
 
-  /** Whatever ran so far runs whether somebody asks for pages or not. */
+  /** Statements seen so far also run without page requests. */
   public void leaveOutWhatCame() throws IOException {
     next().stream()
         .filter(plan -> !plan.by().equals(REQUESTS))

@@ -105,7 +105,7 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
-  /** PostgreSQL refuses to run as root: then it runs as whoever Carillon made the cluster for. */
+  /** PostgreSQL refuses to run as root; it then runs as the owner of the data directory. */
   private static List<String> program(Path cluster, Path bin, String name) throws IOException {
     List<String> command = new ArrayList<>();
     int owner = (int) Files.getAttribute(cluster, "unix:uid");

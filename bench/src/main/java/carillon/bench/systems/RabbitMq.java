@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is set beside.
+ * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is compared with.
  */
 public final class RabbitMq implements AutoCloseable {
 
@@ -104,12 +104,12 @@ public final class RabbitMq implements AutoCloseable {
     return factory.newConnection();
   }
 
-  /** What a node is told. */
+  /** The option that configures a node for it. */
   public List<String> options() {
     return List.of("--rabbitmq", "main=amqp://guest:guest@127.0.0.1:" + port);
   }
 
-  /** Publishes so many payloads with confirms, a thousand at a time: messages a second. */
+  /** Publishes payloads with confirms, a thousand at a time, and returns messages per second. */
   public double plainRate(int messages) throws IOException, InterruptedException {
     byte[] payload = Tasks.payload().getBytes(StandardCharsets.UTF_8);
     try (Connection connection = connect();

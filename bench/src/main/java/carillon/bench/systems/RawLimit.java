@@ -10,12 +10,12 @@ public final class RawLimit extends OwnProcess {
     super(database, process);
   }
 
-  /** Posts so many payloads, so many at once, and waits for all answers. */
+  /** Posts payloads with a fixed concurrency and waits for all responses. */
   public Taken post(String url, int tasks, int callers) throws IOException {
     return taken(ask("post", Map.of("url", url, "tasks", tasks, "callers", callers)));
   }
 
-  /** Sends so many payloads to Kafka and waits for all to be confirmed. */
+  /** Sends payloads to Kafka and waits until all are confirmed. */
   public Taken produce(String servers, int tasks) throws IOException {
     return taken(ask("produce", Map.of("servers", servers, "tasks", tasks)));
   }

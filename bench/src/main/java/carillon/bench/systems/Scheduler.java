@@ -14,11 +14,11 @@ public interface Scheduler extends Worker, Intake {
    *
    * @param starts from due to started
    * @param first when the first had ended, in milliseconds after the earliest was due
-   * @param last the same of the last
+   * @param last when the last task started
    */
   record Lateness(Times starts, double first, double last) {}
 
-  /** How long it takes at most to take in so many tasks with their due times. */
+  /** How long the system may take to accept this many tasks with their due times. */
   Duration lead(int tasks);
 
   /** Takes in tasks, due at random times in the window or, if that is empty, all at its start. */

@@ -14,7 +14,7 @@ public interface Store extends AutoCloseable {
 
   String url();
 
-  /** Its process; those that it has started count as well. */
+  /** Its process, together with its descendants. */
   long pid();
 
   /** Bytes written to the log since the server was made; NaN where that is not known. */

@@ -77,7 +77,7 @@ public final class Systems {
     return CarillonServer.start(database, directory, serverOptions);
   }
 
-  /** A Carillon makes the tables, so they are those of the program beside it. */
+  /** Carillon itself creates the tables, so they are those of the measured program. */
   public SqlLimit sql() throws IOException, SQLException {
     Database database = postgres.database();
     CarillonServer.start(database, directory, serverOptions).stop();

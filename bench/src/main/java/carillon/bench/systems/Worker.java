@@ -19,10 +19,10 @@ public interface Worker extends Contender {
   long finished() throws IOException;
 
   /**
-   * From the first start to the last end of so many tasks, which are those that were loaded last
+   * Seconds from the first start to the last end of this many tasks, which were loaded last
    * and have ended, in seconds.
    *
-   * @throws IllegalStateException if not so many have ended well
+   * @throws IllegalStateException if fewer have completed
    */
   double seconds(long tasks) throws SQLException;
 }

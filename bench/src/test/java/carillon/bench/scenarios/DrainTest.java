@@ -77,7 +77,7 @@ class DrainTest {
     assertThat(figures.get(Metric.RATIO)).isEqualTo(0.25);
   }
 
-  /** Says that it took so many seconds for one drain after the other. */
+  /** A worker whose drains take the given numbers of seconds, one after the other. */
   private static final class FakeWorker implements Worker, Store {
 
     private final int[] seconds;

@@ -245,8 +245,8 @@ public final class Postgres implements AutoCloseable {
   }
 
   /**
-   * Stops it, leaves it down for a while, and returns when it takes connections again. Whoever
-   * interrupts that finds it launched.
+   * Stops the server, leaves it down for a while, and returns when it accepts connections again. It
+   * is launched even if the wait is interrupted.
    */
   public void restart(Stop stop, Duration down) throws IOException, InterruptedException {
     end(stop);

@@ -111,8 +111,8 @@ public final class Relay implements AutoCloseable {
   }
 
   /**
-   * The next so many commits of transactions that wrote something are carried out, and their
-   * answers lost together with their connections.
+   * Lets the next commits of writing transactions succeed and drops their connections before the
+   * response.
    */
   public void cutCommits(int times) {
     cutsLeft.set(times);

@@ -269,7 +269,7 @@ public final class Faults {
     }
   }
 
-  /* Whoever holds an unexpired lease on the lead. */
+  /* The node whose leadership has not expired. */
   private static final String LEADER =
       """
       /* Faults.leader */

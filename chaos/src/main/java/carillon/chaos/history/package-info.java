@@ -17,7 +17,7 @@
  * cancel        tenant, id, node          ok: status (200|202), state, version; fail: status
  * redrive       tenant, id, node          ok: status, version; fail: status
  * get           tenant, id, node          ok: state, version, body (only if it has another tenant's marker)
- * foreign-get   tenant (who asks), id     ok: status (404 is right)
+ * foreign-get   tenant (of the caller), id     ok: status (404 is right)
  * work-claim    tenant, worker, max, type ok: tasks [{id, attempt, fence, token, leaseUntil, n, payloadHash}]
  * work-renew    tenant, worker, id, fence ok: result (renewed|stale|cancelled)
  * work-report   tenant, worker, id, fence, outcome (completed|failed|dead|released)   ok: result (accepted|stale)

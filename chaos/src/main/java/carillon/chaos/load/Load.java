@@ -27,7 +27,7 @@ public final class Load implements AutoCloseable {
 
   public static final Duration RETRY = Duration.ofMillis(400);
 
-  /** Of whoever waits for a client or a worker to end. */
+  /** How long to wait for a client or a worker to stop. */
   private static final Duration PATIENCE = Duration.ofSeconds(40);
 
   /** What a client does next. */

@@ -15,13 +15,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Kills the node that calls it for some tasks, and answers well for others. Before the first kill
- * nothing is answered, so that everything is in flight then, and, if it is told to hold its
- * answers, nothing afterwards either until it may.
+ * A target that kills the calling node for poison tasks and accepts all others. It sends no
+ * response before the first kill, so that every task is in flight then. With held responses it
+ * sends none after the kill either, until they are released.
  */
 public final class PoisonTarget implements AutoCloseable {
 
-  /** A program that never finds the poison must come to an end as well. */
+  /** Ends the trial of a program that never finds the poison. */
   public static final int MAX_KILLS = 5;
 
   private static final String POISON = "/poison";

@@ -50,7 +50,7 @@ public record Mutant(
     NODE_CRASH(1),
     /** Schedules fire. */
     SCHEDULES(1),
-    /** The leader is stopped for longer than its lease, and goes on. */
+    /** The leader is paused for longer than its lease and then resumed. */
     LEADER_PAUSE(2),
     /** A host name changes its address all the time. */
     NAMES(1),

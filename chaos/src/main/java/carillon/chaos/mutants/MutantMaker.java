@@ -129,7 +129,7 @@ public final class MutantMaker {
     }
   }
 
-  /** Only methods that change are written anew. */
+  /** Replaces only the methods that change. */
   private static ClassTransform in(
       Predicate<MethodModel> where, Predicate<CodeModel> what, CodeTransform change) {
     return ClassTransform.transformingMethodBodies(

@@ -104,7 +104,7 @@ public final class Mutants {
               Rule.R10),
           new Mutant(
               "M7",
-              "who has led once believes that it leads for ever",
+              "a node that has led once believes that it always leads",
               List.of(
                   text(
                       "db.Db",
@@ -165,7 +165,7 @@ public final class Mutants {
               Rule.R7),
           new Mutant(
               "M11",
-              "a task is shown to whoever knows its id",
+              "a task is shown to every tenant that knows its id",
               List.of(
                   text(
                       "tasks.TaskReader",
@@ -187,7 +187,7 @@ public final class Mutants {
               Rule.R14),
           new Mutant(
               "M12",
-              "a redrive starts versions and fences anew",
+              "a redrive resets the version and the fence",
               List.of(
                   text(
                       "tasks.TaskRedrives",

@@ -1,6 +1,6 @@
 package carillon.chaos.mutants;
 
-/** Leads for ever, once it has led. */
+/** Once it has led, it believes that it always leads. */
 public final class Stubborn {
 
   private Stubborn() {}

@@ -135,7 +135,7 @@ final class Timeline {
     return most;
   }
 
-  /** 1, 2 or 5 times a power of ten, so that there are about so many. */
+  /** The step between ticks: 1, 2 or 5 times a power of ten, for about the wanted number of ticks. */
   private static int step(int most, int parts) {
     int power = 1;
     while (true) {

@@ -42,7 +42,7 @@ public record Trial(
     return mutant == null ? "as it is, " + scenario.name() : mutant.name();
   }
 
-  /** The rules that broke, for whoever reads the outcome. */
+  /** The rules that were broken, as shown in the report. */
   Set<Rule> rules() {
     Set<Rule> rules = new LinkedHashSet<>();
     found.forEach(violation -> rules.add(violation.rule()));

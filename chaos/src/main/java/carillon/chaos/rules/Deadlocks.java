@@ -8,17 +8,17 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Nobody who waits for the row of a claim is waited for by who has it, and the reaper is in no
- * deadlock. Rows of claims are locked last and in one order, and the reaper never waits for a task.
- * Not judged are deadlocks of others: two batches that want the same tasks in turns may have one,
- * and the batch that PostgreSQL ends is run again.
+ * No deadlock may involve the reaper or a wait for the row of a claim: claim rows are locked last
+ * and in one order, and the reaper never waits for a task. Other deadlocks are allowed: two batches
+ * that want the same tasks in opposite orders may have one, and the batch that PostgreSQL aborts is
+ * retried.
  */
 public final class Deadlocks {
 
   /** Between the statements of an event. */
   public static final String BETWEEN = ", ";
 
-  private static final String REAPER = "Claims."; // and who retires a claim with its last report
+  private static final String REAPER = "Claims."; // and the last report of a claim, which deletes its row
   private static final Set<String> LOCKING_CLAIMS =
       Set.of("Outcomes.retire", "PullQueue.checkSooner");
 
@@ -51,7 +51,7 @@ public final class Deadlocks {
     return statement.startsWith(REAPER) || LOCKING_CLAIMS.contains(statement);
   }
 
-  /** Whether the log was read, and the reaper had something to end. */
+  /** Whether the log was read and the reaper had something to reclaim. */
   static boolean isTried(History history) {
     return history.events().stream().anyMatch(event -> event.is("database-log"))
         && history.rows(Table.TRANSITION).stream().anyMatch(r -> "reaper".equals(r.text("who")));

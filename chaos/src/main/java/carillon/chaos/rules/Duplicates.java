@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Deliveries after one that the receiver had accepted. Delivery is at least once, so there are
- * some; each must have a cause that the harness brought about, and how many had which is published.
+ * some. Each must have a cause that the harness created; the report shows how many had which cause.
  */
 public final class Duplicates {
 
@@ -19,13 +19,13 @@ public final class Duplicates {
   private static final long HEAD_START = 200_000;
 
   /**
-   * What makes the database slower, or a session look for another, makes nothing happen twice; nor
-   * does a pause within the lease, or a stop in order.
+   * Faults that never cause a second delivery: a slower database, a lost idle session, a pause
+   * within the lease, an orderly stop.
    */
   private static final Set<String> HARMLESS =
       Set.of("held-snapshot", "backend-kill-idle", "pause-short", "term");
 
-  /** Whoever wrote into these may learn only a lease later that nothing came of it. */
+  /** A writer may learn only a lease later that its write was lost. */
   private static final Set<String> FELT_LATER =
       Set.of("pg-crash", "pg-freeze", "pg-restart-fast", "failover", "lock-table", "swizzle");
 
@@ -62,7 +62,7 @@ public final class Duplicates {
         before = deliveries.get(i - 1);
         why = why(facts, task, before, again, holders.get(before.fence()));
       }
-      // Where that one failed, those after it are its retries, and have its cause.
+      // If that delivery failed, the next ones are its retries and have the same cause.
       if (before == null) {
         continue;
       }
@@ -114,7 +114,7 @@ public final class Duplicates {
     return earlier != null && hasLostLease(facts, task, before.fence()) ? "lease lost" : null;
   }
 
-  /** A stop in order that was none ends with another status than 0: somebody lost patience. */
+  /** An orderly stop that took too long was killed: its exit status is not 0. */
   private static boolean isDisturbing(Facts facts, Fault fault) {
     boolean isKilled =
         fault.kind().equals("term")
@@ -129,7 +129,7 @@ public final class Duplicates {
     return isKilled || !HARMLESS.contains(fault.kind());
   }
 
-  /** Who was stopped until its deadline was over may have seen that first, and then the answer. */
+  /** A node that was paused past the deadline may see the timeout first and the response after it. */
   private static boolean isReadTooLate(Facts facts, Delivery before, @Nullable String holder) {
     return facts.faults().stream()
         .anyMatch(
@@ -140,7 +140,7 @@ public final class Duplicates {
                     && fault.until() >= before.began() + facts.timeout() - 2 * HEAD_START);
   }
 
-  /** Whether its holder's lease was over when somebody else ended the claim. */
+  /** Whether the holder's lease was over when the reaper ended its claim. */
   private static boolean hasLostLease(Facts facts, String task, long fence) {
     for (Row change : facts.changes(task)) {
       Long until = change.micros("held_until");

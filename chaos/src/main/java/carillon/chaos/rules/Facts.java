@@ -318,7 +318,7 @@ public final class Facts {
     return options;
   }
 
-  /** A node's lease in microseconds: for so long the traces of a fault may show. */
+  /** A node's lease in microseconds: the effects of a fault may show for this long. */
   long lease() {
     return options.number("leaseMs", 3000) * 1000;
   }
@@ -354,7 +354,7 @@ public final class Facts {
     return at == null ? Long.MIN_VALUE : at;
   }
 
-  /** Whether a redrive may have begun the task anew between the two. */
+  /** Whether a redrive may have restarted the task between the two times. */
   boolean mayBeRedriven(String task, long from, long until) {
     return opsOf(task, "redrive").stream()
         .anyMatch(op -> op.mayHaveHappened() && op.began() <= until && op.ended() >= from);

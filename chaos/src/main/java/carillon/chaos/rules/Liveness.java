@@ -10,21 +10,21 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What should go on goes on, what should end ends, and no node stops unasked. */
+/** Work continues under faults, every task ends, and no node stops by itself. */
 final class Liveness {
 
   private static final long WINDOW = 5_000_000;
-  private static final long MOST_DRAIN_SECONDS = 60;
+  private static final long MAX_DRAIN_SECONDS = 60;
 
-  /** What schedules made so shortly before the end need not have ended. */
+  /** Tasks that schedules created this late need not have ended. */
   private static final long LATEST = 6_000_000;
 
-  /** The lease that the bound is meant for; with a longer one it is longer. */
+  /** The lease that the bound was chosen for; a longer lease extends the bound. */
   private static final long USUAL_LEASE = 3_000_000;
 
   private static final List<String> TARGETS = List.of("http", "pull", "discard");
 
-  /** A node that starts under these works, or is slow. */
+  /** Faults under which a node that starts works, if slowly. */
   private static final Set<String> HARMLESS = Set.of("held-snapshot", "backend-kill-idle");
 
   private Liveness() {}
@@ -50,7 +50,7 @@ final class Liveness {
   }
 
   private static void endedLate(Facts facts, long drain, List<Violation> found) {
-    long bound = facts.options().number("drainSeconds", MOST_DRAIN_SECONDS) * 1_000_000;
+    long bound = facts.options().number("drainSeconds", MAX_DRAIN_SECONDS) * 1_000_000;
     for (Row row : facts.tasks().values()) {
       Long finished = row.micros("finished_at");
       if (finished != null && finished > drain + bound) {

@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A task that kills its nodes is dead after so many of them, and no other task dies of it. */
+/** A task that crashes its nodes is dead after a few crashes, and no other task dies with it. */
 final class Poisons {
 
   /** The server's default. */

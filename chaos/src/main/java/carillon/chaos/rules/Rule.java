@@ -8,16 +8,16 @@ import carillon.chaos.history.Table;
 import java.util.List;
 import java.util.function.Function;
 
-/** One kind of wrong that a history is searched for. */
+/** One kind of violation that a history is searched for. */
 public enum Rule {
   R1("lost: acknowledged, and gone or ended without a trace", Loss::lost),
-  R1B("effect lost: COMPLETED, and nobody outside accepted it", Loss::effectLost),
+  R1B("effect lost: COMPLETED, and no receiver accepted it", Loss::effectLost),
   R2("unexpected: delivered, and never submitted", Loss::unexpected),
   R3("duplicate submit: two tasks for one idempotency key", Loss::duplicateSubmit),
   R3B("unexplained duplicate: delivered again after success", Duplicates::unexplained),
   R4("double claim: two holders of one task", Claiming::doubleClaim),
   R5("payload integrity: not what was submitted, or not signed", Loss::payload),
-  R6("zombie: written by who no longer held it, or a version that went down", Claiming::zombie),
+  R6("zombie: written by a holder that had lost its lease, or a version that fell", Claiming::zombie),
   R7("attempt overrun: more attempts than allowed or than recorded", Claiming::overrun),
   R8("early: before it was due", Timing::early),
   R8B("over-claim: more than was asked for", Claiming::overClaim),
@@ -36,7 +36,7 @@ public enum Rule {
   R21("hygiene: payloads or stack traces where they do not belong", Isolation::hygiene),
   R22("egress: an address that is not allowed was dialled", Isolation::egress),
   R23("poison: outlives its crashes, or another task dies of it", Poisons::poison),
-  R24("deadlock: the reaper, or who waits for a claim's row, in one", Deadlocks::ofClaims);
+  R24("deadlock: the reaper or a claim's row took part in one", Deadlocks::ofClaims);
 
   private final String title;
 
@@ -52,14 +52,14 @@ public enum Rule {
     return title;
   }
 
-  /** Whether what it finds only asks for a look, and condemns nothing. */
+  /** Whether a finding is only a warning. */
   public boolean isWarning() {
     return this == R20;
   }
 
   /**
-   * Whether no seed tries the rule: nodes that die of a task are killed on purpose in trials, and
-   * each of those trials requires enough such deaths.
+   * Whether no seed tries the rule: only trials have tasks that crash nodes, and each of those
+   * trials requires enough crashes.
    */
   public boolean isForTrialsOnly() {
     return this == R23;
@@ -69,7 +69,7 @@ public enum Rule {
     return check.apply(facts);
   }
 
-  /** Whether the history has anything that it could judge. */
+  /** Whether the history contains anything that this rule can judge. */
   public boolean isTried(History history) {
     return switch (this) {
       case R1, R3, R15 -> has(history, Kind.OK, "submit");
@@ -112,7 +112,7 @@ public enum Rule {
     return "check".equals(resources.text("phase"));
   }
 
-  /** As people write it. */
+  /** The name as it is shown: R1b. */
   @Override
   public String toString() {
     return name().replace('B', 'b');

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What has ended stays so, what is cancelled does not run, and no read goes back in time. */
+/** A finished task stays finished, a cancelled task does not run, and no read goes back in time. */
 final class States {
 
   private static final Set<String> AFTER_CANCEL = Set.of("CANCELLED", "COMPLETED", "DEAD");
@@ -34,7 +34,7 @@ final class States {
     return found;
   }
 
-  /** Nothing, but for a dead one that somebody may have redriven then. */
+  /** A finished task may change only by the redrive or edit of a dead one. */
   private static boolean isAllowed(Facts facts, String task, Row change) {
     String from = change.need("from_state");
     String to = change.text("to_state");
@@ -109,7 +109,7 @@ final class States {
     return found;
   }
 
-  /** A suspect whose cancel was answered before its node began with it is not sent. */
+  /** A suspect that was cancelled before its node started it is not sent. */
   private static void sentAllTheSame(Facts facts, HeldBack held, List<Violation> found) {
     for (Event call : facts.calls(held.task())) {
       if (call.wall() >= held.marked() && call.number("fence") == held.fence()) {
@@ -125,7 +125,7 @@ final class States {
     }
   }
 
-  /** Whatever the answer was: no claim may be made once it has been given. */
+  /** Whatever the response was: no claim may follow it. */
   private static void startedAfter(Facts facts, Op cancel, List<Violation> found) {
     String task = cancel.need("id");
     for (Row change : facts.changes(task)) {
@@ -145,7 +145,7 @@ final class States {
     }
   }
 
-  /** What ran when it was cancelled ends as CANCELLED or with the attempt's own result. */
+  /** A task that was running when it was cancelled ends CANCELLED or with the attempt's result. */
   private static void endedOtherwise(Facts facts, Op cancel, List<Violation> found) {
     String task = cancel.need("id");
     if (cancel.number("status", 0) != 202) {
@@ -170,7 +170,7 @@ final class States {
     }
   }
 
-  /** Versions that were read or answered never go down for who asks later. */
+  /** A later read never returns a lower version than an earlier one. */
   static List<Violation> reads(Facts facts) {
     List<Violation> found = new ArrayList<>();
     Map<String, List<Op>> perTask = new HashMap<>();

@@ -8,21 +8,22 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Nothing too early, and nobody with more at the end than at the beginning. */
+/** Nothing is sent too early, and no node uses more resources at the end than when it was warm. */
 final class Timing {
 
   /** Times cross the API in milliseconds. */
   private static final long ROUNDING = 1000;
 
   /**
-   * A node knows the database's clock, by which it says when to try again, to half a round trip.
+   * A node sets the time of a retry by its estimate of the database's clock, which is exact to half
+   * a round trip.
    */
   private static final long CLOCK_ERROR = 10_000;
 
   /** With 429 the receiver always asks for one second. */
   private static final long RETRY_AFTER = 1_000_000;
 
-  /** So long before a request is seen its deadline may have begun. */
+  /** The deadline may have started this long before the receiver sees the request. */
   private static final long SEEN_LATE = 500_000;
 
   private static final double MORE = 1.2;
@@ -92,7 +93,7 @@ final class Timing {
     String status = end == null ? null : end.text("status");
     Long floor = end == null || status == null ? null : floor(facts, before, status);
     String task = again.task();
-    // A redrive starts anew at once.
+    // A redrive starts again at once.
     if (floor != null
         && again.began() < floor - CLOCK_ERROR
         && !isReleased(facts, task, before.fence())
@@ -101,7 +102,7 @@ final class Timing {
     }
   }
 
-  /** Before when nobody may try again; null if there is no such time. */
+  /** The earliest time of the next attempt; null if there is none. */
   private static @Nullable Long floor(Facts facts, Delivery before, String status) {
     long retry = facts.options().number("retryMs", 0) * 1000;
     if (status.equals("429")) {
@@ -110,7 +111,7 @@ final class Timing {
     if (retry > 0 && (status.startsWith("5") || status.equals("rst"))) {
       return before.answered() + retry;
     }
-    // Who is stopped between the beginning of the deadline and the request sees it end early.
+    // A node that is paused between the start of its deadline and its request times out early.
     boolean isSilent = status.equals("none") && !mayBeStopped(facts, before);
     return isSilent && retry > 0 ? before.began() + facts.timeout() + retry - SEEN_LATE : null;
   }
@@ -123,13 +124,13 @@ final class Timing {
                     && fault.overlaps(delivery.began(), delivery.began(), facts.timeout()));
   }
 
-  /** Its node stopped before it knew of the answer, so the attempt was given back. */
+  /** The node stopped before it read the response, so the attempt was given back. */
   private static boolean isReleased(Facts facts, String task, long fence) {
     return facts.attempts(task).stream()
         .anyMatch(row -> row.number("fence") == fence && row.need("outcome").equals("RELEASED"));
   }
 
-  /** What a node had when it was warm, beside what it has at the end. */
+  /** Compares the resources of each node at the end with those when it was warm. */
   static List<Violation> resources(Facts facts) {
     Map<String, Event> warm = new HashMap<>();
     List<Violation> found = new ArrayList<>();

@@ -8,7 +8,7 @@ import carillon.chaos.history.Table;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Who holds a task, how often it is tried, and when. */
+/** Rules about the holder of a task and the number and time of its attempts. */
 class ClaimingTest {
 
   private final Story story = Story.clean(10);

@@ -319,7 +319,7 @@ final class Story {
     add(op, Kind.OK, "redrive", Fields.of("status", 200));
   }
 
-  /** A schedule that fires every two seconds for so long. */
+  /** A schedule that fires every two seconds for the given time. */
   void schedule(String name, int fires) {
     long anchor = now + 1000 * MILLI;
     ok(
