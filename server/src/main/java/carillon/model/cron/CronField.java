@@ -30,6 +30,10 @@ enum CronField {
     return label;
   }
 
+  boolean isDay() {
+    return this == DAY_OF_MONTH || this == DAY_OF_WEEK;
+  }
+
   int min() {
     return min;
   }

@@ -9,10 +9,6 @@ sealed interface CronPart {
     boolean has(int value) {
       return from <= value && value <= to && (value - from) % step == 0;
     }
-
-    boolean isOne() {
-      return from == to;
-    }
   }
 
   /** {@code L} and {@code L-3}: the last day of the month, or so many days before it. */

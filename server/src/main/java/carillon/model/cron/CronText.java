@@ -3,7 +3,9 @@ package carillon.model.cron;
 import carillon.model.Durations;
 import carillon.model.Echo;
 import carillon.model.cron.Recurrence.Reading;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -80,24 +82,30 @@ final class CronText {
                   + " with the second before them; this one has %d")
               .formatted(written.size()));
     }
-    Map<CronField, String> plain = new EnumMap<>(CronField.class);
-    plain.put(CronField.SECOND, "0");
-    CronField[] fields = CronField.values();
-    int skipped = fields.length - written.size();
-    for (int i = 0; i < written.size(); i++) {
-      CronField field = fields[i + skipped];
-      String text = written.get(i).toUpperCase(Locale.ROOT);
-      CronSyntax.Checked checked = new CronSyntax(field, scheduleName).check(text);
-      if (checked.problem() != null) {
-        return invalid(checked.problem());
-      }
-      plain.put(field, checked.plain());
+    List<String> sixFields = new ArrayList<>(written);
+    if (written.size() == 5) {
+      sixFields.addFirst("0");
     }
-    return understood(plain);
+    Map<CronField, List<CronPart>> parts = new EnumMap<>(CronField.class);
+    boolean bothDays = false;
+    Iterator<String> texts = sixFields.iterator();
+    for (CronField field : CronField.values()) {
+      String text = texts.next().toUpperCase(Locale.ROOT);
+      try {
+        parts.put(field, new CronFieldParser(field, scheduleName).parse(text));
+      } catch (CronFieldParser.InvalidField e) {
+        return invalid(e.problem());
+      }
+      bothDays |= field.isDay() && isStar(text);
+    }
+    return understood(new CronFields(parts, bothDays));
   }
 
-  private static Reading understood(Map<CronField, String> plain) {
-    CronFields fields = CronReader.read(plain);
+  private static boolean isStar(String field) {
+    return field.startsWith("*") || field.equals("?");
+  }
+
+  private static Reading understood(CronFields fields) {
     var calendar = new CronCalendar(fields);
     return calendar.fires()
         ? new Reading.Good(new Cron(fields, calendar))

@@ -2,6 +2,7 @@ package carillon.model.cron;
 
 import carillon.model.Echo;
 import carillon.model.KeyText;
+import carillon.model.cron.CronPart.Span;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,11 +11,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks one field of a cron expression and writes it in numbers: names become numbers, {@code H}
- * what the schedule's name makes of it, {@code ?} becomes {@code *}. What passes has one meaning
- * only, so that no library can take it for something else.
+ * Parses one field of a cron expression: numbers, names, ranges, steps, lists, {@code H} (a hash of
+ * the schedule's name) and what is special to the day fields.
  */
-final class CronSyntax {
+final class CronFieldParser {
 
   private static final Pattern HASHED =
       Pattern.compile("H(?:\\(([0-9]+)-([0-9]+)\\))?(?:/([0-9]+))?");
@@ -27,67 +27,46 @@ final class CronSyntax {
   private final CronField field;
   private final String scheduleName;
 
-  CronSyntax(CronField field, String scheduleName) {
+  CronFieldParser(CronField field, String scheduleName) {
     this.field = field;
     this.scheduleName = scheduleName;
   }
 
-  /**
-   * A field or an entry of it.
-   *
-   * @param plain in numbers
-   * @param problem why it is refused, if it is
-   */
-  record Checked(String plain, @Nullable String problem) {
-
-    private static Checked good(String plain) {
-      return new Checked(plain, null);
-    }
-  }
-
   /** Takes capital letters only. */
-  Checked check(String text) {
-    if (text.equals("?") && isOfDays()) {
-      return Checked.good("*");
+  List<CronPart> parse(String text) throws InvalidField {
+    if (text.equals("?") && field.isDay()) {
+      return List.of(new Span(field.min(), field.max(), 1));
     }
-    List<String> plain = new ArrayList<>();
+    List<CronPart> parts = new ArrayList<>();
     for (String entry : text.split(",", -1)) {
-      Checked checked = entry.startsWith("H") ? hashed(entry) : entry(entry);
-      if (checked.problem() != null) {
-        return checked;
-      }
-      plain.add(checked.plain());
+      parts.add(entry.startsWith("H") ? hashed(entry) : entry(entry));
     }
-    return Checked.good(String.join(",", plain));
+    return parts;
   }
 
-  private boolean isOfDays() {
-    return field == CronField.DAY_OF_MONTH || field == CronField.DAY_OF_WEEK;
-  }
-
-  private Checked hashed(String entry) {
+  private Span hashed(String entry) throws InvalidField {
     Matcher matcher = HASHED.matcher(entry);
     if (!matcher.matches()) {
-      return bad("%s is not known; H is written as H, H/15, H(0-29) or H(0-29)/10", entry);
+      throw bad("%s is not known; H is written as H, H/15, H(0-29) or H(0-29)/10", entry);
     }
     if (scheduleName.isEmpty()) {
-      return bad("%s needs the schedule's name, of which it is a hash", entry);
+      throw bad("%s needs the schedule's name, of which it is a hash", entry);
     }
     int from = number(matcher.group(1), field.min());
     int to = number(matcher.group(2), field.maxHashed());
     int step = number(matcher.group(3), to - from + 1);
     if (from < field.min() || to > field.maxHashed()) {
-      return bad(
+      throw bad(
           "%s is out of range: H stays within " + field.min() + "-" + field.maxHashed(), entry);
     }
     if (from > to) {
-      return bad("the range of %s runs backwards", entry);
+      throw bad("the range of %s runs backwards", entry);
     }
     if (step < 1 || step > to - from + 1) {
-      return bad("the step of %s is out of range, which is 1-" + (to - from + 1), entry);
+      throw bad("the step of %s is out of range, which is 1-" + (to - from + 1), entry);
     }
     int first = from + hash(step);
-    return Checked.good(matcher.group(3) == null ? "" + first : first + "-" + to + "/" + step);
+    return matcher.group(3) == null ? new Span(first, first, 1) : new Span(first, to, step);
   }
 
   /** Less than the bound, and always the same for this field of this schedule. */
@@ -96,9 +75,9 @@ final class CronSyntax {
     return Math.floorMod(ByteBuffer.wrap(hash).getInt(), bound);
   }
 
-  private Checked entry(String entry) {
+  private CronPart entry(String entry) throws InvalidField {
     String plain = inNumbers(entry);
-    Checked special =
+    CronPart special =
         switch (field) {
           case DAY_OF_MONTH -> specialDayOfMonth(entry);
           case DAY_OF_WEEK -> specialDayOfWeek(entry, plain);
@@ -107,63 +86,67 @@ final class CronSyntax {
     return special == null ? span(entry, plain) : special;
   }
 
-  private @Nullable Checked specialDayOfMonth(String entry) {
-    if (entry.equals("L") || entry.equals("LW")) {
-      return Checked.good(entry);
+  private @Nullable CronPart specialDayOfMonth(String entry) throws InvalidField {
+    if (entry.equals("L")) {
+      return new CronPart.LastDay(0);
+    }
+    if (entry.equals("LW")) {
+      return new CronPart.LastWorkday();
     }
     Matcher beforeLast = BEFORE_LAST.matcher(entry);
     if (beforeLast.matches()) {
       int days = number(beforeLast.group(1), 0);
-      return days >= 1 && days <= 30
-          ? Checked.good("L-" + days)
-          : bad("%s is out of range: L-1 to L-30 are days before the last of a month", entry);
+      if (days < 1 || days > 30) {
+        throw bad("%s is out of range: L-1 to L-30 are days before the last of a month", entry);
+      }
+      return new CronPart.LastDay(days);
     }
     Matcher nearest = NEAREST.matcher(entry);
-    return nearest.matches() ? inRange(entry, entry, nearest.group(1)) : null;
+    return nearest.matches() ? new CronPart.NearestWorkday(value(nearest.group(1), entry)) : null;
   }
 
-  private @Nullable Checked specialDayOfWeek(String entry, String plain) {
+  private @Nullable CronPart specialDayOfWeek(String entry, String plain) throws InvalidField {
     Matcher last = LAST.matcher(plain);
     if (last.matches()) {
-      return inRange(entry, plain, last.group(1));
+      return new CronPart.LastOfMonth(value(last.group(1), entry) % 7);
     }
     Matcher nth = NTH.matcher(plain);
     if (!nth.matches()) {
       return null;
     }
     int count = number(nth.group(2), 0);
-    return count >= 1 && count <= 5
-        ? inRange(entry, plain, nth.group(1))
-        : bad("%s is out of range: #1 to #5 count the days of a month", entry);
+    if (count < 1 || count > 5) {
+      throw bad("%s is out of range: #1 to #5 count the days of a month", entry);
+    }
+    return new CronPart.NthOfMonth(value(nth.group(1), entry) % 7, count);
   }
 
-  private Checked inRange(String entry, String plain, String number) {
-    return isInRange(number(number, 0)) ? Checked.good(plain) : bad("%s is out of range", entry);
-  }
-
-  private Checked span(String entry, String plain) {
+  private Span span(String entry, String plain) throws InvalidField {
     Matcher matcher = SPAN.matcher(plain);
     if (!matcher.matches()) {
-      return bad(whyNoSpan(entry), entry);
+      throw bad(whyNoSpan(entry), entry);
     }
     boolean all = matcher.group(1).equals("*");
-    if (all && matcher.group(2) != null) {
-      return bad("%s is not a range: * is all of it already", entry);
+    boolean hasEnd = matcher.group(2) != null;
+    if (all && hasEnd) {
+      throw bad("%s is not a range: * is all of it already", entry);
     }
-    int from = all ? field.min() : number(matcher.group(1), 0);
-    int to = number(matcher.group(2), from);
-    if (!isInRange(from) || !isInRange(to)) {
-      return bad("%s is out of range", entry);
-    }
+    int from = all ? field.min() : value(matcher.group(1), entry);
+    int to = hasEnd ? value(matcher.group(2), entry) : from;
     if (from > to) {
-      return bad("the range %s runs backwards", entry);
+      throw bad("the range %s runs backwards", entry);
     }
     int step = number(matcher.group(3), 1);
     if (step < 1 || step > field.size()) {
-      return bad("the step of %s is out of range, which is 1-" + field.size(), entry);
+      throw bad("the step of %s is out of range, which is 1-" + field.size(), entry);
     }
-    // The library knows no step of 60 minutes.
-    return Checked.good(step > field.maxWritten() ? String.valueOf(from) : plain);
+    if (hasEnd) {
+      return new Span(from, to, step);
+    }
+    // A single value before a step is where it begins.
+    boolean isOpenEnded = all || matcher.group(3) != null;
+    int first = from > field.max() ? field.min() : from;
+    return new Span(first, isOpenEnded ? field.max() : first, step);
   }
 
   private String whyNoSpan(String entry) {
@@ -171,7 +154,7 @@ final class CronSyntax {
       return "an entry is empty; lists are written as 1,2,3";
     }
     if (entry.contains("?")) {
-      return isOfDays() ? "? stands alone" : "? is for days only; write *";
+      return field.isDay() ? "? stands alone" : "? is for days only; write *";
     }
     if (entry.indexOf('/') != entry.lastIndexOf('/')) {
       return "%s has two steps; one is written as */5 or 1-30/5";
@@ -206,8 +189,12 @@ final class CronSyntax {
     return plain;
   }
 
-  private boolean isInRange(int value) {
-    return field.min() <= value && value <= field.maxWritten();
+  private int value(String digits, String entry) throws InvalidField {
+    int value = number(digits, 0);
+    if (value < field.min() || value > field.maxWritten()) {
+      throw bad("%s is out of range", entry);
+    }
+    return value;
   }
 
   /** What is longer is out of every range. */
@@ -218,8 +205,25 @@ final class CronSyntax {
     return digits.length() > 4 ? 10_000 : Integer.parseInt(digits);
   }
 
-  private Checked bad(String why, String entry) {
+  private InvalidField bad(String why, String entry) {
     String problem = why.replace("%s", Echo.of(entry));
-    return new Checked("", "%s (%s): %s".formatted(field.label(), field.range(), problem));
+    return new InvalidField("%s (%s): %s".formatted(field.label(), field.range(), problem));
+  }
+
+  /** Why a field is refused, in words for people. */
+  static final class InvalidField extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    private final String problem;
+
+    InvalidField(String problem) {
+      super(problem, null, false, false);
+      this.problem = problem;
+    }
+
+    String problem() {
+      return problem;
+    }
   }
 }
