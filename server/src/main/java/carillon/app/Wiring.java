@@ -64,8 +64,8 @@ import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.DueSchedules;
+import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.Schedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.stats.Activity;
@@ -252,8 +252,8 @@ final class Wiring {
             new DeadLetterArchive(leaderDb),
             new Backfills(leaderDb, StoredSchedule::timetable, config.engine().retention()),
             new BackfillSteps(leaderDb, tasks, StoredSchedule::timetable),
-            new OldFires(leaderDb),
-            new Fires(leaderDb, tasks),
+            new FireRetention(leaderDb),
+            new DueSchedules(leaderDb, tasks),
             new Activity(leaderDb),
             new WaitingCounts(leaderDb),
             new Events(leaderDb));

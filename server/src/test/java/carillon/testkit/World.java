@@ -31,7 +31,7 @@ import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.Schedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.stats.Events;
@@ -86,7 +86,7 @@ public final class World implements AutoCloseable {
   public final Schedules schedules;
   public final Backfills backfills;
   public final BackfillSteps backfillSteps;
-  public final OldFires oldFires;
+  public final FireRetention oldFires;
   public final Events events;
 
   private final Connection beside;
@@ -119,7 +119,7 @@ public final class World implements AutoCloseable {
     this.schedules = new Schedules(db, catalog, tasks, clock);
     this.backfills = new Backfills(db, StoredSchedule::timetable, Duration.ofDays(30));
     this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
-    this.oldFires = new OldFires(db);
+    this.oldFires = new FireRetention(db);
     this.events = new Events(db);
   }
 

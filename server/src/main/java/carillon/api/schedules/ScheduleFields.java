@@ -136,13 +136,14 @@ public final class ScheduleFields {
         window == null ? usual.window() : RuleFields.kept(window));
   }
 
-  private Schedule.Made made(Fields fields, Grants grants) {
+  private Schedule.TaskTemplate made(Fields fields, Grants grants) {
     String type = TaskFields.type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
     Integer priority = fields.integer("priority", 0, 9);
     String payload = TaskFields.payload(fields);
     Target target = targets.change(fields, grants);
     RetryPolicy retry = RetryFields.read(fields);
-    return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
+    return new Schedule.TaskTemplate(
+        type == null ? "" : type, key, priority, payload, target, retry);
   }
 }

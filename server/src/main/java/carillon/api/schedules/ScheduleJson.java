@@ -10,7 +10,7 @@ import carillon.model.schedule.Schedule;
 import carillon.model.schedule.SkipReason;
 import carillon.store.db.Json;
 import carillon.store.schedules.RecordedFire;
-import carillon.store.schedules.ShownSchedule;
+import carillon.store.schedules.ScheduleView;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -32,7 +32,7 @@ final class ScheduleJson {
   private ScheduleJson() {}
 
   /** All there is to know about one. */
-  static ObjectNode of(ShownSchedule shown, Instant now) {
+  static ObjectNode of(ScheduleView shown, Instant now) {
     StoredSchedule stored = shown.stored();
     Recurrence recurrence = recurrence(stored.schedule());
     List<NominalTime> next = next(stored, recurrence, now, NEXT_RUNS);
@@ -75,7 +75,7 @@ final class ScheduleJson {
   private static ObjectNode definition(
       StoredSchedule stored, @Nullable Recurrence recurrence, boolean isFinished) {
     Schedule schedule = stored.schedule();
-    Schedule.Made task = schedule.task();
+    Schedule.TaskTemplate task = schedule.task();
     ObjectNode node = NODES.objectNode();
     node.put("name", schedule.name());
     node.put("type", task.type());

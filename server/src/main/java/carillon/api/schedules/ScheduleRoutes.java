@@ -24,8 +24,8 @@ import carillon.api.tasks.TaskRoutes;
 import carillon.model.TenantId;
 import carillon.store.db.Page;
 import carillon.store.schedules.RecordedFire;
+import carillon.store.schedules.ScheduleView;
 import carillon.store.schedules.Schedules;
-import carillon.store.schedules.ShownSchedule;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -127,7 +127,7 @@ public final class ScheduleRoutes {
 
   private Answer show(Call call) {
     String name = ScheduleName.of(call);
-    ShownSchedule shown =
+    ScheduleView shown =
         database
             .use(() -> schedules.show(call.tenant(), name))
             .filter(found -> isVisible(call, found.stored()))
@@ -135,7 +135,7 @@ public final class ScheduleRoutes {
     return answer(200, shown);
   }
 
-  private Answer answer(int status, ShownSchedule shown) {
+  private Answer answer(int status, ScheduleView shown) {
     return Answer.json(status, ScheduleJson.of(shown, clock.instant()))
         .withVersion(shown.stored().version());
   }

@@ -6,7 +6,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.StoreException;
-import carillon.store.schedules.Fires;
+import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.tasks.Tasks;
 import java.time.Duration;
@@ -50,7 +50,7 @@ final class CronPlanner {
 
   private static final int MAX_TIMETABLES = 20_000;
 
-  private final Fires fires;
+  private final DueSchedules fires;
   private final Timetables timetables;
   private final InstantSource clock;
   private final Consumer<EngineEvent> events;
@@ -60,7 +60,7 @@ final class CronPlanner {
   private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
 
   CronPlanner(
-      Fires fires,
+      DueSchedules fires,
       Function<StoredSchedule, Timetable> timetable,
       InstantSource clock,
       Consumer<EngineEvent> events) {
@@ -93,7 +93,7 @@ final class CronPlanner {
   private void step(Instant now) {
     locked = batch;
     try {
-      Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
+      DueSchedules.Step step = fires.planDue(now, batch, due -> decide(due, now));
       // Who is locked and read in vain costs as much as who is planned.
       batch =
           step.planned() < step.looked()
@@ -125,7 +125,7 @@ final class CronPlanner {
 
   /** One that cannot be planned must not keep the others. */
   private void alone(Instant now) {
-    for (Fires.DueId each : fires.due(now, MAX_ALONE)) {
+    for (DueSchedules.Due each : fires.due(now, MAX_ALONE)) {
       try {
         tell(fires.planOne(now, each, due -> decide(due, now)));
       } catch (RuntimeException e) {
@@ -143,19 +143,19 @@ final class CronPlanner {
     }
   }
 
-  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
-    List<Fires.Planned> planned = new ArrayList<>(due.size());
+  private List<DueSchedules.Planned> decide(List<DueSchedules.Locked> due, Instant now) {
+    List<DueSchedules.Planned> planned = new ArrayList<>(due.size());
     missed = new ArrayList<>();
     locked = due.size();
     int left = MAX_FIRES;
     long payload = 0;
-    for (Fires.Due each : due) {
+    for (DueSchedules.Locked each : due) {
       if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
         break; // the others stay due
       }
-      Fires.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
+      DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
       planned.add(one);
-      left -= one.plan().fires().size();
+      left -= one.plan().decisions().size();
       payload += payload(one);
       if (one.plan().missed() > 0) {
         StoredSchedule schedule = each.schedule();
@@ -167,31 +167,33 @@ final class CronPlanner {
     return planned;
   }
 
-  private static long payload(Fires.Planned planned) {
-    String payload = planned.due().schedule().schedule().task().payload();
+  private static long payload(DueSchedules.Planned planned) {
+    String payload = planned.locked().schedule().schedule().task().payload();
     long tasks =
-        planned.plan().fires().stream().filter(FirePlan.Fire.Made.class::isInstance).count();
+        planned.plan().decisions().stream()
+            .filter(FirePlan.Decision.Create.class::isInstance)
+            .count();
     return payload == null ? 0 : tasks * payload.length();
   }
 
-  private Fires.Planned decide(Fires.Due due, Instant now, int most) {
+  private DueSchedules.Planned decide(DueSchedules.Locked due, Instant now, int most) {
     StoredSchedule schedule = due.schedule();
     int failures = schedule.counters().failuresInARow();
     FireSettlement settlement = FireSettlement.of(due.open(), failures, schedule.schedule());
     if (settlement.pauseReason() != null && !schedule.isPaused()) {
-      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+      return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     boolean hasSettled = !settlement.settled().isEmpty();
     if (hasSettled
         && due.mayHaveMoreOfItsOwn()
         && schedule.schedule().overlap() != OverlapRule.ALLOW) {
       // One of those that were not read may be live.
-      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+      return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     try {
       FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
       boolean isMoreOpen = hasSettled && due.mayHaveMore();
-      return new Fires.Planned(
+      return new DueSchedules.Planned(
           due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // such as an expression that another version took
       log.warn(
@@ -199,7 +201,7 @@ final class CronPlanner {
           schedule.tenant().value(),
           schedule.schedule().name(),
           e.toString());
-      return new Fires.Planned(
+      return new DueSchedules.Planned(
           due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(AFTER_FAILURE)));
     }
   }
@@ -217,7 +219,7 @@ final class CronPlanner {
   }
 
   /** What is told has been committed. */
-  private void tell(Fires.Step step) {
+  private void tell(DueSchedules.Step step) {
     if (step.made() > 0 || !step.skipped().isEmpty()) {
       events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
     }

@@ -18,8 +18,8 @@ import carillon.store.queue.Claims;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.DueSchedules;
+import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.stats.Activity;
 import carillon.store.stats.Events;
@@ -69,8 +69,8 @@ public final class Upkeep implements AutoCloseable {
       DeadLetterArchive archive,
       Backfills backfills,
       BackfillSteps backfillSteps,
-      OldFires oldFires,
-      Fires fires,
+      FireRetention oldFires,
+      DueSchedules fires,
       Activity activity,
       WaitingCounts waiting,
       Events events) {}

@@ -11,14 +11,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the planner decides about one schedule when it looks at it.
  *
- * @param fires one for each nominal time from the old cursor to the new one, in order
+ * @param decisions one for each nominal time from the old cursor to the new one, in order
  * @param cancels of tasks of earlier fires that make room; some may be made by this plan
  * @param cursor every nominal time up to and including it is decided
  * @param lookAt when there is more to decide or to settle; null means never
  * @param missed how many of the nominal times nobody had planned in time
  */
 public record FirePlan(
-    List<Fire> fires, List<Cancel> cancels, Instant cursor, @Nullable Instant lookAt, int missed) {
+    List<Decision> decisions,
+    List<Cancel> cancels,
+    Instant cursor,
+    @Nullable Instant lookAt,
+    int missed) {
 
   /** A fire becomes a task that long before it is due. */
   public static final Duration HORIZON = Duration.ofSeconds(30);
@@ -27,18 +31,18 @@ public record FirePlan(
   public static final Duration GRACE = Duration.ofSeconds(60);
 
   public FirePlan {
-    fires = List.copyOf(fires);
+    decisions = List.copyOf(decisions);
     cancels = List.copyOf(cancels);
   }
 
   /** What becomes of one nominal time. */
-  public sealed interface Fire {
+  public sealed interface Decision {
     NominalTime time();
 
     /** A task. */
-    record Made(NominalTime time, TaskId task, Instant dueAt) implements Fire {}
+    record Create(NominalTime time, TaskId task, Instant dueAt) implements Decision {}
 
-    record Skipped(NominalTime time, SkipReason reason) implements Fire {}
+    record Skip(NominalTime time, SkipReason reason) implements Decision {}
   }
 
   /**
@@ -63,7 +67,7 @@ public record FirePlan(
       Instant cursor,
       long runs,
       boolean paused,
-      List<OpenFire> live) {
+      List<UnsettledFire> live) {
 
     public State {
       live = List.copyOf(live);
@@ -79,7 +83,7 @@ public record FirePlan(
   public FirePlan lookingBy(Instant time) {
     return lookAt != null && lookAt.isBefore(time)
         ? this
-        : new FirePlan(fires, cancels, cursor, time, missed);
+        : new FirePlan(decisions, cancels, cursor, time, missed);
   }
 
   /**
@@ -88,6 +92,6 @@ public record FirePlan(
    * @param most about so many nominal times at once; more wait for the next look
    */
   public static FirePlan of(State state, Instant now, int most) {
-    return new FirePlanning(state, now, most).plan();
+    return new FirePlanner(state, now, most).plan();
   }
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record FireSettlement(
     List<Settled> settled,
-    List<OpenFire> live,
+    List<UnsettledFire> live,
     int completed,
     int failed,
     int cancelled,
@@ -32,7 +32,7 @@ public record FireSettlement(
   }
 
   /** A fire, and how its task ended. */
-  public record Settled(OpenFire fire, End end) {}
+  public record Settled(UnsettledFire fire, End end) {}
 
   public FireSettlement {
     settled = List.copyOf(settled);
@@ -44,15 +44,15 @@ public record FireSettlement(
    *
    * @param failuresInARow so far
    */
-  public static FireSettlement of(List<OpenFire> open, int failuresInARow, Schedule schedule) {
+  public static FireSettlement of(List<UnsettledFire> open, int failuresInARow, Schedule schedule) {
     List<Settled> settled = new ArrayList<>();
-    List<OpenFire> live = new ArrayList<>();
+    List<UnsettledFire> live = new ArrayList<>();
     int completed = 0;
     int failed = 0;
     int cancelled = 0;
     int inARow = failuresInARow;
     String pauseReason = null;
-    for (OpenFire fire : open) {
+    for (UnsettledFire fire : open) {
       if (fire.isLive()) {
         live.add(fire);
         continue;

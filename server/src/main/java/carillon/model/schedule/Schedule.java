@@ -39,14 +39,14 @@ public record Schedule(
     @Nullable Instant endAt,
     @Nullable Integer maxRuns,
     @Nullable Integer pauseAfterFailures,
-    Made task) {
+    TaskTemplate task) {
 
   /**
    * What its tasks are; what is null follows the type.
    *
    * @param payload JSON text, byte for byte
    */
-  public record Made(
+  public record TaskTemplate(
       String type,
       @Nullable String key,
       @Nullable Integer priority,
@@ -97,7 +97,8 @@ public record Schedule(
         endAt,
         maxRuns,
         pauseAfterFailures,
-        new Made(task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
+        new TaskTemplate(
+            task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
   }
 
   /** A task of this schedule. */

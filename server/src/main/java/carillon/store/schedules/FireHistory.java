@@ -168,10 +168,10 @@ final class FireHistory {
                   + " OR t.state NOT IN ('PENDING', 'RUNNING')");
 
   /** The schedule with the latest fires that are due by now. */
-  static ShownSchedule show(Tx tx, StoredSchedule schedule, Instant now) {
+  static ScheduleView show(Tx tx, StoredSchedule schedule, Instant now) {
     RecordedFire lastRun = latest(tx, LAST_RUN, schedule, now);
     RecordedFire previous = latest(tx, PREVIOUS, schedule, now);
-    return new ShownSchedule(schedule, lastRun, previous == null ? null : previous.status());
+    return new ScheduleView(schedule, lastRun, previous == null ? null : previous.status());
   }
 
   private static @Nullable RecordedFire latest(

@@ -30,7 +30,7 @@ final class ScheduleDefinitions {
       """;
 
   private static List<@Nullable Object> values(Schedule schedule, Instant createdAt) {
-    Schedule.Made task = schedule.task();
+    Schedule.TaskTemplate task = schedule.task();
     List<@Nullable Object> values = new ArrayList<>();
     values.add(schedule.cron());
     values.add(schedule.every());

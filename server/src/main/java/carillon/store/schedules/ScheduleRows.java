@@ -79,10 +79,10 @@ final class ScheduleRows {
         made(row));
   }
 
-  private static Schedule.Made made(ResultSet row) throws SQLException {
+  private static Schedule.TaskTemplate made(ResultSet row) throws SQLException {
     String target = row.getString("target");
     String retry = row.getString("retry");
-    return new Schedule.Made(
+    return new Schedule.TaskTemplate(
         row.getString("type"),
         row.getString("key"),
         Sql.integer(row, "priority"),

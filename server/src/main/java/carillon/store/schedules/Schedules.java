@@ -38,7 +38,7 @@ public final class Schedules {
   private final Tasks tasks;
   private final ManualTriggers triggers;
   private final TaskReader reader;
-  private final FiredTasks fired;
+  private final ScheduleTasks fired;
   private final InstantSource clock;
   private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
 
@@ -47,7 +47,7 @@ public final class Schedules {
     this.tasks = tasks;
     this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
-    this.fired = new FiredTasks(db, reader);
+    this.fired = new ScheduleTasks(db, reader);
     this.clock = clock;
   }
 
@@ -74,7 +74,7 @@ public final class Schedules {
 
   /** What became of a change. */
   public sealed interface Result {
-    record Saved(ShownSchedule schedule, boolean created) implements Result {}
+    record Saved(ScheduleView schedule, boolean created) implements Result {}
 
     record Deleted() implements Result {}
 
@@ -128,7 +128,7 @@ public final class Schedules {
   }
 
   /** With what became of its latest fires. */
-  public Optional<ShownSchedule> show(TenantId tenant, String name) {
+  public Optional<ScheduleView> show(TenantId tenant, String name) {
     return db.inTransaction(
         tx -> find(tx, tenant, name).map(found -> FireHistory.show(tx, found, now())));
   }

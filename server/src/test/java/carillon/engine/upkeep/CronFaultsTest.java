@@ -12,7 +12,7 @@ import carillon.store.db.Db;
 import carillon.store.db.DbClock;
 import carillon.store.db.StoreException;
 import carillon.store.queue.Agenda;
-import carillon.store.schedules.Fires;
+import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.tasks.Tasks;
 import carillon.testkit.OwnPostgres;
@@ -92,7 +92,8 @@ class CronFaultsTest {
       DbClock clock = new DbClock(InstantSource.system());
       Tasks tasks = new Tasks(db, catalog, new Partitions(catalogDb), clock, new Agenda());
       planner =
-          new CronPlanner(new Fires(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
+          new CronPlanner(
+              new DueSchedules(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override

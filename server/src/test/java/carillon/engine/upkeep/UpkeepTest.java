@@ -22,8 +22,8 @@ import carillon.store.queue.Claims;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.DueSchedules;
+import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.stats.Activity;
 import carillon.store.stats.Events;
@@ -134,8 +134,8 @@ class UpkeepTest {
             new DeadLetterArchive(leaderDb),
             new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
             new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
-            new OldFires(leaderDb),
-            new Fires(leaderDb, world.tasks),
+            new FireRetention(leaderDb),
+            new DueSchedules(leaderDb, world.tasks),
             new Activity(leaderDb),
             new WaitingCounts(leaderDb),
             new Events(leaderDb)),

@@ -74,7 +74,7 @@ class FirePlanPropertyTest {
         null,
         null,
         null,
-        new Schedule.Made("t", null, null, null, null, null));
+        new Schedule.TaskTemplate("t", null, null, null, null, null));
   }
 
   private static <T> T one(List<T> of, Random random) {
@@ -84,7 +84,7 @@ class FirePlanPropertyTest {
   private Instant lookAgainAndAgain(Schedule schedule, Timetable timetable, Random random) {
     Instant cursor = NOON;
     Instant now = NOON;
-    List<OpenFire> live = new ArrayList<>();
+    List<UnsettledFire> live = new ArrayList<>();
     boolean paused = false;
     for (int look = 0; look < LOOKS; look++) {
       now = now.plusMillis(random.nextInt(random.nextInt(20) == 0 ? 2_000_000 : 30_000));
@@ -99,12 +99,12 @@ class FirePlanPropertyTest {
 
       assertThat(plan.cursor()).isAfterOrEqualTo(cursor);
       assertThat(plan.lookAt()).isAfterOrEqualTo(now);
-      for (FirePlan.Fire fire : plan.fires()) {
-        decided.add(fire.time());
-        if (fire instanceof FirePlan.Fire.Made made) {
+      for (FirePlan.Decision decision : plan.decisions()) {
+        decided.add(decision.time());
+        if (decision instanceof FirePlan.Decision.Create made) {
           assertThat(tasks.add(made.task())).as("a task of its own").isTrue();
           live.add(
-              new OpenFire(
+              new UnsettledFire(
                   made.time().at(),
                   made.time().local(),
                   false,

@@ -51,13 +51,13 @@ class FirePlanTest {
         endAt,
         maxRuns,
         null,
-        new Schedule.Made("t", null, null, null, null, null));
+        new Schedule.TaskTemplate("t", null, null, null, null, null));
   }
 
   private static final Timetable MINUTES = TestTimetable.every(NOON, Duration.ofMinutes(1));
 
   private static FirePlan.State state(
-      Schedule schedule, Timetable timetable, Instant cursor, OpenFire... live) {
+      Schedule schedule, Timetable timetable, Instant cursor, UnsettledFire... live) {
     return new FirePlan.State(7, 1, schedule, timetable, cursor, 0, false, List.of(live));
   }
 
@@ -65,8 +65,8 @@ class FirePlanTest {
     return new FirePlan.State(7, 1, schedule, MINUTES, cursor, 0, true, List.of());
   }
 
-  private static OpenFire live(Instant at, TaskState state) {
-    return new OpenFire(
+  private static UnsettledFire live(Instant at, TaskState state) {
+    return new UnsettledFire(
         at,
         LocalDateTime.ofInstant(at, ZoneOffset.UTC),
         false,
@@ -78,12 +78,12 @@ class FirePlanTest {
   /** Seconds from noon, and what became of it. */
   private static List<String> said(FirePlan plan) {
     List<String> said = new ArrayList<>();
-    for (FirePlan.Fire fire : plan.fires()) {
-      long seconds = Duration.between(NOON, fire.time().at()).toSeconds();
+    for (FirePlan.Decision decision : plan.decisions()) {
+      long seconds = Duration.between(NOON, decision.time().at()).toSeconds();
       said.add(
-          switch (fire) {
-            case FirePlan.Fire.Made made -> seconds + " task";
-            case FirePlan.Fire.Skipped skip -> seconds + " " + skip.reason().label();
+          switch (decision) {
+            case FirePlan.Decision.Create _ -> seconds + " task";
+            case FirePlan.Decision.Skip skip -> seconds + " " + skip.reason().label();
           });
     }
     return said;
@@ -100,13 +100,14 @@ class FirePlanTest {
     FirePlan early = FirePlan.of(state, at(29), MOST);
     FirePlan inTime = FirePlan.of(state, at(30), MOST);
 
-    assertThat(early.fires()).isEmpty();
+    assertThat(early.decisions()).isEmpty();
     assertThat(early.cursor()).isEqualTo(at(0));
     assertThat(early.lookAt()).isEqualTo(at(30));
     assertThat(said(inTime)).containsExactly("60 task");
     assertThat(inTime.cursor()).isEqualTo(at(60));
     assertThat(inTime.lookAt()).isEqualTo(at(90));
-    assertThat(((FirePlan.Fire.Made) inTime.fires().getFirst()).dueAt()).isEqualTo(at(60));
+    assertThat(((FirePlan.Decision.Create) inTime.decisions().getFirst()).dueAt())
+        .isEqualTo(at(60));
   }
 
   @Test
@@ -121,7 +122,7 @@ class FirePlanTest {
             MOST);
 
     assertThat(said(plan)).containsExactly("60 task", "120 task");
-    assertThat(((FirePlan.Fire.Made) plan.fires().getFirst()).dueAt()).isEqualTo(at(60));
+    assertThat(((FirePlan.Decision.Create) plan.decisions().getFirst()).dueAt()).isEqualTo(at(60));
     assertThat(plan.missed()).isZero();
   }
 
@@ -165,8 +166,10 @@ class FirePlanTest {
   void without_catch_up_what_is_only_late_is_left_to_the_overlap_rule(
       OverlapRule overlap, String live, long second, String expected) {
     var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
-    OpenFire[] open =
-        live.isEmpty() ? new OpenFire[0] : new OpenFire[] {live(at(0), TaskState.valueOf(live))};
+    UnsettledFire[] open =
+        live.isEmpty()
+            ? new UnsettledFire[0]
+            : new UnsettledFire[] {live(at(0), TaskState.valueOf(live))};
 
     FirePlan plan =
         FirePlan.of(state(schedule(overlap, none), MINUTES, at(0), open), at(second), MOST);
@@ -195,9 +198,9 @@ class FirePlanTest {
     FirePlan plan =
         FirePlan.of(state(schedule(OverlapRule.SKIP, catchUp), MINUTES, at(0)), at(6_001), MOST);
 
-    assertThat(plan.fires()).hasSize(100);
+    assertThat(plan.decisions()).hasSize(100);
     for (int i = 0; i < 100; i++) {
-      Instant dueAt = ((FirePlan.Fire.Made) plan.fires().get(i)).dueAt();
+      Instant dueAt = ((FirePlan.Decision.Create) plan.decisions().get(i)).dueAt();
       assertThat(dueAt).isBetween(at(6_001 + i), at(6_002 + i));
     }
   }
@@ -213,7 +216,7 @@ class FirePlanTest {
     for (Instant lookAt = now; lookAt != null && !lookAt.isAfter(now); looks++) {
       FirePlan plan = FirePlan.of(state(schedule, seconds, cursor), now, MOST);
       all.addAll(said(plan));
-      assertThat(plan.fires()).hasSizeLessThanOrEqualTo(100 + 100);
+      assertThat(plan.decisions()).hasSizeLessThanOrEqualTo(100 + 100);
       cursor = plan.cursor();
       lookAt = plan.lookAt();
     }
@@ -250,7 +253,7 @@ class FirePlanTest {
     "CANCEL_PREVIOUS, RUNNING PENDING, task"
   })
   void overlap_decides_when_it_is_due(OverlapRule overlap, String states, String expected) {
-    List<OpenFire> live = new ArrayList<>();
+    List<UnsettledFire> live = new ArrayList<>();
     for (String each : states.split(" ", -1)) {
       if (each.isEmpty()) {
         continue;
@@ -260,7 +263,7 @@ class FirePlanTest {
 
     FirePlan plan =
         FirePlan.of(
-            state(schedule(overlap, LAST), MINUTES, at(0), live.toArray(OpenFire[]::new)),
+            state(schedule(overlap, LAST), MINUTES, at(0), live.toArray(UnsettledFire[]::new)),
             at(60),
             MOST);
 
@@ -269,7 +272,7 @@ class FirePlanTest {
         .extracting(FirePlan.Cancel::task)
         .isEqualTo(
             overlap == OverlapRule.CANCEL_PREVIOUS
-                ? live.stream().map(OpenFire::task).toList()
+                ? live.stream().map(UnsettledFire::task).toList()
                 : List.of());
   }
 
@@ -298,13 +301,13 @@ class FirePlanTest {
     assertThat(cancel.cancels())
         .containsExactly(
             new FirePlan.Cancel(
-                ((FirePlan.Fire.Made) cancel.fires().getFirst()).task(),
-                ((FirePlan.Fire.Made) cancel.fires().getLast()).task()));
+                ((FirePlan.Decision.Create) cancel.decisions().getFirst()).task(),
+                ((FirePlan.Decision.Create) cancel.decisions().getLast()).task()));
   }
 
   @Test
   void the_last_one_that_was_missed_still_obeys_the_overlap_rule_and_all_of_them_do_not() {
-    OpenFire running = live(at(0), TaskState.RUNNING);
+    UnsettledFire running = live(at(0), TaskState.RUNNING);
     var all = new CatchUp(CatchUp.Rule.ALL, 2, Duration.ofDays(1));
 
     FirePlan last =
@@ -390,7 +393,7 @@ class FirePlanTest {
             MOST);
 
     assertThat(said(plan)).containsExactly("20 dstGap", "20 dstGap", "20 task");
-    assertThat(waiting.fires()).isEmpty();
+    assertThat(waiting.decisions()).isEmpty();
     assertThat(waiting.lookAt()).isEqualTo(gap);
   }
 
@@ -401,8 +404,8 @@ class FirePlanTest {
     FirePlan one = FirePlan.of(state(jittery, MINUTES, at(0)), at(40), MOST);
     FirePlan other = FirePlan.of(state(jittery, MINUTES, at(0)), at(95), MOST);
 
-    var made = (FirePlan.Fire.Made) one.fires().getFirst();
-    assertThat(other.fires().getFirst()).isEqualTo(made);
+    var made = (FirePlan.Decision.Create) one.decisions().getFirst();
+    assertThat(other.decisions().getFirst()).isEqualTo(made);
     assertThat(made.dueAt()).isBetween(at(60), at(360).minusMillis(1));
     assertThat(made.task().partition()).isEqualTo(Partition.of(made.dueAt()));
   }

@@ -33,15 +33,15 @@ class FireSettlementTest {
         null,
         null,
         failures,
-        new Schedule.Made("t", null, null, null, null, null));
+        new Schedule.TaskTemplate("t", null, null, null, null, null));
   }
 
-  private static List<OpenFire> fires(String states) {
-    List<OpenFire> fires = new ArrayList<>();
+  private static List<UnsettledFire> fires(String states) {
+    List<UnsettledFire> fires = new ArrayList<>();
     for (String state : states.split(" ", -1)) {
       Instant at = NOON.plusSeconds(fires.size());
       fires.add(
-          new OpenFire(
+          new UnsettledFire(
               at,
               LocalDateTime.ofInstant(at, ZoneOffset.UTC),
               false,
@@ -84,7 +84,7 @@ class FireSettlementTest {
   })
   void so_many_failures_in_a_row_pause_and_are_forgotten_then(
       String states, int before, boolean pauses) {
-    List<OpenFire> fires = fires(states);
+    List<UnsettledFire> fires = fires(states);
 
     FireSettlement settlement = FireSettlement.of(fires, before, pausedAfter(3));
 

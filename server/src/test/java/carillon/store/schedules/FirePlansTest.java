@@ -62,11 +62,11 @@ class FirePlansTest {
     "BackfillSteps, TAKEN, schedule_fire_pkey, schedule =.*at =",
     "BackfillSteps, SKIPPED, schedule_fire_pkey, schedule =.*at =",
     "PlannedTaskWithdrawals, LATE, schedule_fire_open, schedule =.*at <=",
-    "FiredTasks, FIRES, schedule_fire_pkey, schedule = .*ROW",
-    "FiredTasks, TASKS, task_, id =",
-    "OldFires, FORGET, schedule_fire_age, recorded_at <",
-    "OldFires, SCHEDULES, schedule_fire_, schedule >",
-    "OldFires, FORGET_OF, schedule_fire_, schedule =",
+    "ScheduleTasks, FIRES, schedule_fire_pkey, schedule = .*ROW",
+    "ScheduleTasks, TASKS, task_, id =",
+    "FireRetention, FORGET, schedule_fire_age, recorded_at <",
+    "FireRetention, SCHEDULES, schedule_fire_, schedule >",
+    "FireRetention, FORGET_OF, schedule_fire_, schedule =",
     "BackfillSteps, OPEN, backfill_open, ",
     "BackfillSteps, LOCK, backfill_pkey, id =",
     "BackfillSteps, LOCK_SCHEDULE, schedule_pkey, id =",
@@ -87,7 +87,7 @@ class FirePlansTest {
   @ParameterizedTest
   @CsvSource({"FORGET", "FORGET_OF"})
   void fires_are_forgotten_by_their_place(String statement) throws Exception {
-    assertThat(Explained.generic(world, text("OldFires", statement)))
+    assertThat(Explained.generic(world, text("FireRetention", statement)))
         .contains("Tid Scan on schedule_fire");
   }
 

@@ -26,14 +26,14 @@ import org.junit.jupiter.api.Test;
 class PlannedTaskWithdrawalsTest {
 
   private World world;
-  private Fires fires;
+  private DueSchedules fires;
   private Instant now;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    fires = new Fires(world.db, world.tasks);
+    fires = new DueSchedules(world.db, world.tasks);
     now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     schedule = TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, now);
   }
@@ -49,17 +49,17 @@ class PlannedTaskWithdrawalsTest {
 
   /** Plans a task for each of these seconds from now, and that the next one is skipped. */
   private List<TaskId> plan(int... seconds) {
-    List<FirePlan.Fire> planned = new ArrayList<>();
+    List<FirePlan.Decision> planned = new ArrayList<>();
     List<TaskId> ids = new ArrayList<>();
     Instant last = now;
     for (int second : seconds) {
       last = now.plusSeconds(second);
       TaskId id = FireHash.taskId(schedule, 1, last, last);
-      planned.add(new FirePlan.Fire.Made(time(last), id, last));
+      planned.add(new FirePlan.Decision.Create(time(last), id, last));
       ids.add(id);
     }
     Instant skipped = last.plusSeconds(1);
-    planned.add(new FirePlan.Fire.Skipped(time(skipped), SkipReason.DST_GAP));
+    planned.add(new FirePlan.Decision.Skip(time(skipped), SkipReason.DST_GAP));
     var plan = new FirePlan(planned, List.of(), skipped, skipped.plusSeconds(1), 0);
     fires.planDue(
         now,
@@ -68,7 +68,7 @@ class PlannedTaskWithdrawalsTest {
             due.stream()
                 .map(
                     each ->
-                        new Fires.Planned(
+                        new DueSchedules.Planned(
                             each,
                             FireSettlement.of(List.of(), 0, each.schedule().schedule()),
                             plan))

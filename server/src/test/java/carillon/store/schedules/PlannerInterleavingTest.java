@@ -50,7 +50,7 @@ class PlannerInterleavingTest {
   }
 
   private World world;
-  private Fires fires;
+  private DueSchedules fires;
   private Overlapping overlapping;
   private Instant start;
   private long id;
@@ -58,7 +58,7 @@ class PlannerInterleavingTest {
   @BeforeAll
   void open() {
     world = World.create();
-    fires = new Fires(world.db, world.tasks);
+    fires = new DueSchedules(world.db, world.tasks);
     overlapping = new Overlapping(world);
     start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
   }
@@ -79,7 +79,7 @@ class PlannerInterleavingTest {
                 at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE));
       };
 
-  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
+  private List<DueSchedules.Planned> decide(List<DueSchedules.Locked> due, Instant now) {
     return due.stream()
         .map(
             each -> {
@@ -97,12 +97,12 @@ class PlannerInterleavingTest {
                       stored.counters().runs(),
                       stored.isPaused(),
                       settlement.live());
-              return new Fires.Planned(each, settlement, FirePlan.of(state, now, 1_000));
+              return new DueSchedules.Planned(each, settlement, FirePlan.of(state, now, 1_000));
             })
         .toList();
   }
 
-  private Fires.Step plan(Tx tx, Instant now) {
+  private DueSchedules.Step plan(Tx tx, Instant now) {
     return fires.plan(tx, now, 10, due -> decide(due, now));
   }
 

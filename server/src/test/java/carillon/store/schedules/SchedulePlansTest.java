@@ -43,8 +43,8 @@ class SchedulePlansTest {
 
   private static final List<Class<?>> STORE =
       List.of(
-          Fires.class,
-          FireDecisions.class,
+          DueSchedules.class,
+          FirePlanWriter.class,
           PlannedTaskWithdrawals.class,
           TaskCancels.class,
           Schedules.class,
@@ -53,7 +53,7 @@ class SchedulePlansTest {
           FireHistory.class);
 
   /** Ends with the first entry. */
-  private static final Set<String> WHOLE_INDEX = Set.of("Fires.earliest");
+  private static final Set<String> WHOLE_INDEX = Set.of("DueSchedules.earliest");
 
   private static World world;
   private static Instant now;
@@ -111,7 +111,7 @@ class SchedulePlansTest {
     if (!WHOLE_INDEX.contains(Sql.name(sql))) { // or it reads an index from one end to the other
       assertThat(count(plan, "Index Cond: ")).as(plan).isEqualTo(count(plan, "Index (Only )?Scan"));
     }
-    if (Sql.name(sql).equals("Fires.due")) {
+    if (Sql.name(sql).equals("DueSchedules.due")) {
       assertThat(plan).containsPattern("using schedule_plan .*\n +Index Cond: .*plan_at <=");
     }
   }
@@ -124,13 +124,13 @@ class SchedulePlansTest {
   void all_of_them_were_found() {
     assertThat(statements().map(Sql::name))
         .contains(
-            "Fires.earliest",
-            "Fires.due",
-            "Fires.lock",
-            "Fires.open",
-            "FireDecisions.settle",
-            "FireDecisions.record",
-            "FireDecisions.advance",
+            "DueSchedules.earliest",
+            "DueSchedules.due",
+            "DueSchedules.lock",
+            "DueSchedules.open",
+            "FirePlanWriter.settle",
+            "FirePlanWriter.record",
+            "FirePlanWriter.advance",
             "PlannedTaskWithdrawals.planned",
             "Schedules.lock",
             "FireHistory.list",
@@ -165,7 +165,8 @@ class SchedulePlansTest {
     world.countStatements();
     world.value("SELECT pg_stat_statements_reset()");
 
-    Fires.Step step = new Fires(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
+    DueSchedules.Step step =
+        new DueSchedules(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
 
     assertThat(step.made()).isEqualTo(1);
     double pages =
@@ -181,14 +182,14 @@ class SchedulePlansTest {
     assertThat(pages).isLessThan(150);
   }
 
-  private static List<Fires.Planned> plan(List<Fires.Due> due, long id) {
+  private static List<DueSchedules.Planned> plan(List<DueSchedules.Locked> due, long id) {
     assertThat(due).extracting(each -> each.schedule().id()).containsExactly(id);
     Instant at = now.plusSeconds(20);
     var time =
         new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
-    var made = new FirePlan.Fire.Made(time, FireHash.taskId(id, 1, at, at), at);
+    var made = new FirePlan.Decision.Create(time, FireHash.taskId(id, 1, at, at), at);
     return List.of(
-        new Fires.Planned(
+        new DueSchedules.Planned(
             due.getFirst(),
             FireSettlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
             new FirePlan(List.of(made), List.of(), at, at.plusSeconds(7_200), 0)));

@@ -158,7 +158,7 @@ class ScheduleRaceTest {
             null,
             null,
             null,
-            new Schedule.Made("t", null, null, null, null, null));
+            new Schedule.TaskTemplate("t", null, null, null, null, null));
     return world.schedules.put(
         tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
   }

@@ -66,7 +66,7 @@ class SchedulesTest {
         endAt,
         null,
         null,
-        new Schedule.Made("t", "k", 7, "{\"a\": 1.0}", null, null));
+        new Schedule.TaskTemplate("t", "k", 7, "{\"a\": 1.0}", null, null));
   }
 
   private static Schedule withEverything(String cron, Instant start) {
@@ -83,7 +83,7 @@ class SchedulesTest {
         start.plus(Duration.ofDays(400)),
         9,
         4,
-        new Schedule.Made(
+        new Schedule.TaskTemplate(
             "t",
             "k",
             3,
@@ -480,7 +480,7 @@ class SchedulesTest {
     return Objects.requireNonNull(show().lastRun());
   }
 
-  private ShownSchedule show() {
+  private ScheduleView show() {
     return world.schedules.show(World.TENANT, "n").orElseThrow();
   }
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param recordedAt when its task was made
  * @param state its task's state now; null if the task is no longer there
  */
-public record OpenFire(
+public record UnsettledFire(
     Instant at,
     LocalDateTime local,
     boolean isBackfilled,

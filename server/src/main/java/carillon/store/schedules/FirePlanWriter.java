@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * Writes what the planner decided about schedules whose rows are locked. A nominal time that has
  * its fire already keeps it, and what was decided for it anew is dropped: no task, no count.
  */
-final class FireDecisions {
+final class FirePlanWriter {
 
   private static final String WHO = "carillon";
 
@@ -39,19 +39,19 @@ final class FireDecisions {
   /** By schedule: how many were skipped here, and why. */
   private final Map<Long, Map<SkipReason, Integer>> skipped = new HashMap<>();
 
-  private FireDecisions() {}
+  private FirePlanWriter() {}
 
-  static FireDecisions write(Tx tx, Tasks tasks, Instant now, List<Fires.Planned> planned) {
-    FireDecisions decisions = new FireDecisions();
+  static FirePlanWriter write(Tx tx, Tasks tasks, Instant now, List<DueSchedules.Planned> planned) {
+    FirePlanWriter decisions = new FirePlanWriter();
     settle(tx, planned);
     List<Row> recorded = decisions.record(tx, now, planned);
     createTasks(tx, tasks, recorded);
     cancelPrevious(tx, planned, recorded);
     decisions.advance(tx, planned);
-    for (Fires.Planned each : planned) {
+    for (DueSchedules.Planned each : planned) {
       String reason = each.settlement().pauseReason();
-      if (reason != null && !each.due().schedule().isPaused()) {
-        pause(tx, now, each.due().schedule(), reason);
+      if (reason != null && !each.locked().schedule().isPaused()) {
+        pause(tx, now, each.locked().schedule(), reason);
       }
     }
     return decisions;
@@ -69,7 +69,7 @@ final class FireDecisions {
 
   private static final String SETTLE =
       """
-      /* FireDecisions.settle */
+      /* FirePlanWriter.settle */
       WITH settled AS MATERIALIZED (
           SELECT f.place, n.outcome
           FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
@@ -92,11 +92,11 @@ final class FireDecisions {
 
   private record SettledRow(long schedule, FireSettlement.Settled settled) {}
 
-  private static void settle(Tx tx, List<Fires.Planned> planned) {
+  private static void settle(Tx tx, List<DueSchedules.Planned> planned) {
     List<SettledRow> rows = new ArrayList<>();
-    for (Fires.Planned each : planned) {
+    for (DueSchedules.Planned each : planned) {
       for (FireSettlement.Settled settled : each.settlement().settled()) {
-        rows.add(new SettledRow(each.due().schedule().id(), settled));
+        rows.add(new SettledRow(each.locked().schedule().id(), settled));
       }
     }
     if (!rows.isEmpty()) {
@@ -110,14 +110,14 @@ final class FireDecisions {
   }
 
   /** A fire on its way into its table. */
-  private record Row(StoredSchedule schedule, FirePlan.Fire fire) {
+  private record Row(StoredSchedule schedule, FirePlan.Decision decision) {
 
     NominalTime time() {
-      return fire.time();
+      return decision.time();
     }
 
     @Nullable TaskId task() {
-      return fire instanceof FirePlan.Fire.Made made ? made.task() : null;
+      return decision instanceof FirePlan.Decision.Create create ? create.task() : null;
     }
 
     @Nullable LocalDate partition() {
@@ -126,7 +126,7 @@ final class FireDecisions {
     }
 
     @Nullable SkipReason skipped() {
-      return fire instanceof FirePlan.Fire.Skipped skip ? skip.reason() : null;
+      return decision instanceof FirePlan.Decision.Skip skip ? skip.reason() : null;
     }
 
     Key key() {
@@ -139,7 +139,7 @@ final class FireDecisions {
   // The same instant may have another local time since its schedule's zone was changed.
   private static final String RECORD =
       """
-      /* FireDecisions.record */
+      /* FirePlanWriter.record */
       INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, partition, recorded_at)
       SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.partition, ?
       FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::uuid[], ?::date[])
@@ -156,11 +156,13 @@ final class FireDecisions {
       """;
 
   /** Says which were not there already. */
-  private List<Row> record(Tx tx, Instant now, List<Fires.Planned> planned) {
+  private List<Row> record(Tx tx, Instant now, List<DueSchedules.Planned> planned) {
     List<Row> rows = new ArrayList<>();
     planned.forEach(
         each ->
-            each.plan().fires().forEach(fire -> rows.add(new Row(each.due().schedule(), fire))));
+            each.plan()
+                .decisions()
+                .forEach(decision -> rows.add(new Row(each.locked().schedule(), decision))));
     if (rows.isEmpty()) {
       return rows;
     }
@@ -200,15 +202,15 @@ final class FireDecisions {
   private static void createTasks(Tx tx, Tasks tasks, List<Row> recorded) {
     List<Tasks.Fired> fired = new ArrayList<>();
     for (Row row : recorded) {
-      if (row.fire() instanceof FirePlan.Fire.Made made) {
+      if (row.decision() instanceof FirePlan.Decision.Create create) {
         Schedule schedule = row.schedule().schedule();
         fired.add(
             new Tasks.Fired(
                 row.schedule().tenant(),
-                made.task(),
+                create.task(),
                 schedule.name(),
                 row.time().at(),
-                schedule.taskDue(made.dueAt())));
+                schedule.taskDue(create.dueAt())));
       }
     }
     if (!fired.isEmpty()) {
@@ -217,18 +219,19 @@ final class FireDecisions {
   }
 
   /** Where a fire was there already, the task to cancel may be its own. */
-  private static void cancelPrevious(Tx tx, List<Fires.Planned> planned, List<Row> recorded) {
+  private static void cancelPrevious(
+      Tx tx, List<DueSchedules.Planned> planned, List<Row> recorded) {
     Set<TaskId> made = new HashSet<>();
     for (Row row : recorded) {
-      if (row.fire() instanceof FirePlan.Fire.Made fire) {
-        made.add(fire.task());
+      if (row.decision() instanceof FirePlan.Decision.Create create) {
+        made.add(create.task());
       }
     }
     List<TaskCancels.Task> previous = new ArrayList<>();
-    for (Fires.Planned each : planned) {
+    for (DueSchedules.Planned each : planned) {
       for (FirePlan.Cancel cancel : each.plan().cancels()) {
         if (made.contains(cancel.by())) {
-          previous.add(new TaskCancels.Task(each.due().schedule().tenant(), cancel.task()));
+          previous.add(new TaskCancels.Task(each.locked().schedule().tenant(), cancel.task()));
         }
       }
     }
@@ -243,7 +246,7 @@ final class FireDecisions {
   // with all of these.
   private static final String ADVANCE =
       """
-      /* FireDecisions.advance */
+      /* FirePlanWriter.advance */
       WITH n AS MATERIALIZED (
           SELECT n.*, s.place
           FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
@@ -269,13 +272,13 @@ final class FireDecisions {
       WHERE s.ctid = n.place
       """;
 
-  private void advance(Tx tx, List<Fires.Planned> planned) {
+  private void advance(Tx tx, List<DueSchedules.Planned> planned) {
     if (planned.isEmpty()) {
       return;
     }
     tx.update(
         ADVANCE,
-        Column.longs(planned, FireDecisions::id),
+        Column.longs(planned, FirePlanWriter::id),
         Column.instants(planned, each -> each.plan().cursor()),
         Column.instants(planned, each -> each.plan().lookAt()),
         Column.ints(planned, each -> runs.getOrDefault(id(each), 0)),
@@ -290,17 +293,17 @@ final class FireDecisions {
         Column.ints(planned, each -> skipped(each, SkipReason.ENDED)));
   }
 
-  private static long id(Fires.Planned planned) {
-    return planned.due().schedule().id();
+  private static long id(DueSchedules.Planned planned) {
+    return planned.locked().schedule().id();
   }
 
-  private int skipped(Fires.Planned planned, SkipReason why) {
+  private int skipped(DueSchedules.Planned planned, SkipReason why) {
     return skipped.getOrDefault(id(planned), Map.of()).getOrDefault(why, 0);
   }
 
   private static final String PAUSE =
       """
-      /* FireDecisions.pause */
+      /* FirePlanWriter.pause */
       UPDATE carillon.schedule
       SET paused = true,
           paused_reason = ?,

@@ -4,8 +4,8 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
-import carillon.model.schedule.OpenFire;
 import carillon.model.schedule.SkipReason;
+import carillon.model.schedule.UnsettledFire;
 import carillon.model.task.TaskState;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
@@ -25,7 +25,7 @@ import java.util.function.Function;
  * Schedules of all tenants that the planner has to look at, and what it decides about them, written
  * in the transaction that locked them.
  */
-public final class Fires {
+public final class DueSchedules {
 
   /**
    * Open fires of one schedule, oldest first, and as many again that backfills made; of one that
@@ -42,14 +42,14 @@ public final class Fires {
   private final Db db;
   private final Tasks tasks;
 
-  public Fires(Db db, Tasks tasks) {
+  public DueSchedules(Db db, Tasks tasks) {
     this.db = db;
     this.tasks = tasks;
   }
 
   /** A schedule to look at, under its lock, and its fires whose end nobody has noted. */
-  public record Due(StoredSchedule schedule, List<OpenFire> open) {
-    public Due {
+  public record Locked(StoredSchedule schedule, List<UnsettledFire> open) {
+    public Locked {
       open = List.copyOf(open);
     }
 
@@ -64,7 +64,7 @@ public final class Fires {
     }
 
     private long backfilled() {
-      return open.stream().filter(OpenFire::isBackfilled).count();
+      return open.stream().filter(UnsettledFire::isBackfilled).count();
     }
   }
 
@@ -72,7 +72,7 @@ public final class Fires {
    * What was decided about a schedule. If the settlement asks for a pause, it is paused, and then
    * planned again as a paused one.
    */
-  public record Planned(Due due, FireSettlement settlement, FirePlan plan) {}
+  public record Planned(Locked locked, FireSettlement settlement, FirePlan plan) {}
 
   /**
    * What one step did.
@@ -93,7 +93,7 @@ public final class Fires {
 
   private static final String EARLIEST =
       """
-      /* Fires.earliest */
+      /* DueSchedules.earliest */
       SELECT plan_at
       FROM carillon.schedule
       WHERE plan_at IS NOT NULL
@@ -112,12 +112,12 @@ public final class Fires {
    *
    * @param decide may leave out some, which stay due
    */
-  public Step planDue(Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
+  public Step planDue(Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, limit, decide));
   }
 
   /** As {@link #planDue}, but only this one, if it is still due. */
-  public Step planOne(Instant now, DueId one, Function<List<Due>, List<Planned>> decide) {
+  public Step planOne(Instant now, Due one, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, List.of(one), decide));
   }
 
@@ -126,12 +126,12 @@ public final class Fires {
    *
    * @param payload its size in bytes
    */
-  public record DueId(long id, TenantId tenant, String name, int payload) {}
+  public record Due(long id, TenantId tenant, String name, int payload) {}
 
   // A payload's size is known without reading it.
   private static final String DUE =
       """
-      /* Fires.due */
+      /* DueSchedules.due */
       SELECT id, tenant, name, coalesce(octet_length(payload), 0) AS payload
       FROM carillon.schedule
       WHERE plan_at <= ?
@@ -140,15 +140,15 @@ public final class Fires {
       """;
 
   /** Those that are due, the one that waits longest first. */
-  public List<DueId> due(Instant now, int limit) {
+  public List<Due> due(Instant now, int limit) {
     return db.inTransaction(tx -> due(tx, now, limit));
   }
 
-  private static List<DueId> due(Tx tx, Instant now, int limit) {
+  private static List<Due> due(Tx tx, Instant now, int limit) {
     return tx.query(
         DUE,
         row ->
-            new DueId(
+            new Due(
                 row.getLong("id"),
                 new TenantId(row.getInt("tenant")),
                 row.getString("name"),
@@ -160,7 +160,7 @@ public final class Fires {
   // Not in one statement with the above: who waits for a lock must then look at the row as it is.
   private static final String LOCK =
       """
-      /* Fires.lock */
+      /* DueSchedules.lock */
       SELECT %s
       FROM carillon.schedule
       WHERE id = ANY (?)
@@ -171,13 +171,13 @@ public final class Fires {
           .formatted(ScheduleRows.COLUMNS);
 
   /** As {@link #planDue}. */
-  Step plan(Tx tx, Instant now, int limit, Function<List<Due>, List<Planned>> decide) {
-    List<DueId> due = withinPayload(due(tx, now, limit));
+  Step plan(Tx tx, Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
+    List<Due> due = withinPayload(due(tx, now, limit));
     return due.isEmpty() ? Step.IDLE : plan(tx, now, due, decide);
   }
 
   /** The first of them, as many as fit into memory. */
-  private static List<DueId> withinPayload(List<DueId> due) {
+  private static List<Due> withinPayload(List<Due> due) {
     long payload = 0;
     for (int i = 0; i < due.size(); i++) {
       payload += due.get(i).payload();
@@ -189,24 +189,24 @@ public final class Fires {
   }
 
   private Step plan(
-      Tx tx, Instant now, List<DueId> due, Function<List<Due>, List<Planned>> decide) {
+      Tx tx, Instant now, List<Due> due, Function<List<Locked>, List<Planned>> decide) {
     List<StoredSchedule> locked =
-        tx.query(LOCK, ScheduleRows::read, Column.longs(due, DueId::id), now);
+        tx.query(LOCK, ScheduleRows::read, Column.longs(due, Due::id), now);
     List<Planned> planned = decide.apply(withOpen(tx, locked));
-    FireDecisions written = FireDecisions.write(tx, tasks, now, planned);
+    FirePlanWriter written = FirePlanWriter.write(tx, tasks, now, planned);
     return new Step(due.size(), planned.size(), written.made(), written.skipped());
   }
 
   /** The first of them, until there are very many open fires. */
-  private static List<Due> withOpen(Tx tx, List<StoredSchedule> locked) {
-    List<Due> all = new ArrayList<>(locked.size());
+  private static List<Locked> withOpen(Tx tx, List<StoredSchedule> locked) {
+    List<Locked> all = new ArrayList<>(locked.size());
     int fires = 0;
     for (int from = 0; from < locked.size() && fires < MOST_OPEN_TOGETHER; from += READ_TOGETHER) {
       List<StoredSchedule> some =
           locked.subList(from, Math.min(locked.size(), from + READ_TOGETHER));
-      Map<Long, List<OpenFire>> open = open(tx, some);
+      Map<Long, List<UnsettledFire>> open = open(tx, some);
       for (StoredSchedule each : some) {
-        Due due = new Due(each, open.getOrDefault(each.id(), List.of()));
+        Locked due = new Locked(each, open.getOrDefault(each.id(), List.of()));
         fires += due.open().size();
         all.add(due);
       }
@@ -218,7 +218,7 @@ public final class Fires {
   // there are two indexes: however many a backfill has made, they hide none of the schedule's own.
   private static final String OPEN =
       """
-      /* Fires.open */
+      /* DueSchedules.open */
       SELECT f.schedule, f.at, f.local, f.kind = 'BACKFILL' AS backfilled, f.recorded_at, f.task, t.state
       FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
       CROSS JOIN LATERAL (
@@ -251,15 +251,15 @@ public final class Fires {
       ORDER BY f.schedule, f.at, f.local
       """;
 
-  private static Map<Long, List<OpenFire>> open(Tx tx, List<StoredSchedule> schedules) {
-    Map<Long, List<OpenFire>> open = new HashMap<>();
+  private static Map<Long, List<UnsettledFire>> open(Tx tx, List<StoredSchedule> schedules) {
+    Map<Long, List<UnsettledFire>> open = new HashMap<>();
     tx.query(
         OPEN,
         row -> {
           String state = row.getString("state");
           return open.computeIfAbsent(row.getLong("schedule"), _ -> new ArrayList<>())
               .add(
-                  new OpenFire(
+                  new UnsettledFire(
                       Sql.requiredInstant(row, "at"),
                       row.getObject("local", LocalDateTime.class),
                       row.getBoolean("backfilled"),
@@ -276,7 +276,7 @@ public final class Fires {
 
   private static final String POSTPONE =
       """
-      /* Fires.postpone */
+      /* DueSchedules.postpone */
       UPDATE carillon.schedule
       SET plan_at = ?
       WHERE id = ?
@@ -284,7 +284,7 @@ public final class Fires {
       """;
 
   /** Puts off a schedule that is due and cannot be planned. */
-  public void postpone(DueId one, Instant now, Instant until) {
+  public void postpone(Due one, Instant now, Instant until) {
     db.inTransaction(tx -> tx.update(POSTPONE, until, one.id(), now));
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class FiredTasksTest {
+class ScheduleTasksTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
 

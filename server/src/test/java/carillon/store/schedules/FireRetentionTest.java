@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class OldFiresTest {
+class FireRetentionTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
 

@@ -8,5 +8,5 @@ import org.jspecify.annotations.Nullable;
  * @param lastRun the latest one that became a task
  * @param previousOutcome the state that the latest one that has ended is in, or SKIPPED
  */
-public record ShownSchedule(
+public record ScheduleView(
     StoredSchedule stored, @Nullable RecordedFire lastRun, @Nullable String previousOutcome) {}

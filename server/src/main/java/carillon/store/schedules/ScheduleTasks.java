@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * Pages of the tasks that one schedule made, found through its fires: however many other tasks
  * there are, and however few of its own match.
  */
-final class FiredTasks {
+final class ScheduleTasks {
 
   private static final int CHUNK = 1_000;
 
   private final Db db;
   private final TaskReader reader;
 
-  FiredTasks(Db db, TaskReader reader) {
+  ScheduleTasks(Db db, TaskReader reader) {
     this.db = db;
     this.reader = reader;
   }
@@ -43,7 +43,7 @@ final class FiredTasks {
 
   private static final String SCHEDULE =
       """
-      /* FiredTasks.schedule */
+      /* ScheduleTasks.schedule */
       SELECT id
       FROM carillon.schedule
       WHERE tenant = ?
@@ -52,7 +52,7 @@ final class FiredTasks {
 
   static final String FIRES =
       """
-      /* FiredTasks.fires */
+      /* ScheduleTasks.fires */
       SELECT at, local, task, partition
       FROM carillon.schedule_fire
       WHERE schedule = ?
@@ -64,7 +64,7 @@ final class FiredTasks {
   // In the order of the fires, so that it ends as soon as there are enough.
   static final String TASKS =
       """
-      /* FiredTasks.tasks */
+      /* ScheduleTasks.tasks */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, n.n
       FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, partition, n)
@@ -111,7 +111,7 @@ final class FiredTasks {
     List<TaskView> items = new ArrayList<>();
     for (int reached = 0; reached < FireHistory.PAGE_REACH; reached += CHUNK) {
       List<Fire> fires =
-          tx.query(FIRES, FiredTasks::fire, schedule, position.at(), position.local(), CHUNK);
+          tx.query(FIRES, ScheduleTasks::fire, schedule, position.at(), position.local(), CHUNK);
       List<Fire> made = fires.stream().filter(fire -> fire.task() != null).toList();
       List<Found> found =
           tx.query(

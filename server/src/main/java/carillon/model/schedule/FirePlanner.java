@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Decides the nominal times of one schedule one after the other; used once. */
-final class FirePlanning {
+final class FirePlanner {
 
   /** How soon after it was planned a fire is looked at again to see how its task ended. */
   private static final Duration SETTLE = Duration.ofSeconds(60);
@@ -25,7 +25,7 @@ final class FirePlanning {
   private final Schedule schedule;
   private final Instant now;
   private final int most;
-  private final List<FirePlan.Fire> fires = new ArrayList<>();
+  private final List<FirePlan.Decision> decisions = new ArrayList<>();
   private final List<FirePlan.Cancel> cancels = new ArrayList<>();
   private final List<Live> live = new ArrayList<>();
   private final List<Live> backfilled = new ArrayList<>(); // only to be settled
@@ -37,14 +37,14 @@ final class FirePlanning {
 
   private record Live(TaskId task, Instant recordedAt) {}
 
-  FirePlanning(FirePlan.State state, Instant now, int most) {
+  FirePlanner(FirePlan.State state, Instant now, int most) {
     this.state = state;
     this.schedule = state.schedule();
     this.now = now;
     this.most = most;
     this.cursor = state.cursor();
     this.runs = state.runs();
-    for (OpenFire fire : state.live()) {
+    for (UnsettledFire fire : state.live()) {
       (fire.isBackfilled() ? backfilled : live).add(new Live(fire.task(), fire.recordedAt()));
     }
   }
@@ -53,7 +53,7 @@ final class FirePlanning {
     while (decideNext()) {
       // Each decides one instant.
     }
-    return new FirePlan(fires, cancels, cursor, withSettling(lookAt), missed);
+    return new FirePlan(decisions, cancels, cursor, withSettling(lookAt), missed);
   }
 
   /** Decides what is next; false if that has time, or there is nothing. */
@@ -69,11 +69,11 @@ final class FirePlanning {
     if (at.isAfter(now.plus(FirePlan.HORIZON))) {
       return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
     }
-    if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
+    if (decisions.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
       madeUp = CatchUpPlan.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
     int enough = madeUp == null ? most : Math.min(most, MOST_MISSED);
-    if (fires.size() >= enough && mayStopBefore(at)) {
+    if (decisions.size() >= enough && mayStopBefore(at)) {
       return lookAgain(now);
     }
     return decide(at, times);
@@ -210,14 +210,14 @@ final class FirePlanning {
 
   private TaskId make(NominalTime time, Instant dueAt) {
     TaskId task = FireHash.taskId(state.id(), state.generation(), time.at(), dueAt);
-    fires.add(new FirePlan.Fire.Made(time, task, dueAt));
+    decisions.add(new FirePlan.Decision.Create(time, task, dueAt));
     live.add(new Live(task, now));
     runs++;
     return task;
   }
 
   private void skip(NominalTime time, SkipReason reason) {
-    fires.add(new FirePlan.Fire.Skipped(time, reason));
+    decisions.add(new FirePlan.Decision.Skip(time, reason));
   }
 
   /**

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Forgets fires that nobody asks for any more: old ones, and those of deleted schedules. */
-public final class OldFires {
+public final class FireRetention {
 
   /** How many schedules one pass looks at to find those that were deleted. */
   private static final int REACH = 1_000;
@@ -15,7 +15,7 @@ public final class OldFires {
   private final Db db;
   private final AtomicLong lookedAt = new AtomicLong(Long.MIN_VALUE);
 
-  public OldFires(Db db) {
+  public FireRetention(Db db) {
     this.db = db;
   }
 
@@ -23,7 +23,7 @@ public final class OldFires {
   // again under the row's lock, because a backfill may just have made a task of what was skipped.
   static final String FORGET =
       """
-      /* OldFires.forgetOld */
+      /* FireRetention.forgetOld */
       DELETE FROM carillon.schedule_fire
       WHERE ctid = ANY (ARRAY(
                 SELECT f.ctid
@@ -48,7 +48,7 @@ public final class OldFires {
   // Jumps from schedule to schedule in the index, however many fires each has.
   static final String SCHEDULES =
       """
-      /* OldFires.schedules */
+      /* FireRetention.schedules */
       WITH RECURSIVE known AS (
           (SELECT f.schedule
            FROM carillon.schedule_fire f
@@ -72,7 +72,7 @@ public final class OldFires {
 
   static final String FORGET_OF =
       """
-      /* OldFires.forgetOf */
+      /* FireRetention.forgetOf */
       DELETE FROM carillon.schedule_fire
       WHERE ctid = ANY (ARRAY(
           SELECT f.place
