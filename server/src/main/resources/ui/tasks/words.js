@@ -44,7 +44,7 @@ export const advice = (error) => {
   return byStatus ? byStatus[2] : (FAILURES[error.kind] ?? '');
 };
 
-/** 'the target answered 503' as it stands, or what can be said without. */
+/** 'the target responded with 503' as it stands, or what can be said without. */
 export const message = (error) => error?.message ?? error?.kind ?? '';
 
 const SHOWN = 2_000;
