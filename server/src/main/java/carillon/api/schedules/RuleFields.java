@@ -79,8 +79,8 @@ final class RuleFields {
       return null;
     }
     return switch (Recurrence.read(cron, name == null ? "" : name)) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence;
-      case Recurrence.Reading.Refused(var code, var message) -> {
+      case Recurrence.Reading.Valid(var recurrence) -> recurrence;
+      case Recurrence.Reading.Invalid(var code, var message) -> {
         fields.wrong("cron", ErrorCode.named(code).orElse(ErrorCode.INVALID_CRON), message);
         yield null;
       }

@@ -62,7 +62,7 @@ final class ScheduleJson {
 
   /** Null if it can no longer be read: what else there is to know is shown all the same. */
   private static @Nullable Recurrence recurrence(Schedule schedule) {
-    return schedule.recurrence() instanceof Recurrence.Reading.Good(var recurrence)
+    return schedule.recurrence() instanceof Recurrence.Reading.Valid(var recurrence)
         ? recurrence
         : null;
   }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Parses one field of a cron expression: numbers, names, ranges, steps, lists, {@code H} (a hash of
- * the schedule's name) and what is special to the day fields.
+ * the schedule's name) and the special entries of the day fields.
  */
 final class CronFieldParser {
 
@@ -32,7 +32,7 @@ final class CronFieldParser {
     this.scheduleName = scheduleName;
   }
 
-  /** Takes capital letters only. */
+  /** Expects capital letters. */
   List<CronPart> parse(String text) throws InvalidField {
     if (text.equals("?") && field.isDay()) {
       return List.of(new Span(field.min(), field.max(), 1));
@@ -47,29 +47,29 @@ final class CronFieldParser {
   private Span hashed(String entry) throws InvalidField {
     Matcher matcher = HASHED.matcher(entry);
     if (!matcher.matches()) {
-      throw bad("%s is not known; H is written as H, H/15, H(0-29) or H(0-29)/10", entry);
+      throw invalid("%s is invalid; write H, H/15, H(0-29) or H(0-29)/10", entry);
     }
     if (scheduleName.isEmpty()) {
-      throw bad("%s needs the schedule's name, of which it is a hash", entry);
+      throw invalid("%s is a hash of the schedule's name, which is missing", entry);
     }
     int from = number(matcher.group(1), field.min());
     int to = number(matcher.group(2), field.maxHashed());
     int step = number(matcher.group(3), to - from + 1);
     if (from < field.min() || to > field.maxHashed()) {
-      throw bad(
-          "%s is out of range: H stays within " + field.min() + "-" + field.maxHashed(), entry);
+      throw invalid(
+          "%s is out of range; H must stay within " + field.min() + "-" + field.maxHashed(), entry);
     }
     if (from > to) {
-      throw bad("the range of %s runs backwards", entry);
+      throw invalid("the range of %s runs backwards", entry);
     }
     if (step < 1 || step > to - from + 1) {
-      throw bad("the step of %s is out of range, which is 1-" + (to - from + 1), entry);
+      throw invalid("the step of %s is out of range (1-" + (to - from + 1) + ")", entry);
     }
     int first = from + hash(step);
     return matcher.group(3) == null ? new Span(first, first, 1) : new Span(first, to, step);
   }
 
-  /** Less than the bound, and always the same for this field of this schedule. */
+  /** Below the bound, and always the same for this field of this schedule. */
   private int hash(int bound) {
     byte[] hash = KeyText.sha256(field.label() + " of " + scheduleName);
     return Math.floorMod(ByteBuffer.wrap(hash).getInt(), bound);
@@ -97,7 +97,8 @@ final class CronFieldParser {
     if (beforeLast.matches()) {
       int days = number(beforeLast.group(1), 0);
       if (days < 1 || days > 30) {
-        throw bad("%s is out of range: L-1 to L-30 are days before the last of a month", entry);
+        throw invalid(
+            "%s is out of range; L-1 to L-30 count back from the last day of the month", entry);
       }
       return new CronPart.LastDay(days);
     }
@@ -116,7 +117,7 @@ final class CronFieldParser {
     }
     int count = number(nth.group(2), 0);
     if (count < 1 || count > 5) {
-      throw bad("%s is out of range: #1 to #5 count the days of a month", entry);
+      throw invalid("%s is out of range; #1 to #5 count within a month", entry);
     }
     return new CronPart.NthOfMonth(value(nth.group(1), entry) % 7, count);
   }
@@ -124,56 +125,56 @@ final class CronFieldParser {
   private Span span(String entry, String plain) throws InvalidField {
     Matcher matcher = SPAN.matcher(plain);
     if (!matcher.matches()) {
-      throw bad(whyNoSpan(entry), entry);
+      throw invalid(whyNotSpan(entry), entry);
     }
     boolean all = matcher.group(1).equals("*");
     boolean hasEnd = matcher.group(2) != null;
     if (all && hasEnd) {
-      throw bad("%s is not a range: * is all of it already", entry);
+      throw invalid("%s is not a range; * already means all values", entry);
     }
     int from = all ? field.min() : value(matcher.group(1), entry);
     int to = hasEnd ? value(matcher.group(2), entry) : from;
     if (from > to) {
-      throw bad("the range %s runs backwards", entry);
+      throw invalid("the range %s runs backwards", entry);
     }
     int step = number(matcher.group(3), 1);
     if (step < 1 || step > field.size()) {
-      throw bad("the step of %s is out of range, which is 1-" + field.size(), entry);
+      throw invalid("the step of %s is out of range (1-" + field.size() + ")", entry);
     }
     if (hasEnd) {
       return new Span(from, to, step);
     }
-    // A single value before a step is where it begins.
+    // In 5/10, the 5 is the first value and the range is open-ended.
     boolean isOpenEnded = all || matcher.group(3) != null;
     int first = from > field.max() ? field.min() : from;
     return new Span(first, isOpenEnded ? field.max() : first, step);
   }
 
-  private String whyNoSpan(String entry) {
+  private String whyNotSpan(String entry) {
     if (entry.isEmpty()) {
-      return "an entry is empty; lists are written as 1,2,3";
+      return "an entry is empty; write a list as 1,2,3";
     }
     if (entry.contains("?")) {
-      return field.isDay() ? "? stands alone" : "? is for days only; write *";
+      return field.isDay() ? "? must stand alone" : "? is allowed in day fields only; write *";
     }
     if (entry.indexOf('/') != entry.lastIndexOf('/')) {
-      return "%s has two steps; one is written as */5 or 1-30/5";
+      return "%s has two steps; write */5 or 1-30/5";
     }
     if (entry.indexOf('-') != entry.lastIndexOf('-')) {
-      return "%s is not a range, which is written as 1-5";
+      return "%s is not a range; write 1-5";
     }
     if (entry.startsWith("-") || entry.endsWith("-")) {
-      return "%s is not a range, which is written as 1-5; nothing is below zero";
+      return "%s is not a range; write 1-5, without negative numbers";
     }
     return switch (field) {
-      case DAY_OF_MONTH -> "%s is not known; beside numbers there are L, L-3, LW and 15W";
-      case DAY_OF_WEEK -> "%s is not known; beside numbers and names there are 5L and 5#2";
+      case DAY_OF_MONTH -> "%s is invalid; use numbers, L, L-3, LW or 15W";
+      case DAY_OF_WEEK -> "%s is invalid; use numbers, names, 5L or 5#2";
       case MONTH -> "%s is neither a number nor a name";
       case SECOND, MINUTE, HOUR -> "%s is not a number";
     };
   }
 
-  /** A name at the end of a range is the day that ends the week: SAT-SUN is 6-7. */
+  /** Replaces names by numbers. At the end of a range, Sunday is 7: SAT-SUN is 6-7. */
   private String inNumbers(String entry) {
     String plain = entry;
     for (int i = 0; i < field.names().size(); i++) {
@@ -192,12 +193,12 @@ final class CronFieldParser {
   private int value(String digits, String entry) throws InvalidField {
     int value = number(digits, 0);
     if (value < field.min() || value > field.maxWritten()) {
-      throw bad("%s is out of range", entry);
+      throw invalid("%s is out of range", entry);
     }
     return value;
   }
 
-  /** What is longer is out of every range. */
+  /** Longer numbers are out of every range. */
   private static int number(@Nullable String digits, int absent) {
     if (digits == null) {
       return absent;
@@ -205,12 +206,12 @@ final class CronFieldParser {
     return digits.length() > 4 ? 10_000 : Integer.parseInt(digits);
   }
 
-  private InvalidField bad(String why, String entry) {
+  private InvalidField invalid(String why, String entry) {
     String problem = why.replace("%s", Echo.of(entry));
     return new InvalidField("%s (%s): %s".formatted(field.label(), field.range(), problem));
   }
 
-  /** Why a field is refused, in words for people. */
+  /** Its message is shown to people. */
   static final class InvalidField extends Exception {
 
     private static final long serialVersionUID = 1;

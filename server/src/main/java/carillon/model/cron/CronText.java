@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** Reads what people write for a cron expression. */
+/** Parses the text of a cron expression. */
 final class CronText {
 
   private static final Map<String, String> NICKNAMES =
@@ -31,15 +31,15 @@ final class CronText {
 
   static Reading read(String text, String scheduleName) {
     if (text.length() > Recurrence.MAX_CHARACTERS) {
-      return new Reading.Refused(
+      return new Reading.Invalid(
           "too_long",
-          "a cron expression has at most %d characters, and this one has %d"
+          "a cron expression has at most %d characters; this one has %d"
               .formatted(Recurrence.MAX_CHARACTERS, text.length()));
     }
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       if (c < ' ' || c > '~') {
-        return strange(c, i);
+        return unexpected(c, i);
       }
     }
     String trimmed = text.strip();
@@ -48,12 +48,12 @@ final class CronText {
         : fields(trimmed, scheduleName);
   }
 
-  private static Reading strange(char c, int index) {
+  private static Reading unexpected(char c, int index) {
     String where = "%s at position %d".formatted(Echo.of(String.valueOf(c)), index + 1);
     return Character.isWhitespace(c) || Character.isSpaceChar(c)
-        ? new Reading.Refused(
-            "cron_field_count", "fields are divided by spaces only, and there is " + where)
-        : invalid("no field knows the character " + where);
+        ? new Reading.Invalid(
+            "cron_field_count", "fields must be separated by spaces; found " + where)
+        : invalid("unexpected character " + where);
   }
 
   private static Reading nickname(String text, String scheduleName) {
@@ -68,15 +68,15 @@ final class CronText {
     return fields == null
         ? invalid(
             Echo.of(text)
-                + " is not known; there are @yearly, @annually, @monthly, @weekly, @daily,"
-                + " @midnight, @hourly and @every 90s")
+                + " is unknown; use @yearly, @annually, @monthly, @weekly, @daily, @midnight,"
+                + " @hourly or @every 90s")
         : fields(fields, scheduleName);
   }
 
   private static Reading fields(String all, String scheduleName) {
     List<String> written = all.isEmpty() ? List.of() : List.of(SPACES.split(all));
     if (written.size() != 5 && written.size() != 6) {
-      return new Reading.Refused(
+      return new Reading.Invalid(
           "cron_field_count",
           ("a cron expression has 5 fields (minute, hour, day of month, month, day of week), or 6"
                   + " with the second before them; this one has %d")
@@ -98,27 +98,27 @@ final class CronText {
       }
       bothDays |= field.isDay() && isStar(text);
     }
-    return understood(new CronFields(parts, bothDays));
+    return check(new CronFields(parts, bothDays));
   }
 
   private static boolean isStar(String field) {
     return field.startsWith("*") || field.equals("?");
   }
 
-  private static Reading understood(CronFields fields) {
+  private static Reading check(CronFields fields) {
     var calendar = new CronCalendar(fields);
     return calendar.fires()
-        ? new Reading.Good(new Cron(fields, calendar))
-        : new Reading.Refused("never_fires", neverFires(fields));
+        ? new Reading.Valid(new Cron(fields, calendar))
+        : new Reading.Invalid("never_fires", neverFires(fields));
   }
 
   private static String neverFires(CronFields fields) {
     return fields.bothDays() && !fields.isOpen(CronField.DAY_OF_WEEK)
-        ? "it would never fire: no day of its months fits both day of month and day of week"
+        ? "it would never fire: no day of its months matches both day of month and day of week"
         : "it would never fire: none of its months has such a day of month";
   }
 
   private static Reading invalid(String message) {
-    return new Reading.Refused("invalid_cron", message);
+    return new Reading.Invalid("invalid_cron", message);
   }
 }

@@ -61,8 +61,8 @@ public record Schedule(
    */
   public Timetable timetable(Instant anchor) {
     return switch (recurrence()) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence.timetable(zone, dst, anchor);
-      case Recurrence.Reading.Refused(_, var message) ->
+      case Recurrence.Reading.Valid(var recurrence) -> recurrence.timetable(zone, dst, anchor);
+      case Recurrence.Reading.Invalid(_, var message) ->
           throw new IllegalStateException("schedule " + name + ": " + message);
     };
   }
@@ -71,7 +71,7 @@ public record Schedule(
   public Recurrence.Reading recurrence() {
     return every == null
         ? Recurrence.read(Objects.requireNonNull(cron), name)
-        : new Recurrence.Reading.Good(new Every(every));
+        : new Recurrence.Reading.Valid(new Every(every));
   }
 
   /**
