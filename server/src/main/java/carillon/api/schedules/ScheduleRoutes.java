@@ -267,15 +267,15 @@ public final class ScheduleRoutes {
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Moment before = lists.start(call, path, FirePlace::read);
+    RecordedFire.Position before = lists.start(call, path, FirePlace::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
             .filter(found -> isVisible(call, found))
             .orElseThrow(ScheduleRoutes::notFound);
-    Page<RecordedFire, RecordedFire.Moment> page =
+    Page<RecordedFire, RecordedFire.Position> page =
         database.use(() -> schedules.fires(stored, filter, limit, before));
-    RecordedFire.Moment next = page.next();
+    RecordedFire.Position next = page.next();
     return lists.answer(
         call,
         path,

@@ -96,7 +96,7 @@ final class CronPlanner {
       DueSchedules.Step step = fires.planDue(now, batch, due -> decide(due, now));
       // Who is locked and read in vain costs as much as who is planned.
       batch =
-          step.planned() < step.looked()
+          step.planned() < step.due()
               ? Math.max(1, step.planned())
               : Math.min(MAX_BATCH, 2 * batch);
       tell(step);
@@ -179,7 +179,7 @@ final class CronPlanner {
   private DueSchedules.Planned decide(DueSchedules.Locked due, Instant now, int most) {
     StoredSchedule schedule = due.schedule();
     int failures = schedule.counters().failuresInARow();
-    FireSettlement settlement = FireSettlement.of(due.open(), failures, schedule.schedule());
+    FireSettlement settlement = FireSettlement.of(due.unsettled(), failures, schedule.schedule());
     if (settlement.pauseReason() != null && !schedule.isPaused()) {
       return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
@@ -194,7 +194,7 @@ final class CronPlanner {
       FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
       boolean isMoreOpen = hasSettled && due.mayHaveMore();
       return new DueSchedules.Planned(
-          due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
+          due, settlement, isMoreOpen ? plan.againBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // such as an expression that another version took
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
@@ -220,10 +220,10 @@ final class CronPlanner {
 
   /** What is told has been committed. */
   private void tell(DueSchedules.Step step) {
-    if (step.made() > 0 || !step.skipped().isEmpty()) {
-      events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
+    if (step.created() > 0 || !step.skipped().isEmpty()) {
+      events.accept(new EngineEvent.Fired(step.created(), step.skipped()));
     }
-    if (step.looked() == 0) {
+    if (step.due() == 0) {
       return; // somebody else has planned them since a try that was rolled back
     }
     missed.stream()

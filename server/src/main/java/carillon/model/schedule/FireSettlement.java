@@ -6,11 +6,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the planner notes about the fires of a schedule whose tasks have ended.
+ * How the tasks of a schedule's unsettled fires have ended.
  *
- * @param live those whose tasks have not, oldest first
- * @param failuresInARow as it stands now
- * @param pauseReason why the schedule is to be paused; null if it is not
+ * @param live the fires whose tasks have not ended, oldest first
+ * @param failuresInARow including these fires
+ * @param pauseReason why the schedule has to be paused; null if it has not
  */
 public record FireSettlement(
     List<Settled> settled,
@@ -27,7 +27,7 @@ public record FireSettlement(
     DEAD,
     CANCELLED,
     EXPIRED,
-    /** The task was removed before anybody looked. */
+    /** The task was deleted before its end was recorded. */
     GONE
   }
 
@@ -40,9 +40,9 @@ public record FireSettlement(
   }
 
   /**
-   * Looks through them, oldest first.
+   * Evaluates the fires, oldest first.
    *
-   * @param failuresInARow so far
+   * @param failuresInARow before these fires
    */
   public static FireSettlement of(List<UnsettledFire> open, int failuresInARow, Schedule schedule) {
     List<Settled> settled = new ArrayList<>();
@@ -73,7 +73,7 @@ public record FireSettlement(
       }
       if (schedule.pauseAfterFailures() != null && inARow >= schedule.pauseAfterFailures()) {
         pauseReason = inARow + " tasks in a row failed; the last is " + fire.task();
-        inARow = 0; // who resumes it starts anew
+        inARow = 0; // counting restarts when the schedule is resumed
       }
     }
     return new FireSettlement(settled, live, completed, failed, cancelled, inARow, pauseReason);

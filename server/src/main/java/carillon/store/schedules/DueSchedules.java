@@ -22,22 +22,22 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Schedules of all tenants that the planner has to look at, and what it decides about them, written
- * in the transaction that locked them.
+ * The schedules of all tenants that are due for planning. The planner's decisions are written in
+ * the transaction that locked the schedules.
  */
 public final class DueSchedules {
 
   /**
-   * Open fires of one schedule, oldest first, and as many again that backfills made; of one that
-   * has more, the others come later.
+   * Unsettled fires read per schedule, oldest first, and as many again of its backfills; the others
+   * are read in later passes.
    */
-  private static final int MOST_OPEN = 200;
+  private static final int MAX_UNSETTLED = 200;
 
-  /** Open fires of so many schedules are read at once, */
-  private static final int READ_TOGETHER = 100;
+  /** The unsettled fires of this many schedules are read in one query. */
+  private static final int READ_BATCH = 100;
 
-  /** and no further ones after about so many. */
-  private static final int MOST_OPEN_TOGETHER = 20_000;
+  /** No further schedules are read after about this many unsettled fires. */
+  private static final int MAX_UNSETTLED_TOTAL = 20_000;
 
   private final Db db;
   private final Tasks tasks;
@@ -47,42 +47,42 @@ public final class DueSchedules {
     this.tasks = tasks;
   }
 
-  /** A schedule to look at, under its lock, and its fires whose end nobody has noted. */
-  public record Locked(StoredSchedule schedule, List<UnsettledFire> open) {
+  /** A due schedule whose row is locked, and its unsettled fires. */
+  public record Locked(StoredSchedule schedule, List<UnsettledFire> unsettled) {
     public Locked {
-      open = List.copyOf(open);
+      unsettled = List.copyOf(unsettled);
     }
 
-    /** Whether it may have more open fires than were read. */
+    /** Whether there may be more unsettled fires than were read. */
     public boolean mayHaveMore() {
-      return backfilled() >= MOST_OPEN || mayHaveMoreOfItsOwn();
+      return backfilled() >= MAX_UNSETTLED || mayHaveMoreOfItsOwn();
     }
 
-    /** The same but for those of backfills. */
+    /** Whether there may be more unsettled fires than were read, apart from backfilled ones. */
     public boolean mayHaveMoreOfItsOwn() {
-      return open.size() - backfilled() >= MOST_OPEN;
+      return unsettled.size() - backfilled() >= MAX_UNSETTLED;
     }
 
     private long backfilled() {
-      return open.stream().filter(UnsettledFire::isBackfilled).count();
+      return unsettled.stream().filter(UnsettledFire::isBackfilled).count();
     }
   }
 
   /**
-   * What was decided about a schedule. If the settlement asks for a pause, it is paused, and then
-   * planned again as a paused one.
+   * The decisions about a schedule. If the settlement requires a pause, the schedule is paused, and
+   * planned again as a paused one later.
    */
   public record Planned(Locked locked, FireSettlement settlement, FirePlan plan) {}
 
   /**
-   * What one step did.
+   * The numbers of one planning step.
    *
-   * @param looked how many schedules were found due
-   * @param planned how many of them were decided; the others stay due
-   * @param made tasks
-   * @param skipped nominal times, by why
+   * @param due schedules that were due
+   * @param planned schedules that were planned; the others stay due
+   * @param created tasks
+   * @param skipped nominal times by reason
    */
-  public record Step(int looked, int planned, int made, Map<SkipReason, Integer> skipped) {
+  public record Step(int due, int planned, int created, Map<SkipReason, Integer> skipped) {
 
     private static final Step IDLE = new Step(0, 0, 0, Map.of());
 
@@ -101,34 +101,34 @@ public final class DueSchedules {
       LIMIT 1
       """;
 
-  /** When the first schedule is to be looked at; the past if one is late. */
+  /** When the first schedule is due for planning; in the past if one is late. */
   public Optional<Instant> earliest() {
     return db.ask(tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
   }
 
   /**
-   * Has the first schedules that are due decided, and writes what was decided, in one transaction.
-   * Harmless while another node is at it: they are decided under their locks.
+   * Locks the first due schedules, passes them to {@code decide} and writes its decisions, in one
+   * transaction. Harmless on several nodes at once, because of the locks.
    *
-   * @param decide may leave out some, which stay due
+   * @param decide may leave out schedules, which stay due
    */
   public Step planDue(Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, limit, decide));
   }
 
-  /** As {@link #planDue}, but only this one, if it is still due. */
+  /** Plans one schedule like {@link #planDue}, if it is still due. */
   public Step planOne(Instant now, Due one, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, List.of(one), decide));
   }
 
   /**
-   * A schedule that is due.
+   * A due schedule, not locked.
    *
    * @param payload its size in bytes
    */
   public record Due(long id, TenantId tenant, String name, int payload) {}
 
-  // A payload's size is known without reading it.
+  // octet_length does not read the payload itself.
   private static final String DUE =
       """
       /* DueSchedules.due */
@@ -139,7 +139,7 @@ public final class DueSchedules {
       LIMIT ?
       """;
 
-  /** Those that are due, the one that waits longest first. */
+  /** The due schedules, longest waiting first. */
   public List<Due> due(Instant now, int limit) {
     return db.inTransaction(tx -> due(tx, now, limit));
   }
@@ -157,7 +157,7 @@ public final class DueSchedules {
         limit);
   }
 
-  // Not in one statement with the above: who waits for a lock must then look at the row as it is.
+  // Not in one statement with DUE: after waiting for a lock, the row must be read as it is then.
   private static final String LOCK =
       """
       /* DueSchedules.lock */
@@ -170,13 +170,13 @@ public final class DueSchedules {
       """
           .formatted(ScheduleRows.COLUMNS);
 
-  /** As {@link #planDue}. */
+  /** {@link #planDue} in a transaction of the caller. */
   Step plan(Tx tx, Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     List<Due> due = withinPayload(due(tx, now, limit));
     return due.isEmpty() ? Step.IDLE : plan(tx, now, due, decide);
   }
 
-  /** The first of them, as many as fit into memory. */
+  /** The first schedules, as many as fit into memory. */
   private static List<Due> withinPayload(List<Due> due) {
     long payload = 0;
     for (int i = 0; i < due.size(); i++) {
@@ -192,33 +192,33 @@ public final class DueSchedules {
       Tx tx, Instant now, List<Due> due, Function<List<Locked>, List<Planned>> decide) {
     List<StoredSchedule> locked =
         tx.query(LOCK, ScheduleRows::read, Column.longs(due, Due::id), now);
-    List<Planned> planned = decide.apply(withOpen(tx, locked));
+    List<Planned> planned = decide.apply(withUnsettled(tx, locked));
     FirePlanWriter written = FirePlanWriter.write(tx, tasks, now, planned);
-    return new Step(due.size(), planned.size(), written.made(), written.skipped());
+    return new Step(due.size(), planned.size(), written.created(), written.skipped());
   }
 
-  /** The first of them, until there are very many open fires. */
-  private static List<Locked> withOpen(Tx tx, List<StoredSchedule> locked) {
+  /** The first schedules, until the maximum of unsettled fires is reached. */
+  private static List<Locked> withUnsettled(Tx tx, List<StoredSchedule> locked) {
     List<Locked> all = new ArrayList<>(locked.size());
     int fires = 0;
-    for (int from = 0; from < locked.size() && fires < MOST_OPEN_TOGETHER; from += READ_TOGETHER) {
-      List<StoredSchedule> some =
-          locked.subList(from, Math.min(locked.size(), from + READ_TOGETHER));
-      Map<Long, List<UnsettledFire>> open = open(tx, some);
-      for (StoredSchedule each : some) {
-        Locked due = new Locked(each, open.getOrDefault(each.id(), List.of()));
-        fires += due.open().size();
-        all.add(due);
+    for (int from = 0; from < locked.size() && fires < MAX_UNSETTLED_TOTAL; from += READ_BATCH) {
+      List<StoredSchedule> batch = locked.subList(from, Math.min(locked.size(), from + READ_BATCH));
+      Map<Long, List<UnsettledFire>> unsettled = unsettled(tx, batch);
+      for (StoredSchedule each : batch) {
+        Locked one = new Locked(each, unsettled.getOrDefault(each.id(), List.of()));
+        fires += one.unsettled().size();
+        all.add(one);
       }
     }
     return all;
   }
 
-  // Through the parent table: the partition of a very old fire may be gone. In two parts, for which
-  // there are two indexes: however many a backfill has made, they hide none of the schedule's own.
-  private static final String OPEN =
+  // Reads the parent table of tasks, because the partition of a very old fire may have been
+  // dropped.
+  // Two parts with an index each: the fires of a large backfill must not hide the schedule's own.
+  private static final String UNSETTLED =
       """
-      /* DueSchedules.open */
+      /* DueSchedules.unsettled */
       SELECT f.schedule, f.at, f.local, f.kind = 'BACKFILL' AS backfilled, f.recorded_at, f.task, t.state
       FROM unnest(?::bigint[], ?::int[]) AS s (id, tenant)
       CROSS JOIN LATERAL (
@@ -246,18 +246,19 @@ public final class DueSchedules {
           WHERE tenant = s.tenant
             AND id = f.task
             AND partition = f.partition
-          LIMIT 1 -- else it may be joined by the tenant alone while a new day seems to be empty
+          LIMIT 1 -- or a plan may join by tenant alone while a new partition seems to be empty
       ) t ON true
       ORDER BY f.schedule, f.at, f.local
       """;
 
-  private static Map<Long, List<UnsettledFire>> open(Tx tx, List<StoredSchedule> schedules) {
-    Map<Long, List<UnsettledFire>> open = new HashMap<>();
+  private static Map<Long, List<UnsettledFire>> unsettled(Tx tx, List<StoredSchedule> schedules) {
+    Map<Long, List<UnsettledFire>> unsettled = new HashMap<>();
     tx.query(
-        OPEN,
+        UNSETTLED,
         row -> {
           String state = row.getString("state");
-          return open.computeIfAbsent(row.getLong("schedule"), _ -> new ArrayList<>())
+          return unsettled
+              .computeIfAbsent(row.getLong("schedule"), _ -> new ArrayList<>())
               .add(
                   new UnsettledFire(
                       Sql.requiredInstant(row, "at"),
@@ -269,9 +270,9 @@ public final class DueSchedules {
         },
         Column.longs(schedules, StoredSchedule::id),
         Column.ints(schedules, schedule -> schedule.tenant().value()),
-        MOST_OPEN,
-        MOST_OPEN);
-    return open;
+        MAX_UNSETTLED,
+        MAX_UNSETTLED);
+    return unsettled;
   }
 
   private static final String POSTPONE =
@@ -283,7 +284,7 @@ public final class DueSchedules {
         AND plan_at <= ?
       """;
 
-  /** Puts off a schedule that is due and cannot be planned. */
+  /** Delays a due schedule that cannot be planned. */
   public void postpone(Due one, Instant now, Instant until) {
     db.inTransaction(tx -> tx.update(POSTPONE, until, one.id(), now));
   }

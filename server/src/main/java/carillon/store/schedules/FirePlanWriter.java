@@ -26,38 +26,38 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes what the planner decided about schedules whose rows are locked. A nominal time that has
- * its fire already keeps it, and what was decided for it anew is dropped: no task, no count.
+ * Writes the planner's decisions about schedules whose rows are locked. If a nominal time already
+ * has a recorded fire, that one stays and the new decision is dropped: no task, no count.
  */
 final class FirePlanWriter {
 
-  private static final String WHO = "carillon";
+  private static final String ACTOR = "carillon";
 
-  /** By schedule: how many of its nominal times became tasks here. */
+  /** The number of new tasks by schedule. */
   private final Map<Long, Integer> runs = new HashMap<>();
 
-  /** By schedule: how many were skipped here, and why. */
+  /** The number of skipped nominal times by schedule and reason. */
   private final Map<Long, Map<SkipReason, Integer>> skipped = new HashMap<>();
 
   private FirePlanWriter() {}
 
   static FirePlanWriter write(Tx tx, Tasks tasks, Instant now, List<DueSchedules.Planned> planned) {
-    FirePlanWriter decisions = new FirePlanWriter();
+    FirePlanWriter writer = new FirePlanWriter();
     settle(tx, planned);
-    List<Row> recorded = decisions.record(tx, now, planned);
+    List<Row> recorded = writer.record(tx, now, planned);
     createTasks(tx, tasks, recorded);
     cancelPrevious(tx, planned, recorded);
-    decisions.advance(tx, planned);
+    writer.advance(tx, planned);
     for (DueSchedules.Planned each : planned) {
       String reason = each.settlement().pauseReason();
       if (reason != null && !each.locked().schedule().isPaused()) {
         pause(tx, now, each.locked().schedule(), reason);
       }
     }
-    return decisions;
+    return writer;
   }
 
-  int made() {
+  int created() {
     return runs.values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -71,10 +71,10 @@ final class FirePlanWriter {
       """
       /* FirePlanWriter.settle */
       WITH settled AS MATERIALIZED (
-          SELECT f.place, n.outcome
+          SELECT f.ctid, n.outcome
           FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
           CROSS JOIN LATERAL (
-              SELECT ctid AS place
+              SELECT ctid
               FROM carillon.schedule_fire
               WHERE schedule = n.schedule
                 AND at = n.at
@@ -86,7 +86,7 @@ final class FirePlanWriter {
       UPDATE carillon.schedule_fire f
       SET outcome = settled.outcome
       FROM settled
-      WHERE f.ctid = settled.place
+      WHERE f.ctid = settled.ctid
         AND f.outcome IS NULL
       """;
 
@@ -109,7 +109,7 @@ final class FirePlanWriter {
     }
   }
 
-  /** A fire on its way into its table. */
+  /** A fire to be recorded. */
   private record Row(StoredSchedule schedule, FirePlan.Decision decision) {
 
     NominalTime time() {
@@ -136,7 +136,8 @@ final class FirePlanWriter {
 
   private record Key(long schedule, Instant at, String local) {}
 
-  // The same instant may have another local time since its schedule's zone was changed.
+  // An instant may have a fire with another local time, from before the schedule's zone was
+  // changed.
   private static final String RECORD =
       """
       /* FirePlanWriter.record */
@@ -155,7 +156,7 @@ final class FirePlanWriter {
       RETURNING schedule, at, local
       """;
 
-  /** Says which were not there already. */
+  /** Returns the fires that were not recorded already. */
   private List<Row> record(Tx tx, Instant now, List<DueSchedules.Planned> planned) {
     List<Row> rows = new ArrayList<>();
     planned.forEach(
@@ -218,42 +219,42 @@ final class FirePlanWriter {
     }
   }
 
-  /** Where a fire was there already, the task to cancel may be its own. */
+  /** Cancels only for new fires: for one recorded earlier, the task to cancel may be its own. */
   private static void cancelPrevious(
       Tx tx, List<DueSchedules.Planned> planned, List<Row> recorded) {
-    Set<TaskId> made = new HashSet<>();
+    Set<TaskId> created = new HashSet<>();
     for (Row row : recorded) {
       if (row.decision() instanceof FirePlan.Decision.Create create) {
-        made.add(create.task());
+        created.add(create.task());
       }
     }
     List<TaskCancels.Task> previous = new ArrayList<>();
     for (DueSchedules.Planned each : planned) {
       for (FirePlan.Cancel cancel : each.plan().cancels()) {
-        if (made.contains(cancel.by())) {
+        if (created.contains(cancel.by())) {
           previous.add(new TaskCancels.Task(each.locked().schedule().tenant(), cancel.task()));
         }
       }
     }
     if (!previous.isEmpty()) {
       TaskCancels.cancel(
-          tx, previous, new TaskCancels.Because(WHO, "its schedule has fired again"));
+          tx, previous, new TaskCancels.Because(ACTOR, "its schedule has fired again"));
     }
   }
 
-  // By their places, which the lock keeps: joined by id, a plan made when there were few schedules
-  // compares all of them
-  // with all of these.
+  // Joined by ctid, which the row lock keeps stable: joined by id, a query plan made when there
+  // were
+  // few schedules compares all of them with all of these.
   private static final String ADVANCE =
       """
       /* FirePlanWriter.advance */
       WITH n AS MATERIALIZED (
-          SELECT n.*, s.place
+          SELECT n.*, s.row_ctid
           FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
                       ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
                AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
                      skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
-          CROSS JOIN LATERAL (SELECT ctid AS place FROM carillon.schedule WHERE id = n.id LIMIT 1) s
+          CROSS JOIN LATERAL (SELECT ctid AS row_ctid FROM carillon.schedule WHERE id = n.id LIMIT 1) s
       )
       UPDATE carillon.schedule s
       SET cursor = n.cursor,
@@ -269,7 +270,7 @@ final class FirePlanWriter {
           skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap,
           skipped_ended = s.skipped_ended + n.skipped_ended
       FROM n
-      WHERE s.ctid = n.place
+      WHERE s.ctid = n.row_ctid
       """;
 
   private void advance(Tx tx, List<DueSchedules.Planned> planned) {
@@ -280,7 +281,7 @@ final class FirePlanWriter {
         ADVANCE,
         Column.longs(planned, FirePlanWriter::id),
         Column.instants(planned, each -> each.plan().cursor()),
-        Column.instants(planned, each -> each.plan().lookAt()),
+        Column.instants(planned, each -> each.plan().planAt()),
         Column.ints(planned, each -> runs.getOrDefault(id(each), 0)),
         Column.ints(planned, each -> each.settlement().completed()),
         Column.ints(planned, each -> each.settlement().failed()),
@@ -315,12 +316,13 @@ final class FirePlanWriter {
       """;
 
   private static void pause(Tx tx, Instant now, StoredSchedule schedule, String reason) {
-    tx.update(PAUSE, reason, WHO, now, now, schedule.id());
+    tx.update(PAUSE, reason, ACTOR, now, now, schedule.id());
     String detail = Json.of(Map.of("reason", reason)).toString();
-    Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), detail);
+    Audit.record(
+        tx, schedule.tenant(), ACTOR, "schedule.pause", schedule.schedule().name(), detail);
     String why = "its schedule was paused: " + reason;
-    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
+    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, ACTOR, why);
     PlannedTaskWithdrawals.cancelLate(
-        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(WHO, why));
+        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(ACTOR, why));
   }
 }

@@ -149,8 +149,8 @@ class CronBoundsTest {
                   return List.of();
                 });
 
-    assertThat(step.looked()).isEqualTo(250);
-    assertThat(looked).hasSize(100).allMatch(due -> due.open().size() == 200);
+    assertThat(step.due()).isEqualTo(250);
+    assertThat(looked).hasSize(100).allMatch(due -> due.unsettled().size() == 200);
   }
 
   @Test

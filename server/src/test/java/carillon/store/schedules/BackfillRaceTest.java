@@ -90,7 +90,7 @@ class BackfillRaceTest {
   private static DueSchedules.Planned decide(DueSchedules.Locked due, Instant now) {
     StoredSchedule stored = due.schedule();
     FireSettlement settlement =
-        FireSettlement.of(due.open(), stored.counters().failuresInARow(), stored.schedule());
+        FireSettlement.of(due.unsettled(), stored.counters().failuresInARow(), stored.schedule());
     var state =
         new FirePlan.State(
             stored.id(),
@@ -219,7 +219,7 @@ class BackfillRaceTest {
       all.add(
           threads.submit(
               () -> {
-                while (world.db.inTransaction(this::plan).looked() > 0) {
+                while (world.db.inTransaction(this::plan).due() > 0) {
                   assertThat(world.value(TWICE)).as("times with two tasks").isEqualTo("0");
                 }
               }));

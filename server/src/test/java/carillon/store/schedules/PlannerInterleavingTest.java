@@ -86,7 +86,7 @@ class PlannerInterleavingTest {
               StoredSchedule stored = each.schedule();
               FireSettlement settlement =
                   FireSettlement.of(
-                      each.open(), stored.counters().failuresInARow(), stored.schedule());
+                      each.unsettled(), stored.counters().failuresInARow(), stored.schedule());
               var state =
                   new FirePlan.State(
                       stored.id(),
@@ -109,7 +109,7 @@ class PlannerInterleavingTest {
   private void planAt(long seconds) {
     Instant now = start.plusSeconds(seconds);
     for (int looked = 1; looked > 0; ) {
-      looked = world.db.inTransaction(tx -> plan(tx, now)).looked();
+      looked = world.db.inTransaction(tx -> plan(tx, now)).due();
     }
   }
 

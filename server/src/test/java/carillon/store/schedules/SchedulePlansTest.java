@@ -127,7 +127,7 @@ class SchedulePlansTest {
             "DueSchedules.earliest",
             "DueSchedules.due",
             "DueSchedules.lock",
-            "DueSchedules.open",
+            "DueSchedules.unsettled",
             "FirePlanWriter.settle",
             "FirePlanWriter.record",
             "FirePlanWriter.advance",
@@ -168,7 +168,7 @@ class SchedulePlansTest {
     DueSchedules.Step step =
         new DueSchedules(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
 
-    assertThat(step.made()).isEqualTo(1);
+    assertThat(step.created()).isEqualTo(1);
     double pages =
         Double.parseDouble(
             world.value(

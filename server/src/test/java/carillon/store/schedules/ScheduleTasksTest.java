@@ -60,16 +60,16 @@ class ScheduleTasksTest {
     return new TaskFilter(type, state, null, "s", null, null, null, Map.of());
   }
 
-  private Page<TaskView, RecordedFire.Moment> page(
-      TaskFilter filter, int limit, RecordedFire.@Nullable Moment before) {
+  private Page<TaskView, RecordedFire.Position> page(
+      TaskFilter filter, int limit, RecordedFire.@Nullable Position before) {
     return world.schedules.tasks(World.TENANT, filter, limit, before, false).orElseThrow();
   }
 
   private List<Instant> all(TaskFilter filter, int limit) {
     List<Instant> all = new ArrayList<>();
-    RecordedFire.Moment position = null;
+    RecordedFire.Position position = null;
     do {
-      Page<TaskView, RecordedFire.Moment> page = page(filter, limit, position);
+      Page<TaskView, RecordedFire.Position> page = page(filter, limit, position);
       assertThat(page.items()).hasSizeLessThanOrEqualTo(limit);
       page.items().forEach(task -> all.add(Objects.requireNonNull(task.fireAt())));
       position = page.next();
@@ -140,7 +140,7 @@ class ScheduleTasksTest {
             .formatted(schedule));
     backfill(1);
 
-    Page<TaskView, RecordedFire.Moment> first = page(filter(null, null), 10, null);
+    Page<TaskView, RecordedFire.Position> first = page(filter(null, null), 10, null);
 
     assertThat(first.items()).isEmpty();
     assertThat(first.next()).isNotNull();

@@ -417,15 +417,15 @@ class SchedulesTest {
         .isEqualTo("3");
   }
 
-  private Page<RecordedFire, RecordedFire.Moment> fires(
-      @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Moment before) {
+  private Page<RecordedFire, RecordedFire.Position> fires(
+      @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Position before) {
     return world.schedules.fires(
         find(), new RecordedFire.Filter(hasTask, null, null), limit, before);
   }
 
   private List<RecordedFire> allFires(@Nullable Boolean hasTask, int limit) {
     List<RecordedFire> all = new ArrayList<>();
-    Page<RecordedFire, RecordedFire.Moment> page = fires(hasTask, limit, null);
+    Page<RecordedFire, RecordedFire.Position> page = fires(hasTask, limit, null);
     all.addAll(page.items());
     while (page.next() != null) {
       page = fires(hasTask, limit, page.next());
