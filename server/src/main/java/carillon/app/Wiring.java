@@ -292,8 +292,8 @@ final class Wiring {
     new BacklogGauge(new Backlog(engineDb, catalog, partitions), clock).register(metrics);
 
     Schedules schedules = new Schedules(apiDb, catalog, tasks, clock);
-    schedules.whenChanged(upkeep::planNow);
-    schedules.whenChanged(() -> hints.announcer().tell(Hint.News.SCHEDULES));
+    schedules.changed().add(upkeep::planNow);
+    schedules.changed().add(() -> hints.announcer().tell(Hint.News.SCHEDULES));
     Stores stores =
         new Stores(
             apiDb,

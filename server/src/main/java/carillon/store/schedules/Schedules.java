@@ -1,5 +1,6 @@
 package carillon.store.schedules;
 
+import carillon.model.Signal;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
@@ -24,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +40,7 @@ public final class Schedules {
   private final TaskReader reader;
   private final ScheduleTasks fired;
   private final InstantSource clock;
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal changed = new Signal();
 
   public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
     this.db = db;
@@ -96,13 +96,9 @@ public final class Schedules {
     record EndIsOver() implements Result {}
   }
 
-  /** Asks to be told when there may be something new to plan. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
-  }
-
-  private void tellPlanner(Tx tx) {
-    tx.afterCommit(() -> whenChanged.forEach(Runnable::run));
+  /** Raised when a schedule may be due for planning earlier. */
+  public Signal changed() {
+    return changed;
   }
 
   private Instant now() {
@@ -257,7 +253,7 @@ public final class Schedules {
   }
 
   private Result saved(Tx tx, TenantId tenant, String name, boolean created) {
-    tellPlanner(tx);
+    tx.afterCommit(changed::raise);
     StoredSchedule stored = find(tx, tenant, name).orElseThrow();
     return new Result.Saved(FireHistory.show(tx, stored, now()), created);
   }
@@ -452,7 +448,7 @@ public final class Schedules {
     TaskId id = triggers.fire(tx, found.get(), now(), payload);
     String detail = Json.of(Map.of("task", id.toString())).toString();
     Audit.record(tx, tenant, actor, "schedule.trigger", name, detail);
-    tellPlanner(tx);
+    tx.afterCommit(changed::raise);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
   }
 }

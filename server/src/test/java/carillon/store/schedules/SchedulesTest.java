@@ -190,7 +190,7 @@ class SchedulesTest {
     StoredSchedule made = put(schedule);
     TaskId planned = plan(made, now().plusSeconds(20));
     AtomicInteger told = new AtomicInteger();
-    world.schedules.whenChanged(told::incrementAndGet);
+    world.schedules.changed().add(told::incrementAndGet);
 
     StoredSchedule again = put(schedule);
     put(schedule, false, ANY);
@@ -211,7 +211,7 @@ class SchedulesTest {
     TaskId due = plan(made, now().minusSeconds(1));
     TaskId planned = plan(made, now().plusSeconds(20));
     AtomicInteger told = new AtomicInteger();
-    world.schedules.whenChanged(told::incrementAndGet);
+    world.schedules.changed().add(told::incrementAndGet);
 
     StoredSchedule changed = put(withEverything("30 3 * * *", start));
 
