@@ -40,11 +40,11 @@ class FireRetentionTest {
   }
 
   @Test
-  void fires_are_forgotten_by_when_they_were_recorded_but_for_those_whose_end_is_not_known() {
+  void settled_fires_are_forgotten_by_age() {
     scheduled.skipped(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
-    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded lately
+    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded recently
     scheduled.made(schedule, "2025-10-01T10:02:00Z", "UTC");
-    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // open
+    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // unsettled
     world.sql(
         "UPDATE carillon.schedule_fire SET outcome = 'COMPLETED' WHERE at ="
             + " '2025-10-01T10:02:00Z'");
@@ -58,7 +58,7 @@ class FireRetentionTest {
   }
 
   @Test
-  void old_fires_of_a_deleted_schedule_are_forgotten_open_or_not() {
+  void old_fires_of_a_deleted_schedule_are_forgotten_even_if_unsettled() {
     scheduled.made(schedule, "2025-10-01T10:00:00Z", "UTC");
     recorded("31 days", "true");
     world.sql("DELETE FROM carillon.schedule");
@@ -67,7 +67,7 @@ class FireRetentionTest {
   }
 
   @Test
-  void fires_of_deleted_schedules_are_forgotten_whatever_their_age_and_those_of_others_stay() {
+  void only_fires_of_deleted_schedules_are_forgotten_regardless_of_age() {
     long other = scheduled.every("other", 60);
     long third = scheduled.every("third", 60);
     for (long each : new long[] {schedule, other, third}) {
@@ -86,7 +86,7 @@ class FireRetentionTest {
   }
 
   @Test
-  void one_pass_looks_at_some_schedules_and_the_next_goes_on() {
+  void the_next_pass_continues_after_the_last_schedule() {
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)

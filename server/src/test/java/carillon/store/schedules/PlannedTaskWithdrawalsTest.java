@@ -26,14 +26,14 @@ import org.junit.jupiter.api.Test;
 class PlannedTaskWithdrawalsTest {
 
   private World world;
-  private DueSchedules fires;
+  private DueSchedules dueSchedules;
   private Instant now;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    fires = new DueSchedules(world.db, world.tasks);
+    dueSchedules = new DueSchedules(world.db, world.tasks);
     now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     schedule = TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, now);
   }
@@ -47,7 +47,7 @@ class PlannedTaskWithdrawalsTest {
     return new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
   }
 
-  /** Plans a task for each of these seconds from now, and that the next one is skipped. */
+  /** Plans a task for each of these seconds from now, and a skip for the second after them. */
   private List<TaskId> plan(int... seconds) {
     List<FirePlan.Decision> planned = new ArrayList<>();
     List<TaskId> ids = new ArrayList<>();
@@ -61,7 +61,7 @@ class PlannedTaskWithdrawalsTest {
     Instant skipped = last.plusSeconds(1);
     planned.add(new FirePlan.Decision.Skip(time(skipped), SkipReason.DST_GAP));
     var plan = new FirePlan(planned, List.of(), skipped, skipped.plusSeconds(1), 0);
-    fires.planDue(
+    dueSchedules.planDue(
         now,
         10,
         due ->
@@ -93,7 +93,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_is_not_due_is_cancelled_and_forgotten_and_the_cursor_goes_back() {
+  void tasks_that_are_not_due_are_withdrawn_and_the_cursor_is_rewound() {
     List<TaskId> ids = plan(10, 20);
 
     int withdrawn = withdraw(now);
@@ -108,7 +108,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_is_due_stays() {
+  void due_tasks_are_not_withdrawn() {
     List<TaskId> ids = plan(10, 20);
 
     withdraw(now.plusSeconds(10));
@@ -121,7 +121,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_was_started_ahead_of_its_time_or_cancelled_by_somebody_keeps_its_fire() {
+  void tasks_started_early_or_cancelled_by_a_user_keep_their_fire() {
     List<TaskId> ids = plan(10, 20, 30);
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '"

@@ -31,9 +31,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Everything that can happen to a planned fire, in pairs of which the second begins while the first
- * is uncommitted; then the planner goes on. No nominal time is lost, none has two tasks. Planners
- * do not prove that they lead: that is only to save work.
+ * All pairs of operations on a planned fire, of which the second begins while the first is
+ * uncommitted; then the planner continues. No nominal time is lost, and none has two tasks. The
+ * planners do not check leadership, which only saves work.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("slow")
@@ -41,7 +41,7 @@ class PlannerInterleavingTest {
 
   enum Step {
     PLAN,
-    /** With the time of a node that stood still for a while. */
+    /** With the time of a node that was suspended for a while. */
     PLAN_LATE,
     WITHDRAW,
     PAUSE,
@@ -50,7 +50,7 @@ class PlannerInterleavingTest {
   }
 
   private World world;
-  private DueSchedules fires;
+  private DueSchedules dueSchedules;
   private Overlapping overlapping;
   private Instant start;
   private long id;
@@ -58,7 +58,7 @@ class PlannerInterleavingTest {
   @BeforeAll
   void open() {
     world = World.create();
-    fires = new DueSchedules(world.db, world.tasks);
+    dueSchedules = new DueSchedules(world.db, world.tasks);
     overlapping = new Overlapping(world);
     start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
   }
@@ -69,7 +69,7 @@ class PlannerInterleavingTest {
     world.close();
   }
 
-  /** Every ten seconds from the start on. */
+  /** Every ten seconds from the start. */
   private final Timetable tens =
       after -> {
         long passed = Duration.between(start, after).dividedBy(Duration.ofSeconds(10));
@@ -103,18 +103,18 @@ class PlannerInterleavingTest {
   }
 
   private DueSchedules.Step plan(Tx tx, Instant now) {
-    return fires.plan(tx, now, 10, due -> decide(due, now));
+    return dueSchedules.plan(tx, now, 10, due -> decide(due, now));
   }
 
   private void planAt(long seconds) {
     Instant now = start.plusSeconds(seconds);
-    for (int looked = 1; looked > 0; ) {
-      looked = world.db.inTransaction(tx -> plan(tx, now)).due();
+    for (int due = 1; due > 0; ) {
+      due = world.db.inTransaction(tx -> plan(tx, now)).due();
     }
   }
 
-  /** Three tasks are planned, for seconds 10, 20 and 30, and the next look is due at 10. */
-  private void subject() {
+  /** Plans three tasks, for seconds 10, 20 and 30; the next planning is due at 10. */
+  private void planThree() {
     world.sql(
         "TRUNCATE carillon.task, carillon.transition, carillon.schedule_fire, carillon.schedule");
     world.sql("DELETE FROM carillon.claim");
@@ -169,9 +169,8 @@ class PlannerInterleavingTest {
 
   @ParameterizedTest
   @MethodSource("pairs")
-  void no_fire_is_lost_and_none_is_doubled(Pair pair)
-      throws InterruptedException, ExecutionException {
-    subject();
+  void no_fire_is_lost_or_duplicated(Pair pair) throws InterruptedException, ExecutionException {
+    planThree();
 
     overlapping.run(tx -> run(tx, pair.first()), pair.commits(), tx -> run(tx, pair.second()));
     planAt(12);
@@ -220,7 +219,7 @@ class PlannerInterleavingTest {
             world.value(
                 "SELECT count(*) FROM carillon.task t JOIN carillon.transition w ON w.task = t.id"
                     + " AND w.reason = 'changed' WHERE t.fence > 0"))
-        .as("withdrawn although they had started")
+        .as("started tasks that were withdrawn")
         .isEqualTo("0");
   }
 }

@@ -78,7 +78,7 @@ class ScheduleTasksTest {
   }
 
   @Test
-  void pages_have_all_tasks_of_the_schedule_once_latest_nominal_time_first() {
+  void pages_list_all_tasks_of_a_schedule_once_latest_nominal_time_first() {
     world.discard();
     for (int second = 0; second < 1_200; second++) {
       scheduled.skipped(schedule, TEN.minusSeconds(1 + second).toString(), "PAUSED");
@@ -93,7 +93,7 @@ class ScheduleTasksTest {
   }
 
   @Test
-  void status_and_type_are_looked_at_too() {
+  void tasks_are_filtered_by_status_and_type() {
     backfill(20);
     world.node("node");
     List<ClaimedTask> claimed = new ArrayList<>();
@@ -114,7 +114,7 @@ class ScheduleTasksTest {
   }
 
   @Test
-  void what_a_claim_takes_says_which_schedule_made_it_and_for_when() {
+  void a_claimed_task_has_its_schedule_and_nominal_time() {
     backfill(1);
     world.discard();
     world.node("node");
@@ -129,7 +129,7 @@ class ScheduleTasksTest {
   }
 
   @Test
-  void a_page_ends_after_so_many_fires_however_few_have_tasks() {
+  void a_page_ends_early_if_few_fires_have_tasks() {
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
@@ -148,7 +148,7 @@ class ScheduleTasksTest {
   }
 
   @Test
-  void there_is_no_page_of_a_schedule_that_the_tenant_does_not_have() {
+  void a_schedule_of_another_tenant_is_not_found() {
     assertThat(world.schedules.tasks(new TenantId(99), filter(null, null), 1, null, false))
         .isEmpty();
     world.sql("DELETE FROM carillon.schedule");
