@@ -28,7 +28,7 @@ record TargetResponse(int status, List<String> retryAfter, @Nullable String outp
   }
 
   DeliveryResult result(StatusRules rules, Instant now) {
-    if (status > StatusRules.HIGHEST) {
+    if (status > StatusRules.MAX) {
       return new DeliveryResult.Failed(
           failure(FailureKind.PROTOCOL, "the target responded with an invalid status"), null);
     }

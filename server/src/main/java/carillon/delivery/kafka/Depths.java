@@ -68,7 +68,7 @@ final class Depths {
       return 0;
     }
     long waiting = last.lag() + counted.begun.get() - last.ended();
-    return Math.clamp(limit.most() - waiting, 0, Integer.MAX_VALUE);
+    return Math.clamp(limit.max() - waiting, 0, Integer.MAX_VALUE);
   }
 
   void begun(String topic) {

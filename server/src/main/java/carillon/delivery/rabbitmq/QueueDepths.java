@@ -55,7 +55,7 @@ final class QueueDepths {
   /** How many more messages the queue accepts: 0 until it is counted for the first time. */
   int remainingCapacity(Target.DepthLimit limit) {
     Depth depth = depths.computeIfAbsent(limit.of(), _ -> new Depth());
-    depth.max = limit.most();
+    depth.max = limit.max();
     depth.usedAt = System.nanoTime();
     long capacity = depth.remainingCapacity();
     if (capacity == 0) {

@@ -25,7 +25,7 @@ class StatusRulesTest {
 
   @Test
   void without_lists_every_status_means_the_usual() {
-    for (int status = StatusRules.LOWEST; status <= StatusRules.HIGHEST; status++) {
+    for (int status = StatusRules.MIN; status <= StatusRules.MAX; status++) {
       assertThat(StatusRules.DEFAULT.of(status))
           .as("status %d", status)
           .isEqualTo(asTheContractSays(status));
@@ -40,7 +40,7 @@ class StatusRulesTest {
             List.of(new Range(400, 403)),
             List.of(Range.of(410), new Range(500, 599)));
 
-    for (int status = StatusRules.LOWEST; status <= StatusRules.HIGHEST; status++) {
+    for (int status = StatusRules.MIN; status <= StatusRules.MAX; status++) {
       Meaning expected =
           switch (status) {
             case 404, 300, 301, 302, 303 -> Meaning.SUCCESS;
