@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Makes, shows, pauses, triggers and removes schedules, and tells what became of their times. */
+/** Creates, shows, pauses, triggers and deletes schedules, and lists their fires. */
 public final class ScheduleRoutes {
 
   private static final String ONE = "/v1/schedules/{name}";
@@ -45,8 +45,8 @@ public final class ScheduleRoutes {
   private final ScheduleFields reader;
   private final PayloadSchemas schemas;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
   private final InstantSource clock;
 
   public ScheduleRoutes(
@@ -54,15 +54,15 @@ public final class ScheduleRoutes {
       ScheduleFields reader,
       PayloadSchemas schemas,
       DatabaseGate database,
-      Idempotency once,
-      Paging lists,
+      Idempotency idempotency,
+      Paging paging,
       InstantSource clock) {
     this.schedules = schedules;
     this.reader = reader;
     this.schemas = schemas;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
     this.clock = clock;
   }
 
@@ -90,7 +90,7 @@ public final class ScheduleRoutes {
     boolean full = call.query().viewFull();
     Integer fires = call.query().integer("fires", 1, Limits.LISTED_FIRES);
     int limit = limit(call.query(), fires != null);
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<StoredSchedule, String> page =
         database.use(() -> schedules.list(call.tenant(), limit, after, full));
     List<StoredSchedule> visible =
@@ -101,7 +101,7 @@ public final class ScheduleRoutes {
     if (fires != null) {
       addFires(call, visible, items, fires);
     }
-    return lists.answer(call, items, page.next());
+    return paging.answer(call, items, page.next());
   }
 
   private void addFires(Call call, List<StoredSchedule> shown, List<ObjectNode> items, int count) {
@@ -114,7 +114,7 @@ public final class ScheduleRoutes {
     }
   }
 
-  /** Each fire is one look at its task, so there are fewer schedules on a page that shows them. */
+  /** Each fire costs a lookup of its task, so pages with fires have fewer schedules. */
   private static int limit(Query query, boolean withFires) {
     Integer limit =
         query.integer("limit", 1, withFires ? Limits.PAGE_ITEMS_DEFAULT : Limits.PAGE_ITEMS);
@@ -149,7 +149,7 @@ public final class ScheduleRoutes {
     fields.mistakes().refuse();
     schemas.mustFit(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
-    String who = call.caller().who();
+    String actor = call.caller().who();
     return changed(
         TenantFull.pointingTo(
             "/type",
@@ -157,7 +157,7 @@ public final class ScheduleRoutes {
                 TargetFields.keeping(
                     () ->
                         database.inTransaction(
-                            tx -> schedules.put(tx, call.tenant(), wanted, who, expected)))));
+                            tx -> schedules.put(tx, call.tenant(), wanted, actor, expected)))));
   }
 
   private @Nullable JsonNode shown(TenantId tenant, String name) {
@@ -184,46 +184,47 @@ public final class ScheduleRoutes {
     String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
-    String who = call.caller().who();
-    return once.run(
-        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, who, expected)));
+    String actor = call.caller().who();
+    return idempotency.run(
+        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, actor, expected)));
   }
 
   private Answer resume(Call call) {
     String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     call.noFields();
-    String who = call.caller().who();
-    return once.run(call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
+    String actor = call.caller().who();
+    return idempotency.run(
+        call, tx -> changed(schedules.resume(tx, call.tenant(), name, actor, expected)));
   }
 
   private Answer trigger(Call call) {
     String name = ScheduleName.of(call);
     String payload = optional(call, TaskFields::payload);
-    return once.run(
+    return idempotency.run(
         call,
         tx -> {
           Schedules.Result result =
               schedules.trigger(tx, call.tenant(), name, payload, call.caller().who());
           if (payload != null && result instanceof Schedules.Result.Triggered(var task)) {
-            schemas.mustFit(call.tenant(), task); // what throws here is not committed
+            schemas.mustFit(call.tenant(), task); // an exception rolls the task back
           }
           return changed(result);
         });
   }
 
-  /** Takes one field out of a body. */
-  private interface Taken {
+  /** Reads one field of a body. */
+  private interface FieldReader {
     @Nullable String from(Fields fields);
   }
 
-  /** The one field that there may be, in a body that there may be. */
-  private static @Nullable String optional(Call call, Taken taken) {
+  /** The only field of an optional body. */
+  private static @Nullable String optional(Call call, FieldReader reader) {
     if (!call.body().isPresent()) {
       return null;
     }
     Fields fields = call.fields();
-    String value = taken.from(fields);
+    String value = reader.from(fields);
     fields.done();
     fields.mistakes().refuse();
     return value;
@@ -248,7 +249,7 @@ public final class ScheduleRoutes {
               ErrorCode.STALE_VERSION,
               version == null
                   ? "there is no such schedule"
-                  : "the schedule has version " + version + " by now");
+                  : "the schedule is now at version " + version + "; read it again");
       case Schedules.Result.UnknownType(var type) ->
           throw mistake("/type", ErrorCode.UNKNOWN_TYPE, TaskRoutes.unknownType(type));
       case Schedules.Result.EndIsOver() ->
@@ -267,7 +268,7 @@ public final class ScheduleRoutes {
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Position before = lists.start(call, path, FirePlace::read);
+    RecordedFire.Position before = paging.start(call, path, FirePlace::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
@@ -276,7 +277,7 @@ public final class ScheduleRoutes {
     Page<RecordedFire, RecordedFire.Position> page =
         database.use(() -> schedules.fires(stored, filter, limit, before));
     RecordedFire.Position next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         path,
         page.items().stream().map(fire -> ScheduleJson.fire(fire, stored.schedule())).toList(),
