@@ -320,9 +320,8 @@ final class FirePlanWriter {
     String detail = Json.of(Map.of("reason", reason)).toString();
     Audit.record(
         tx, schedule.tenant(), ACTOR, "schedule.pause", schedule.schedule().name(), detail);
-    String why = "its schedule was paused: " + reason;
-    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, ACTOR, why);
-    PlannedTaskWithdrawals.cancelLate(
-        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(ACTOR, why));
+    var because = new TaskCancels.Because(ACTOR, "its schedule was paused: " + reason);
+    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, because);
+    PlannedTaskWithdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
   }
 }

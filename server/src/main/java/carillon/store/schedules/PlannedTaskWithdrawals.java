@@ -65,15 +65,14 @@ final class PlannedTaskWithdrawals {
    * fires; the schedule is due for planning at once. Returns the number of cancelled tasks.
    */
   static int withdraw(
-      Tx tx, long schedule, TenantId tenant, Instant now, String actor, String reason) {
+      Tx tx, long schedule, TenantId tenant, Instant now, TaskCancels.Because because) {
     List<TaskCancels.Task> tasks =
         tx.query(
             PLANNED,
             row -> new TaskCancels.Task(tenant, new TaskId(Sql.uuid(row, "task"))),
             schedule,
             now);
-    Set<TaskId> cancelled =
-        TaskCancels.cancelUnstarted(tx, tasks, new TaskCancels.Because(actor, reason));
+    Set<TaskId> cancelled = TaskCancels.cancelUnstarted(tx, tasks, because);
     List<Planned> deleted =
         tx.query(
             DELETE_FIRES,

@@ -313,18 +313,19 @@ public final class Schedules {
 
   private static void withdraw(
       Tx tx, StoredSchedule schedule, Instant now, String actor, String what) {
-    String reason = reason(schedule, what);
-    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, actor, reason);
+    PlannedTaskWithdrawals.withdraw(
+        tx, schedule.id(), schedule.tenant(), now, because(schedule, actor, what));
   }
 
   private static void cancelLate(
       Tx tx, StoredSchedule schedule, Instant now, String actor, String what) {
-    var because = new TaskCancels.Because(actor, reason(schedule, what));
-    PlannedTaskWithdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
+    PlannedTaskWithdrawals.cancelLate(
+        tx, schedule.id(), schedule.tenant(), now, because(schedule, actor, what));
   }
 
-  private static String reason(StoredSchedule schedule, String what) {
-    return "schedule " + schedule.schedule().name() + " was " + what;
+  private static TaskCancels.Because because(StoredSchedule schedule, String actor, String what) {
+    return new TaskCancels.Because(
+        actor, "schedule " + schedule.schedule().name() + " was " + what);
   }
 
   private static final String SET_PAUSED =

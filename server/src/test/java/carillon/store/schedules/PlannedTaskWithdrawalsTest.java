@@ -9,6 +9,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.SkipReason;
 import carillon.model.task.TaskState;
+import carillon.store.tasks.TaskCancels;
 import carillon.store.tasks.TaskStory;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -78,7 +79,9 @@ class PlannedTaskWithdrawalsTest {
 
   private int withdraw(Instant at) {
     return world.db.inTransaction(
-        tx -> PlannedTaskWithdrawals.withdraw(tx, schedule, World.TENANT, at, "me", "it changed"));
+        tx ->
+            PlannedTaskWithdrawals.withdraw(
+                tx, schedule, World.TENANT, at, new TaskCancels.Because("me", "it changed")));
   }
 
   private String row() {

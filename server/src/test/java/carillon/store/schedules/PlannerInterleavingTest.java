@@ -12,6 +12,7 @@ import carillon.model.task.Lane;
 import carillon.model.task.Route;
 import carillon.store.db.Tx;
 import carillon.store.queue.WorkQueue;
+import carillon.store.tasks.TaskCancels;
 import carillon.testkit.Overlapping;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -140,7 +141,8 @@ class PlannerInterleavingTest {
   private void withdraw(Tx tx, boolean pauses) {
     tx.query("SELECT id FROM carillon.schedule WHERE id = ? FOR UPDATE", row -> true, id);
     tx.update("UPDATE carillon.schedule SET paused = ? WHERE id = ?", pauses, id);
-    PlannedTaskWithdrawals.withdraw(tx, id, World.TENANT, start.plusSeconds(5), "test", "changed");
+    PlannedTaskWithdrawals.withdraw(
+        tx, id, World.TENANT, start.plusSeconds(5), new TaskCancels.Because("test", "changed"));
   }
 
   private void claim(Tx tx) {
